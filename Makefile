@@ -80,7 +80,7 @@ weather: deps ## lose real packets, and compare with plain TCP in the same weath
 	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(WEATHER)
 
 test: deps lint ## lint, build with warnings as errors and run every test
-	@Scripts/install-dependencies python3 tshark
+	@Scripts/install-dependencies openssl python3 tshark
 	@Scripts/generate-registries --check
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
@@ -183,6 +183,6 @@ bench: bench-programs ## measure beside C and protobuf, and fail below a thresho
 		--report .build/bench.html
 
 bench-peers: bench-programs ## give mosquitto, NATS and Redis the same load, and fail below a threshold (20 minutes)
-	@Scripts/install-dependencies mosquitto nats-server redis-server
+	@Scripts/install-dependencies mosquitto nats-server openssl redis-server
 	@cd Benchmarks && .build/release/bench peers idle $(BENCH) --thresholds thresholds.json --json .build/peers.json \
 		--report .build/peers.html

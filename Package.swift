@@ -10,6 +10,26 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+#if os(Linux)
+    // The tests compile the backend of Network.framework with a stand-in for the framework, which is in no product.
+    let transportExclusions = ["Network"]
+    let networkTargets: [Target] = [
+        .target(name: "NetworkStandIn", path: "Tests/NetworkStandIn", swiftSettings: settings),
+        .target(
+            name: "MartletNetworkTransport",
+            dependencies: ["NetworkStandIn", "MartletTransport", "MartletWire", "CMartletCrypto"],
+            path: "Sources/MartletTransport/Network",
+            swiftSettings: settings + [.define("MARTLET_NETWORK_STAND_IN")]),
+        .testTarget(
+            name: "MartletNetworkTests",
+            dependencies: ["MartletNetworkTransport", "NetworkStandIn", "MartletTransport", "MartletToolTestSupport"],
+            swiftSettings: settings),
+    ]
+#else
+    let transportExclusions: [String] = []
+    let networkTargets: [Target] = []
+#endif
+
 let package = Package(
     name: "martlet",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -40,8 +60,11 @@ let package = Package(
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
         .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
         .target(
-            name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
-            swiftSettings: settings),
+            name: "MartletTransport",
+            dependencies: [
+                "MartletWire", "CMartletSystem", "CMartletTLS",
+                .target(name: "CMartletCrypto", condition: .when(platforms: [.macOS, .iOS])),
+            ], exclude: transportExclusions, swiftSettings: settings),
         .target(
             name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
@@ -109,3 +132,5 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+package.targets += networkTargets

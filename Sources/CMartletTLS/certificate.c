@@ -48,6 +48,8 @@ static int fill(
             certificate, issuer ? issuer : certificate, NID_key_usage,
             request->is_authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature")
         && add_extension(certificate, issuer ? issuer : certificate, NID_subject_key_identifier, "hash")
+        && (!request->usage
+            || add_extension(certificate, issuer ? issuer : certificate, NID_ext_key_usage, request->usage))
         && (!request->alternative_names
             || add_extension(
                 certificate, issuer ? issuer : certificate, NID_subject_alt_name, request->alternative_names))

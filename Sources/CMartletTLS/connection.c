@@ -175,15 +175,28 @@ static int kind_of(unsigned long error) {
     }
 }
 
+/// The name of an alert (RFC 8446 §6). OpenSSL has none for those that are new in TLS 1.3.
+static const char *alert_name(int alert) {
+    switch (alert) {
+    case SSL_AD_MISSING_EXTENSION: return "missing extension";
+    case SSL_AD_CERTIFICATE_REQUIRED: return "certificate required";
+    default: return SSL_alert_desc_string_long(alert);
+    }
+}
+
 static void note_failure(martlet_tls_connection *connection) {
     struct martlet_tls_failure *failure = &connection->failure;
+    int is_handshaking = connection->state == martlet_tls_handshaking;
     connection->state = martlet_tls_failed;
     if (failure->kind == martlet_tls_failure_none) {
         unsigned long error = ERR_peek_last_error();
         failure->kind = kind_of(error);
+        // A peer that has completed the handshake uses TLS.
+        if (failure->kind == martlet_tls_failure_not_tls && !is_handshaking)
+            failure->kind = martlet_tls_failure_protocol_error;
         const char *text = ERR_reason_error_string(error);
         if (failure->kind == martlet_tls_failure_alert)
-            text = SSL_alert_desc_string_long(ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET);
+            text = alert_name(ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET);
         martlet_tls_copy_text(failure->text, sizeof failure->text, text ? text : "unknown error");
     }
     ERR_clear_error();
@@ -308,14 +321,6 @@ const char *martlet_tls_cipher(const martlet_tls_connection *connection) {
     return SSL_get_cipher_name(connection->ssl);
 }
 
-int32_t martlet_tls_peer_expiry(const martlet_tls_connection *connection, int64_t *seconds) {
-    X509 *certificate = SSL_get0_peer_certificate(connection->ssl);
-    struct tm date;
-    if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &date) != 1) return -1;
-    *seconds = (int64_t)timegm(&date);
-    return 0;
-}
-
 int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count) {
     if (connection->state == martlet_tls_handshaking || connection->state == martlet_tls_failed) return -1;
     int is_done =
@@ -323,18 +328,71 @@ int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label
     return is_done == 1 ? 0 : -1;
 }
 
-ptrdiff_t martlet_tls_peer_name(const martlet_tls_connection *connection, char *name, size_t capacity) {
+// MARK: - The peer's certificate
+
+/// Names in the form of `martlet_tls_read_peer`.
+struct names {
+    uint8_t *bytes;
+    size_t count;
+    size_t capacity;
+};
+
+static int append_name(struct names *names, int kind, const ASN1_STRING *name) {
+    unsigned char *text = NULL;
+    int count = ASN1_STRING_to_UTF8(&text, name);
+    int is_added = count >= 0 && count <= UINT16_MAX && (size_t)count + 3 <= names->capacity - names->count;
+    if (is_added) {
+        uint8_t *target = names->bytes + names->count;
+        target[0] = (uint8_t)kind;
+        target[1] = (uint8_t)(count >> 8);
+        target[2] = (uint8_t)count;
+        if (count) memcpy(target + 3, text, (size_t)count);
+        names->count += 3 + (size_t)count;
+    }
+    OPENSSL_free(text);
+    return is_added;
+}
+
+static int append_common_name(struct names *names, const X509_NAME *subject) {
+    int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (index < 0) return 1;
+    return append_name(
+        names, martlet_tls_name_common, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)));
+}
+
+static int append_alternative_names(struct names *names, X509 *certificate) {
+    int status = 0;
+    GENERAL_NAMES *found = X509_get_ext_d2i(certificate, NID_subject_alt_name, &status, NULL);
+    // -1: the extension is absent.
+    if (!found) return status == -1;
+    int is_added = 1;
+    for (int index = 0; is_added && index < sk_GENERAL_NAME_num(found); index++) {
+        const GENERAL_NAME *name = sk_GENERAL_NAME_value(found, index);
+        switch (name->type) {
+        case GEN_DNS: is_added = append_name(names, martlet_tls_name_host, name->d.dNSName); break;
+        case GEN_EMAIL: is_added = append_name(names, martlet_tls_name_email, name->d.rfc822Name); break;
+        case GEN_URI: is_added = append_name(names, martlet_tls_name_uri, name->d.uniformResourceIdentifier); break;
+        default: break;
+        }
+    }
+    GENERAL_NAMES_free(found);
+    return is_added;
+}
+
+ptrdiff_t martlet_tls_read_peer(
+    const martlet_tls_connection *connection, int64_t *not_after, uint8_t *pin, uint8_t *bytes, size_t capacity) {
     if (SSL_get_verify_mode(connection->ssl) == SSL_VERIFY_NONE) return -1;
     X509 *certificate = SSL_get0_peer_certificate(connection->ssl);
     if (!certificate || SSL_get_verify_result(connection->ssl) != X509_V_OK) return -1;
-    X509_NAME *subject = X509_get_subject_name(certificate);
-    int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-    if (index < 0) return -1;
-    unsigned char *text = NULL;
-    int count = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)));
-    ptrdiff_t result = count >= 0 && (size_t)count <= capacity ? count : -1;
-    if (result > 0) memcpy(name, text, (size_t)result);
-    OPENSSL_free(text);
-    return result;
+    struct names names = {bytes, 0, capacity};
+    struct tm date;
+    int is_read = ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &date) == 1
+        && martlet_tls_pin_of(certificate, pin)
+        && append_common_name(&names, X509_get_subject_name(certificate))
+        && append_alternative_names(&names, certificate);
+    ERR_clear_error();
+    if (!is_read) return -1;
+    *not_after = (int64_t)timegm(&date);
+    return (ptrdiff_t)names.count;
 }
 #endif

@@ -282,13 +282,36 @@ static int configure_trust(
     return 1;
 }
 
+/// Binds sessions to the trusted certificates and the requirement of a certificate. A session carries the certificate
+/// of its first handshake, which is not verified again when the session is resumed (C-73).
+static int set_session_context(
+    const martlet_tls_context *context, SSL_CTX *ssl, const struct martlet_tls_options *options) {
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned int count = 0;
+    EVP_MD_CTX *hash = EVP_MD_CTX_new();
+    int is_done = hash && EVP_DigestInit_ex(hash, EVP_sha256(), NULL)
+        && EVP_DigestUpdate(hash, context->protocol, context->protocol[0] + 1u)
+        && EVP_DigestUpdate(hash, &options->peer_certificate, sizeof options->peer_certificate);
+    STACK_OF(X509_OBJECT) *trusted = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ssl));
+    for (int index = 0; is_done && index < sk_X509_OBJECT_num(trusted); index++) {
+        X509 *certificate = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(trusted, index));
+        if (!certificate) continue;
+        is_done = X509_digest(certificate, EVP_sha256(), digest, &count) && EVP_DigestUpdate(hash, digest, count);
+    }
+    is_done = is_done && EVP_DigestFinal_ex(hash, digest, &count)
+        && SSL_CTX_set_session_id_context(ssl, digest, count);
+    EVP_MD_CTX_free(hash);
+    return is_done;
+}
+
 static int configure(
     martlet_tls_context *context, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
     SSL_CTX *ssl = context->ssl;
     SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
     SSL_CTX_set_security_level(ssl, 2);
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    // Only the certificates of the file are sent.
+    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
     SSL_CTX_set_max_cert_list(ssl, martlet_tls_max_chain_byte_count);
     // TLS 1.2 with forward secrecy and authenticated encryption only (RFC 9325 §4.2).
     SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20");
@@ -301,8 +324,7 @@ static int configure(
         return SSL_CTX_set_alpn_protos(ssl, context->protocol, context->protocol[0] + 1u) == 0;
     }
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
-    unsigned int name_count = context->protocol[0] + 1u;
-    SSL_CTX_set_session_id_context(ssl, context->protocol, name_count > 32 ? 32 : name_count);
+    if (!set_session_context(context, ssl, options)) return 0;
     SSL_CTX_set_alpn_select_cb(ssl, select_protocol, context);
     SSL_CTX_set_client_hello_cb(ssl, check_client_hello, NULL);
     if (context->ticket_key_count) {

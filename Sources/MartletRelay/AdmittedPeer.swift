@@ -38,7 +38,8 @@ final class AdmittedPeer: Sendable {
         parts.limiter.withLock { $0.authenticationBegan(of: account, from: prefix, now: now) }
     }
 
-    /// The authenticator has answered. Answers without a decision on the credential count neither way.
+    /// The authenticator has answered. An answer without a decision about the credential is neither success nor
+    /// failure.
     func authenticationEnded(
         of account: AccountName, _ result: Result<Identity, AuthenticationFailure>, now: Instant
     ) {

@@ -2,21 +2,22 @@ import MartletProtocol
 public import MartletTransport
 public import MartletWire
 
-/// An event of a relay that concerns who may do what, for an audit log. It contains no credential and no message.
+/// An authentication, a decision or a revocation of a relay, for an audit log. It contains no credential and no
+/// message.
 public struct AuditRecord: Equatable, Sendable {
-    /// What has happened.
+    /// The kind of event.
     public enum Event: String, Sendable {
         /// A device was authenticated and began a link.
         case signedIn
         /// A device was authenticated and resumed its link.
         case resumed
-        /// A hello was refused: its credential, its resume token, or for lack of room.
+        /// A hello was refused: its credential, its resume token, or for lack of capacity.
         case refused
         /// The room policy refused a room.
         case roomRefused
         /// The operator revoked the credentials of an account.
         case revoked
-        /// The operator had the room policy asked again.
+        /// The operator requested new decisions of the room policy.
         case roomDecisionsRevoked
         /// An account has created a room, or was refused with the code.
         case roomCreated
@@ -24,7 +25,7 @@ public struct AuditRecord: Equatable, Sendable {
         case roomOperation
     }
 
-    /// What has happened.
+    /// The kind of event.
     public var event: Event
     /// The account: of a refused hello, the one that the peer claimed; nil if the event concerns all accounts.
     public var account: AccountName?
@@ -43,7 +44,7 @@ public struct AuditRecord: Equatable, Sendable {
     /// The role, the access, or the duration of a mute that the operation sets.
     public var value: String?
 
-    /// The record of an event; nil for an event without meaning for an audit.
+    /// Creates the record of an event; nil for an event without meaning for an audit.
     public init?(_ event: RelayEvent) {
         switch event {
         case .note(.linked(let key, _), let peer): self.init(.signedIn, key, peer)

@@ -39,6 +39,7 @@
 @_exported public import struct MartletWire.LinkID
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
+@_exported public import struct MartletWire.PeerCertificate
 @_exported public import enum MartletWire.RoomMethod
 @_exported public import struct MartletWire.RoomName
 @_exported public import enum MartletWire.WireError

@@ -15,8 +15,8 @@ extension Relay {
         public var engine = RelayConfiguration()
         /// The certificate and other options of TLS; nil for connections in the clear.
         public var tls: TLSServerOptions?
-        /// Whether a relay without TLS may listen on addresses other than those of the loopback interface. Then anybody
-        /// on the network path can read and change messages, and take over accounts.
+        /// Whether a relay without TLS may listen on addresses other than those of the loopback interface. Every
+        /// host on the network path can then read and change messages, and take over accounts.
         public var allowsPlaintext = false
         /// The options of accepted connections.
         public var connection = TCPOptions()

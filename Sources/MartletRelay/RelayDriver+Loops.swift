@@ -37,18 +37,18 @@ extension RelayDriver {
     // MARK: - Connections
 
     func transfer(_ key: ConnectionKey, to loop: Int) {
-        guard let peer = peers[key], let departing = engine.transfer(key) else { return }
+        guard let peer = peers[key], let transferred = engine.transfer(key) else { return }
         guard loop < drivers.count, let transport = peer.transport.move(to: drivers[loop].loop) else {
             return peer.transport.abort()
         }
         release(peer)
         let other = drivers[loop]
-        other.loop.execute { [admitted = peer.admitted] in other.adopt(transport, departing, admitted) }
+        other.loop.execute { [admitted = peer.admitted] in other.adopt(transport, transferred, admitted) }
     }
 
     /// An unstarted transport closes when it is released.
-    private func adopt(_ transport: any Transport, _ departing: DepartingConnection, _ admitted: AdmittedPeer) {
-        guard !isClosing, let key = engine.adopt(departing, now: enter()) else { return }
+    private func adopt(_ transport: any Transport, _ transferred: TransferredConnection, _ admitted: AdmittedPeer) {
+        guard !isClosing, let key = engine.adopt(transferred, now: enter()) else { return }
         start(transport, key, admitted)
     }
 }

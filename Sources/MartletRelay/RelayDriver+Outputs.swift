@@ -4,8 +4,8 @@ import MartletWire
 
 /// Performs the engine's outputs and returns the results.
 ///
-/// Immediate results go straight into the engine, whose outputs are being drained. Results of tasks come back to the
-/// loop as separate events.
+/// Immediate results are reported at once to the engine, whose outputs are being drained. Results of tasks are separate
+/// events of the loop.
 extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
@@ -35,8 +35,10 @@ extension RelayDriver {
     // MARK: - The authenticator
 
     /// Delays the authentication of an account, or refuses it, after failures (C-67, Specs/hostile.md row 53).
-    private func authenticate(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
+    private func authenticate(_ key: ConnectionKey, _ claim: AuthenticationRequest, now: Instant) {
         guard let peer = peers[key] else { return }
+        var request = claim
+        request.certificate = peer.transport.security?.peerCertificate
         switch peer.admitted.authenticationBegan(of: request.account, now: now) {
         case .refuse(let retryAfter):
             engine.authenticated(key, .refused(Notice(code: .serverBusy, retryAfter: retryAfter)), now: now)

@@ -12,7 +12,8 @@ public enum RelayEvent: Sendable {
     case connectionsRefused(Int, latest: SocketAddress?)
     /// `Relay.revoke(_:)` ended the links of an account.
     case revoked(AccountName)
-    /// `Relay.revokeRoomDecisions(of:in:)` had the room policy asked again; nil for all accounts, or all rooms.
+    /// `Relay.revokeRoomDecisions(of:in:)` requested new decisions of the room policy; nil for all accounts, or all
+    /// rooms.
     case roomDecisionsRevoked(of: AccountName?, in: RoomName?)
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)

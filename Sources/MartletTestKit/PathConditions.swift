@@ -6,14 +6,14 @@ public struct PathConditions: Sendable {
     public var jitter: Duration
     /// The rate of the path; nil is unlimited.
     public var bytesPerSecond: Int?
-    /// On an unordered carrier: lost frames of 1,000.
+    /// The lost frames of 1,000, on an unordered carrier.
     public var lostPerMille: Int
-    /// On an unordered carrier: duplicated frames of 1,000.
+    /// The duplicated frames of 1,000, on an unordered carrier.
     public var doubledPerMille: Int
-    /// On an unordered carrier: reordered frames of 1,000.
+    /// The reordered frames of 1,000, on an unordered carrier.
     public var overtakenPerMille: Int
 
-    /// Creates conditions; the defaults are good.
+    /// Creates conditions, by default without faults.
     public init(
         delay: Duration = .milliseconds(50), jitter: Duration = .zero, bytesPerSecond: Int? = nil,
         lostPerMille: Int = 0, doubledPerMille: Int = 0, overtakenPerMille: Int = 0

@@ -162,9 +162,9 @@ final class VirtualLoops {
     private func move(
         _ key: ConnectionKey, called name: ConnectionKey, from loop: Int, to other: Int, now: Instant
     ) -> RelayOutput? {
-        guard let departing = loops[loop].engine.transfer(key) else { return nil }
+        guard let transferred = loops[loop].engine.transfer(key) else { return nil }
         names[Location(loop: loop, key: key)] = nil
-        guard let newKey = loops[other].engine.adopt(departing, now: now) else {
+        guard let newKey = loops[other].engine.adopt(transferred, now: now) else {
             return .close(name, afterFlush: false)
         }
         let location = Location(loop: other, key: newKey)

@@ -50,7 +50,7 @@ public final class VirtualRelay {
     private var logIDs: [RoomName: LogID] = [:]
     private var logRandom: SeededRandom
     private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
-    private var heads: [RoomName: UInt64] = [:]
+    private var lastOffsets: [RoomName: UInt64] = [:]
     /// The first kept offset of each room.
     private var firstKept: [RoomName: UInt64] = [:]
     private var random: SeededRandom
@@ -92,7 +92,7 @@ public final class VirtualRelay {
         logIDs = other.logIDs
         log = other.log
         watermarks = other.watermarks
-        heads = other.heads
+        lastOffsets = other.lastOffsets
         firstKept = other.firstKept
         storeDelay = other.storeDelay
         refusesAppends = other.refusesAppends
@@ -139,7 +139,7 @@ public final class VirtualRelay {
         log[room] = nil
         logIDs[room] = nil
         watermarks[room] = nil
-        heads[room] = nil
+        lastOffsets[room] = nil
         firstKept[room] = nil
     }
 
@@ -182,10 +182,9 @@ public final class VirtualRelay {
         case .authorize(let question, let request):
             loops.authorized(question, request, policy(request), now: now)
         case .load(let room):
-            let head = heads[room] ?? 0
             let snapshot = RoomSnapshot(
-                log: logID(room), head: head, first: first(room), watermarks: watermarks[room] ?? [:],
-                roles: roles[room])
+                log: logID(room), lastOffset: lastOffsets[room] ?? 0, firstOffset: first(room),
+                watermarks: watermarks[room] ?? [:], roles: roles[room])
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
@@ -203,7 +202,7 @@ public final class VirtualRelay {
     func store(_ entries: [LogEntry], in room: RoomName) {
         for entry in entries {
             log[room, default: []].append(entry)
-            heads[room] = entry.offset
+            lastOffsets[room] = entry.offset
             let device = DeviceKey(account: entry.sender, device: entry.device)
             watermarks[room, default: [:]][device] = max(watermarks[room]?[device] ?? 0, entry.counter)
         }
@@ -250,7 +249,7 @@ public final class VirtualRelay {
         credentialLifetime.map { engine.wallClock + UInt64($0.nanoseconds / 1_000_000) }
     }
 
-    /// A stand-in for SHA-256, which the virtual world does not need.
+    /// A substitute for SHA-256, which the virtual world does not need.
     private func digest(_ token: ResumeToken) -> TokenDigest {
         var words: [UInt64] = [1, 2, 3, 4]
         for (index, byte) in token.bytes.enumerated() { words[index / 8] = words[index / 8] << 8 &+ UInt64(byte) }

@@ -93,11 +93,11 @@ extension VirtualWorld {
 
     private func perform(_ output: ClientOutput, _ client: VirtualClient, _ index: Int) {
         switch output {
-        case .connect(let id, _): dial(client, index, id)
+        case .connect(let id, _): connect(client, index, id)
         case .startBackup(let id, let current): connectBackup(client, index, id, beside: current)
         case .fetchCredential(let id): fetchCredential(client, index, id)
         case .close(let id, let graceful):
-            if dials[index] == id { dials[index] = nil }
+            if attempts[index] == id { attempts[index] = nil }
             if let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) {
                 close(connection, atRelay: false, isGraceful: graceful)
             }
@@ -132,8 +132,8 @@ extension VirtualWorld {
         connections.lastIndex { $0.generation == generation && $0.key == key }
     }
 
-    private func dial(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
-        dials[index] = id
+    private func connect(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+        attempts[index] = id
         // A connect takes a round trip. On a blocked path the engine's timeout ends it.
         if client.isReachable { schedule(.established(client: index, id), after: client.conditions.delay * 2) }
     }
@@ -143,7 +143,7 @@ extension VirtualWorld {
     {
         let connection = connections.last { $0.client == index && $0.id == current }
         if !client.isReachable || connection?.hasNoMapping == true {
-            dial(client, index, id)
+            connect(client, index, id)
             fetchCredential(client, index, id)
         } else {
             schedule(.refused(client: index, id), after: .zero)
@@ -166,8 +166,8 @@ extension VirtualWorld {
     // MARK: - Connections
 
     private func establish(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
-        guard dials[index] == id, client.isReachable else { return }
-        dials[index] = nil
+        guard attempts[index] == id, client.isReachable else { return }
+        attempts[index] = nil
         guard isRelayUp, let key = relay.engine.accepted(client.carrier, now: now) else {
             return schedule(.refused(client: index, id), after: .zero)
         }

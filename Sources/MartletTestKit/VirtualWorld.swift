@@ -28,7 +28,7 @@ public final class VirtualWorld {
     var nextNumber = 0
     var connections: [VirtualConnection] = []
     var delayedEvents: [Event] = []
-    var dials: [Int: ConnectionID] = [:]
+    var attempts: [Int: ConnectionID] = [:]
     /// The generation of the relay. Events for an earlier relay are dropped.
     var generation = 0
     private var relayIsDownUntil = Instant.zero
@@ -161,8 +161,8 @@ public final class VirtualWorld {
     public func restore(_ client: VirtualClient) {
         client.blocked = nil
         deliverDelayed()
-        guard let index = index(of: client), let dial = dials[index] else { return }
-        schedule(.established(client: index, dial), after: client.conditions.delay * 2)
+        guard let index = index(of: client), let attempt = attempts[index] else { return }
+        schedule(.established(client: index, attempt), after: client.conditions.delay * 2)
     }
 
     /// Delivers all delayed events at once, because later bytes of a stream must not overtake them. Events that are
@@ -177,7 +177,7 @@ public final class VirtualWorld {
     /// started.
     public func crash(_ client: VirtualClient) {
         guard let number = index(of: client) else { return }
-        dials[number] = nil
+        attempts[number] = nil
         for index in connections.indices where connections[index].client == number {
             guard connections[index].clientSide.isOpen else { continue }
             connections[index].clientSide.isOpen = false

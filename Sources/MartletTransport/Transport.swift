@@ -1,3 +1,5 @@
+public import MartletWire
+
 /// A bidirectional stream of bytes: a TCP connection, or a protocol on top of one.
 ///
 /// All calls happen on the transport's loop. The transport pulls bytes: after `setNeedsWrite()` it asks the handler to
@@ -69,18 +71,30 @@ extension Transport {
 
 /// The encryption of a stream.
 public struct TransportSecurity: Sendable, Hashable {
+    /// The application protocol of all connections with TLS (RFC 7301).
+    package static let martletProtocol = "martlet/1"
+
     /// The version of the protocol, such as "TLSv1.3".
     public var version: String
     /// Whether the handshake resumed an earlier session.
     public var isResumed: Bool
-    /// The common name of the peer's verified certificate; nil without one.
-    public var peerName: String?
     /// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
     public var cipher: String
     /// The application protocol (RFC 7301), such as "martlet/1".
     public var applicationProtocol: String
-    /// The end of validity of the peer's certificate, in seconds since 1970; nil without a certificate.
-    public var peerExpiry: Int64?
+    /// The verified certificate of the peer; nil without one.
+    public var peerCertificate: PeerCertificate?
+
+    package init(
+        version: String, isResumed: Bool, cipher: String, applicationProtocol: String,
+        peerCertificate: PeerCertificate?
+    ) {
+        self.version = version
+        self.isResumed = isResumed
+        self.cipher = cipher
+        self.applicationProtocol = applicationProtocol
+        self.peerCertificate = peerCertificate
+    }
 }
 
 /// The user of a transport. All methods are called on the transport's loop. A call of the

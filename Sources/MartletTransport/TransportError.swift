@@ -34,7 +34,7 @@ public indirect enum TransportError: Error, Sendable, Equatable {
     case system(errno: Int32, call: String)
 
     /// Creates the error for a positive error number.
-    init(errno number: Int32, call: StaticString) {
+    package init(errno number: Int32, call: StaticString) {
         switch Int(martlet_classify_error(number)) {
         case Int(martlet_error_refused.rawValue): self = .refused
         case Int(martlet_error_reset.rawValue): self = .reset

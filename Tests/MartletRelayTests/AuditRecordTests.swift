@@ -19,17 +19,17 @@ import Testing
     }
 
     @Test func `sign-in, resume, refusals and revocations of a running relay → one record for each`() async throws {
-        struct OneDoor: ImmediateRoomPolicy {
+        struct LobbyOnly: ImmediateRoomPolicy {
             func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision {
                 request.room.text == "lobby" ? .granted(.all) : .refused
             }
         }
         let log = EventLog()
         let authenticator = try #require(TokenAuthenticator(["alice": "secret"]))
-        try await withRelay(authenticator: authenticator, policy: OneDoor(), onEvent: log.note) { relay, port in
-            let stranger = try await WirePeer.connect(to: port)
-            await stranger.send(FrameWriter.hello(device: 9))
-            #expect(try await stranger.expect(Reject.self).notice.code == .unauthenticated)
+        try await withRelay(authenticator: authenticator, policy: LobbyOnly(), onEvent: log.note) { relay, port in
+            let refused = try await WirePeer.connect(to: port)
+            await refused.send(FrameWriter.hello(device: 9))
+            #expect(try await refused.expect(Reject.self).notice.code == .unauthenticated)
 
             let peer = try await WirePeer.connect(to: port)
             let point = try await peer.hello(FrameWriter.hello(device: 7, credential: "secret")).resumePoint([:])

@@ -236,7 +236,7 @@ struct RelayTests {
         await end
         #expect(store.appends == [[1]])
         let name = RoomName("lobby")!
-        #expect(try await store.load(name).head == 1)
+        #expect(try await store.load(name).lastOffset == 1)
     }
 
     @Test("revoked account receives revoked, and its link does not resume")

@@ -1,18 +1,18 @@
 import Testing
 
 /// The rules, applied to this repository. RuleTests and TreeRuleTests test that each rule can fail.
-@Suite("The repository keeps its rules")
+@Suite("Rules of the repository")
 struct RepositoryTests {
     private let tree = SourceTree.martlet
 
-    @Test func `the tree was found`() {
+    @Test func `the tree contains the files of the package and no generated ones`() {
         #expect(
             tree.paths.isSuperset(of: ["Package.swift", "Makefile", ".ci/run", "Sources/MartletWire", "README.md"]))
         #expect(tree.swiftFiles.contains { $0.path == "Tests/RepositoryTests/RepositoryTests.swift" })
         #expect(!tree.paths.contains { $0.hasPrefix(".build") || $0.hasPrefix(".git/") })
     }
 
-    @Test func `imports point the right way`() {
+    @Test func `modules import permitted modules only`() {
         expectNone(tree.files.flatMap(ImportRule.findings(in:)))
         expectNone(ImportRule.findings(forFoldersOf: tree))
     }
@@ -21,7 +21,7 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(PurityRule.findings(in:)))
     }
 
-    @Test func `nothing is left unfinished`() {
+    @Test func `no file contains a mark of unfinished work`() {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }
 
@@ -29,33 +29,37 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(MarkRule.findingsOfWaiting(in:)))
     }
 
-    @Test func `files are small, lines fit, and names say what is inside`() {
+    @Test func `files and lines are within their limits, and names are specific`() {
         expectNone(tree.files.flatMap(ShapeRule.findings(in:)))
     }
 
-    @Test func `whatever sets a check of the compiler aside says why`() {
+    @Test func `each disabled check of the compiler has its reason`() {
         expectNone(tree.files.flatMap(EscapeRule.findings(in:)))
     }
 
-    @Test func `tests mirror the sources`() {
+    @Test func `each test file has its source file`() {
         expectNone(MirrorRule.findings(in: tree))
     }
 
-    @Test func `links, targets and citations lead somewhere`() {
+    @Test func `links, targets and citations exist`() {
         expectNone(LinkRule.findingsOfLinks(in: tree))
         expectNone(LinkRule.findingsOfTargets(in: tree))
         expectNone(CitationRule.findings(in: tree))
     }
 
-    @Test func `every requirement is cited by the code that keeps it and by a test`() {
+    @Test func `each requirement is cited by code and by a test`() {
         expectNone(RequirementRule.findings(in: tree))
     }
 
-    @Test func `every planted fault still has its one place in the code`() {
+    @Test func `each security case has a test`() {
+        expectNone(MatrixRule.findings(in: tree))
+    }
+
+    @Test func `each planted fault has exactly one place in the code`() {
         expectNone(PlantedBugRule.findings(in: tree))
     }
 
-    @Test func `every bound of the architecture is declared in the code`() {
+    @Test func `each bound of the architecture is declared in the code`() {
         expectNone(BoundRule.findings(in: tree))
     }
 
@@ -63,7 +67,7 @@ struct RepositoryTests {
         expectNone(CorpusRule.findings(in: tree))
     }
 
-    @Test func `the README shows what the tests compile`() {
+    @Test func `the tests compile the Swift code of the README`() {
         expectNone(SnippetRule.findings(in: tree))
     }
 }

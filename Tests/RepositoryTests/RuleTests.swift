@@ -1,7 +1,7 @@
 import Testing
 
-/// Every rule fails on the example it is for, and passes on its neighbour that is in order.
-@Suite("Rules about one file can fail")
+/// Each rule reports an example that violates it, and none of the similar examples that do not.
+@Suite("Rules of one file")
 struct RuleTests {
     @Test(arguments: [
         ("Sources/MartletWire/A.swift", "import Foundation"),
@@ -9,13 +9,15 @@ struct RuleTests {
         ("Sources/MartletProtocol/A.swift", "@preconcurrency internal import Glibc"),
         ("Sources/MartletProtocol/A/B.swift", "import struct Synchronization.Atomic"),
         ("Sources/MartletTransport/A.swift", "import MartletProtocol"),
+        ("Sources/MartletTransport/Path/A.swift", "import Foundation"),
+        ("Sources/MartletTransport/Network/A.swift", "import MartletProtocol"),
         ("Sources/Martlet/A.swift", "import MartletRelay"),
         ("Sources/MartletRelay/A.swift", "import Foundation"),
         ("Sources/MartletTestKit/A.swift", "import Martlet"),
         ("Sources/Unheard/A.swift", "import MartletWire"),
         ("Tests/MartletWireTests/ATests.swift", "@testable import MartletProtocol"),
     ])
-    func `an import that points the wrong way`(path: String, code: String) {
+    func `an import of a module that is not permitted → a finding`(path: String, code: String) {
         #expect(ImportRule.findings(in: SourceFile(path, code)).count == 1)
     }
 
@@ -24,49 +26,50 @@ struct RuleTests {
         ("Sources/MartletProtocol/A.swift", "public import MartletWire"),
         ("Sources/MartletProtocol/A.swift", "let s = \"import Foundation\"  // import Foundation"),
         ("Sources/MartletTransport/A.swift", "#if canImport(Glibc)\nimport Glibc\n#endif"),
+        ("Sources/MartletTransport/Network/A.swift", "import Foundation"),
         ("Tests/MartletWireTests/ATests.swift", "import Testing\n@testable import MartletWire"),
         ("Tests/MartletTests/Scenarios/A.swift", "import MartletRelay"),
     ])
-    func `an import that points the right way`(path: String, code: String) {
+    func `an import of a permitted module → no finding`(path: String, code: String) {
         #expect(ImportRule.findings(in: SourceFile(path, code)) == [])
     }
 
     @Test(arguments: PurityRule.sources)
-    func `a clock or a random source in the protocol`(source: String) {
+    func `a clock or a random source in the protocol → a finding`(source: String) {
         let code = "let x = \(source)"
         #expect(PurityRule.findings(in: SourceFile("Sources/MartletProtocol/A.swift", code)).count == 1)
         #expect(PurityRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
         #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "// " + code)) == [])
     }
 
-    @Test func `a word that merely contains another`() {
+    @Test func `a longer word that contains a forbidden one → no finding`() {
         #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "let d = CandiDate(1)")) == [])
         #expect(MarkRule.findings(in: SourceFile("A.swift", "let HACK_COUNT = shack")) == [])
     }
 
     @Test(arguments: MarkRule.unfinished)
-    func `an unfinished mark`(mark: String) {
+    func `a mark of unfinished work → a finding with its line`(mark: String) {
         #expect(
             MarkRule.findings(in: SourceFile("Specs/a.md", "one\n\(mark): two")) == [
-                Finding("Specs/a.md", line: 2, "says \(mark)")
+                Finding("Specs/a.md", line: 2, "contains \(mark)")
             ])
     }
 
     @Test(arguments: MarkRule.waits)
-    func `a test that waits`(wait: String) {
+    func `a call that waits in a test → a finding`(wait: String) {
         let code = wait + (wait.hasSuffix("(") ? "1)" : "(1)")
         #expect(MarkRule.findingsOfWaiting(in: SourceFile("Tests/MartletTests/ATests.swift", code)).count == 1)
         #expect(MarkRule.findingsOfWaiting(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
     }
 
-    @Test func `a file that is too long`() {
+    @Test func `a file beyond the maximum length → a finding, except for Markdown`() {
         let longest = String(repeating: "\n", count: ShapeRule.maxLineCount)
         #expect(ShapeRule.findings(in: SourceFile("A.swift", longest)) == [])
         #expect(ShapeRule.findings(in: SourceFile("A.swift", longest + "\n")).count == 1)
         #expect(ShapeRule.findings(in: SourceFile("A.md", longest + "\n")) == [])
     }
 
-    @Test func `a line that is too wide, counted in characters`() {
+    @Test func `a line beyond the maximum width in characters → a finding, except for tables`() {
         let widest = String(repeating: "é", count: ShapeRule.maxColumnCount)
         #expect(ShapeRule.findings(in: SourceFile("A.swift", widest)) == [])
         #expect(ShapeRule.findings(in: SourceFile("A.swift", widest + "é")).count == 1)
@@ -81,12 +84,12 @@ struct RuleTests {
         "Sources/Martlet/StringUtils.swift", "Sources/Martlet/LinkHelper.swift", "Sources/Martlet/LinkManager.swift",
         "Tests/MartletTests/LinkManagerTests.swift", "Sources/Martlet/New/Link.swift", "Sources/Martlet/My Link.swift",
     ])
-    func `a name that does not say what is inside`(path: String) {
+    func `an unspecific name or a blank in a path → a finding`(path: String) {
         #expect(ShapeRule.findings(in: SourceFile(path, "")).count == 1)
     }
 
     @Test(arguments: EscapeRule.escapes)
-    func `an escape without its reason`(escape: String) {
+    func `a disabled check without a reason → a finding`(escape: String) {
         func findings(_ code: String) -> [Finding] {
             EscapeRule.findings(in: SourceFile("Sources/Martlet/A.swift", code))
         }

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Code and comments are told apart")
+@Suite("Separation of code and comments")
 struct SwiftScannerTests {
     @Test(arguments: [
         ("let x = 1  // one", "let x = 1  ", " one"),
@@ -13,21 +13,21 @@ struct SwiftScannerTests {
         (##"let s = #"a \#(b) c"#"##, #"let s = "b""#, ""),
         ("#if os(Linux)", "#if os(Linux)", ""),
     ])
-    func `one line`(text: String, code: String, comment: String) {
+    func `a line → its code and its comment`(text: String, code: String, comment: String) {
         #expect(SwiftScanner.scan([text[...]]) == [ScannedLine(code: code, comment: comment)])
     }
 
-    @Test func `a literal over several lines hides what it holds`() {
+    @Test func `a multiline literal is not scanned as code`() {
         let file = SourceFile("A.swift", "let s = \"\"\"\n    import Foundation // no\n    \"\"\"\nimport Dispatch\n")
         #expect(file.scanned.map(\.code) == ["let s = \"", "", "\"", "import Dispatch"])
     }
 
-    @Test func `a comment over several lines hides what it holds`() {
+    @Test func `a multiline comment is not scanned as code`() {
         let file = SourceFile("A.swift", "/*\nimport Foundation\n*/ import Dispatch\n")
         #expect(file.scanned.map(\.code) == ["", "", " import Dispatch"])
     }
 
-    @Test func `a quotation mark without its other costs one line`() {
+    @Test func `an unpaired quotation mark affects its line only`() {
         let file = SourceFile("A.swift", "let r = /\"/\nimport Foundation\n")
         #expect(file.scanned[1].code == "import Foundation")
     }

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("Rules about several files can fail")
+@Suite("Rules of several files")
 struct TreeRuleTests {
-    @Test func `a folder of Sources without a row, a row without a folder`() {
+    @Test func `a folder without a row of imports, or a row without a folder → a finding`() {
         let known = ImportRule.modulesOfC.union(ImportRule.allowedInSources.keys)
         let files = known.map { SourceFile("Sources/\($0)/A.swift", "") }
         #expect(ImportRule.findings(forFoldersOf: SourceTree(files)) == [])
@@ -11,7 +11,7 @@ struct TreeRuleTests {
         #expect(ImportRule.findings(forFoldersOf: SourceTree(Array(files.dropLast()))).count == 1)
     }
 
-    @Test func `a test of a file that is not there`() {
+    @Test func `a test without its source file → a finding`() {
         let source = SourceFile("Sources/MartletX/A/B.swift", "")
         func findings(_ test: String, _ text: String = "import Testing") -> [Finding] {
             MirrorRule.findings(in: SourceTree([source, SourceFile(test, text)]))
@@ -24,7 +24,7 @@ struct TreeRuleTests {
         #expect(findings("Tests/MartletXTests/Module.swift", "// MartletXTests\n") == [])
     }
 
-    @Test func `a link to a file that is not there`() {
+    @Test func `a link to a missing file or heading → a finding`() {
         func findings(_ link: String) -> [Finding] {
             let text = SourceFile("Specs/a.md", "# The title, 1.0\nSee [this](\(link)).")
             return LinkRule.findingsOfLinks(in: SourceTree([text, SourceFile("LICENSE", "")]))
@@ -34,11 +34,11 @@ struct TreeRuleTests {
         #expect(findings("#the-title-10") == [])
         #expect(findings("#the-title-11").count == 1)
         #expect(findings("https://example.com/nowhere.md") == [])
-        #expect(findings("b.md") == [Finding("Specs/a.md", line: 2, "link to Specs/b.md, which is not there")])
+        #expect(findings("b.md") == [Finding("Specs/a.md", line: 2, "link to Specs/b.md, which does not exist")])
         #expect(findings("LICENSE").count == 1)
     }
 
-    @Test func `a target that the Makefile lacks`() {
+    @Test func `a command with a target that the Makefile lacks → a finding`() {
         func findings(_ text: String) -> [Finding] {
             let makefile = SourceFile("Makefile", "test: deps ## run\n\t@true\n")
             return LinkRule.findingsOfTargets(in: SourceTree([makefile, SourceFile("README.md", text)]))
@@ -48,7 +48,7 @@ struct TreeRuleTests {
         #expect(findings("```\n$ make install\n```").count == 1)
     }
 
-    @Test func `a citation of what the specification does not have`() {
+    @Test func `a citation of a missing clause, section or row → a finding`() {
         func findings(_ comment: String) -> [Finding] {
             let wire = SourceFile("Specs/wire.md", "## 3 Frames\n### 3.2 Header\n**W-7** All is well.\n")
             let hostile = SourceFile("Specs/hostile.md", "| 7 | a bit is flipped | close |\n")
@@ -66,7 +66,7 @@ struct TreeRuleTests {
         #expect(findings("Specs/hostile.md row 8").count == 1)
     }
 
-    @Test func `a requirement that no code or no test cites, or that is there twice`() {
+    @Test func `a requirement that is not cited, or that is defined twice → a finding`() {
         func findings(_ session: String = "", _ source: String, _ test: String) -> [String] {
             let letters = RequirementRule.documents.map { letter, path in
                 SourceFile(path, "**\(letter)-1** *Informative.* Words.\n" + (letter == "S" ? session : ""))
@@ -83,12 +83,12 @@ struct TreeRuleTests {
         #expect(findings(credit, source, test) == [])
         #expect(findings(credit, "let name = \"S-36\"  // Specs/hostile.md row 3", test).count == 1)
         #expect(findings(credit, source, "@Test func a() {}").count == 2)
-        #expect(findings(credit + credit, source, test) == ["S-36 is there twice"])
+        #expect(findings(credit + credit, source, test) == ["S-36 is defined twice"])
         #expect(findings(credit + "**W-9** A letter of another's.\n", source, test) == [])
         #expect(RequirementRule.findings(in: SourceTree([])).count == 5)
     }
 
-    @Test func `a bound that the code does not have`() {
+    @Test func `a bound that the code does not declare → a finding`() {
         func findings(_ name: String) -> [Finding] {
             let text = SourceFile("ARCHITECTURE.md", "| name | unit |\n|---|---|\n| `\(name)` | bytes |\n")
             let code = SourceFile("Sources/MartletWire/A.swift", "struct A {\n    static let maxCount = 1\n}\n")
@@ -100,7 +100,7 @@ struct TreeRuleTests {
         #expect(findings("B.maxCount").count == 1)
     }
 
-    @Test func `a snippet that is not the compiled one`() {
+    @Test func `a snippet that differs from the compiled code → a finding`() {
         func findings(_ readme: String, _ code: String) -> [Finding] {
             SnippetRule.findings(in: SourceTree([SourceFile("README.md", readme), SourceFile("Tests/A.swift", code)]))
         }
@@ -117,7 +117,21 @@ struct TreeRuleTests {
         #expect(findings(marker.replacing("A.swift", with: "B.swift") + block, region).count == 1)
     }
 
-    @Test func `a corpus with too many inputs, or other files`() {
+    @Test func `a security case without a test → a finding`() {
+        let tests = SourceFile(
+            "Tests/MartletXTests/ATests.swift", "@Test func `b -> c`() {}\n@Test(\"d\")\nfunc d() {}\n")
+        func findings(_ test: String, count: Int = MatrixRule.minCount) -> [Finding] {
+            let rows = (1...count).map { "| \($0) | input | result | \(test) |\n" }.joined()
+            return MatrixRule.findings(in: SourceTree([SourceFile(MatrixRule.path, rows), tests]))
+        }
+        #expect(findings("`ATests/b -> c`") == [] && findings("`ATests/d`") == [])
+        #expect(findings("`ATests/b -> c`", count: MatrixRule.minCount - 1).count == 1)
+        for test in ["`ATests/b`", "`BTests/b -> c`", "ATests/b -> c", ""] {
+            #expect(findings(test).count == MatrixRule.minCount)
+        }
+    }
+
+    @Test func `a corpus with too many or malformed inputs, or other files → a finding`() {
         func findings(_ path: String, _ text: String) -> [Finding] {
             CorpusRule.findings(in: SourceTree([SourceFile(CorpusRule.folder + path, text)]))
         }
@@ -133,7 +147,7 @@ struct TreeRuleTests {
         ("- a += 1", 0), ("old: if [[a > 1]] {\nnew: a > 2", 0), ("- a += 2", 1), ("- b()", 1),
         ("old: if [[a > 2]] {\nnew: true", 1), ("old: a > 1\nnew: true", 1), ("", 1), ("- b()\n- a += 1", 0),
     ])
-    func `a planted fault without a place, or with two`(edit: String, count: Int) {
+    func `a planted fault without its one place, invariant or test → a finding`(edit: String, count: Int) {
         let ledger = SourceFile(PlantedBugRule.invariants, "case order = \"in order\"")
         let code = SourceFile("Sources/A.swift", "b()\nif a > 1 {\n    b()\n    a += 1\n}\n")
         let bugs = (1...PlantedBugRule.minCount).map { "## bug-\($0): it\nbreaks: in order\n" }.joined()

@@ -1,7 +1,7 @@
 package import MartletDecode
 package import MartletWire
 
-/// One frame as it is sent, its flags as the type wants them.
+/// Returns an encoded frame with the flags of its type.
 package func frame(
     _ frame: Frame, session: UInt16 = 0, sequence: UInt32 = 0, more: Bool = false, body: [UInt8]? = nil,
     compressed: Bool = false

@@ -2,7 +2,7 @@ package import MartletDecode
 package import MartletTransport
 import MartletWire
 
-/// Packets and capture files as tests need them.
+/// Packets and capture files for tests.
 package enum Packets {
     package static let client = SocketAddress(IPAddress(v4: 0x0A00_0001), port: 40_000)
     package static let server = SocketAddress(IPAddress(v4: 0x0A00_0002), port: 40_001)
@@ -22,7 +22,7 @@ package enum Packets {
         return packet + segment
     }
 
-    /// The same in an IPv6 packet, behind these extension headers.
+    /// A TCP segment in an IPv6 packet, behind these extension headers.
     package static func ipv6(_ payload: [UInt8], first: UInt8 = 6, extensions: [UInt8] = []) -> [UInt8] {
         let segment = tcp(payload, 1, 2, 1, .ack)
         var packet: [UInt8] = []
@@ -41,7 +41,7 @@ package enum Packets {
         segment.append(bigEndian: target)
         segment.append(bigEndian: sequence)
         segment.append(bigEndian: UInt32(0))
-        // A header of 24 bytes: there is an option.
+        // The header has 24 bytes, including options.
         segment += [0x60, flags.rawValue, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0]
         return segment + payload
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs `body` with a fresh folder's path; the folder is gone afterwards.
+/// Runs `body` with the path of a new folder, and removes the folder.
 package func withTemporaryFolder<Answer>(_ body: (String) throws -> Answer) throws -> Answer {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -25,7 +25,8 @@ enum { READ_SIZE = 256 << 10, MAX_REST = 8 << 20, MAX_EVENTS = 512, BUCKETS = 64
 struct options options = {.host = "127.0.0.1", .size = 64, .window = 1000, .seconds = 3, .warm_up = 0.5, .fanout = 1};
 
 static const struct protocol *const protocols[] = {&martlet, &compact,   &bare,         &mqtt,
-                                                   &nats,    &jetstream, &redis_pubsub, &redis_streams};
+                                                   &nats,    &jetstream, &redis_pubsub, &redis_streams,
+                                                   &handshakes};
 static int poller;
 static uint8_t input[READ_SIZE + MAX_REST];
 static struct connection **dirty;
@@ -121,7 +122,9 @@ void was_acknowledged(struct connection *c, uint64_t count) { c->acknowledged +=
 
 static void transmit(struct connection *c) {
     while (c->out_count > 0) {
-        ssize_t sent = send(c->fd, c->out + c->out_start, c->out_count, MSG_NOSIGNAL);
+        const uint8_t *bytes = c->out + c->out_start;
+        ssize_t sent =
+            c->tls != NULL ? tls_send(c, bytes, c->out_count) : send(c->fd, bytes, c->out_count, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && errno != EAGAIN) fail("the server closed the connection");
         if (sent < 0) break;
@@ -145,7 +148,8 @@ static void transmit(struct connection *c) {
 
 static void receive(struct connection *c) {
     if (c->rest_count > 0) memcpy(input, c->rest, c->rest_count);
-    ssize_t got = recv(c->fd, input + c->rest_count, READ_SIZE, 0);
+    uint8_t *space = input + c->rest_count;
+    ssize_t got = c->tls != NULL ? tls_receive(c, space, READ_SIZE) : recv(c->fd, space, READ_SIZE, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) fail("the server ended the connection");
     size_t count = c->rest_count + (size_t)got;
@@ -168,7 +172,10 @@ static void turn(int timeout) {
     for (int i = 0; i < count; i++) {
         struct connection *c = events[i].data.ptr;
         if ((events[i].events & EPOLLOUT) != 0) transmit(c);
-        if ((events[i].events & ~(uint32_t)EPOLLOUT) != 0) receive(c);
+        if ((events[i].events & ~(uint32_t)EPOLLOUT) != 0) {
+            do receive(c);
+            while (c->tls != NULL && tls_has_input(c));
+        }
     }
     if (first_due != NULL) {
         uint64_t now = now_ns();
@@ -199,6 +206,7 @@ static void connect_one(struct connection *c, uint32_t index, bool publishes) {
     if (connect(c->fd, (struct sockaddr *)&address, sizeof address) < 0) fail("cannot connect");
     int on = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (options.is_secure) tls_connect(c);
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &event);
@@ -311,7 +319,7 @@ static void read_options(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof protocols / sizeof *protocols; i++)
         if (strcmp(argv[1], protocols[i]->name) == 0) options.protocol = protocols[i];
     if (options.protocol == NULL)
-        fail("usage: load martlet|martlet-compact|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams ...");
+        fail("usage: load martlet|martlet-compact|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams|handshakes ...");
     options.port = options.protocol->port;
     for (int i = 2; i < argc; i += 2) {
         if (strcmp(argv[i], "--port") == 0) options.port = (uint16_t)number(argc, argv, i + 1);
@@ -324,6 +332,8 @@ static void read_options(int argc, char **argv) {
         else if (strcmp(argv[i], "--idle") == 0) options.idle = (uint32_t)number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--heartbeat") == 0) options.heartbeat = number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--disk") == 0) options.is_stream_on_disk = number(argc, argv, i + 1) != 0;
+        else if (strcmp(argv[i], "--tls") == 0) options.is_secure = number(argc, argv, i + 1) != 0;
+        else if (strcmp(argv[i], "--resume") == 0) options.resumes = number(argc, argv, i + 1) != 0;
         else if (strcmp(argv[i], "--check") == 0) options.checks = number(argc, argv, i + 1) != 0;
         else fail(argv[i]);
     }
@@ -333,6 +343,7 @@ static void read_options(int argc, char **argv) {
 int main(int argc, char **argv) {
     read_options(argc, argv);
     signal(SIGPIPE, SIG_IGN);
+    if (options.protocol == &handshakes) return run_handshakes(), 0;
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;

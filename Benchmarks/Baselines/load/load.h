@@ -4,6 +4,7 @@
 #include "../wire.h"
 
 #include <stdio.h>
+#include <sys/types.h>
 #include <stdlib.h>
 
 struct connection;
@@ -23,6 +24,8 @@ struct protocol {
 
 struct connection {
     int fd;
+    /// The TLS connection; null without TLS.
+    void *tls;
     uint32_t index;
     bool publishes, is_ready, waits, is_queued;
     uint64_t published, acknowledged, delivered;
@@ -46,12 +49,12 @@ struct options {
     double rate;
     uint32_t fanout, idle;
     double heartbeat;
-    bool is_stream_on_disk, checks;
+    bool is_stream_on_disk, checks, is_secure, resumes;
     const char *room;
 };
 
 extern struct options options;
-extern const struct protocol martlet, compact, bare, mqtt, nats, jetstream, redis_pubsub, redis_streams;
+extern const struct protocol martlet, compact, bare, mqtt, nats, jetstream, redis_pubsub, redis_streams, handshakes;
 
 enum { MARTLET_WINDOW = 256 << 10, MARTLET_LINK_WINDOW = 1 << 20, MARTLET_ACK_NS = 25000000 };
 /// Writes a hello's body of at most 512 bytes, and says how many they are.
@@ -67,3 +70,13 @@ void was_acknowledged(struct connection *, uint64_t count);
 /// Asks for `after_read` at that time at the latest.
 void call_at(struct connection *, uint64_t time);
 _Noreturn void fail(const char *what);
+
+/// Performs a TLS handshake on a connected socket that blocks.
+void tls_connect(struct connection *);
+/// As `send` and `recv` on a socket that does not block.
+ssize_t tls_send(struct connection *, const void *bytes, size_t count);
+ssize_t tls_receive(struct connection *, void *bytes, size_t count);
+/// Whether bytes were decrypted and not received.
+bool tls_has_input(const struct connection *);
+/// Performs TLS handshakes, full ones or resumed ones.
+void run_handshakes(void);

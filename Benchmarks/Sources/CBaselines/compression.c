@@ -48,6 +48,6 @@ size_t baseline_stream_add(baseline_stream *stream, const uint8_t *bytes, size_t
     stream->stream.next_out = stream->output;
     stream->stream.avail_out = sizeof stream->output;
     if (deflate(&stream->stream, Z_SYNC_FLUSH) != Z_OK) abort();
-    // RFC 7692 §7.2.1: the four bytes at the end of a flush are cut off.
+    // RFC 7692 §7.2.1: the four bytes at the end of a flush are removed.
     return sizeof stream->output - stream->stream.avail_out - 4;
 }

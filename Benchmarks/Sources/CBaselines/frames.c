@@ -1,4 +1,4 @@
-// The loop that a hand would write: the same frames, the same checks, the same checksum, no sessions around it.
+// A handwritten loop over the same frames, with the same checks and checksum and without sessions.
 #include "CBaselines.h"
 
 #include <libdeflate.h>

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-// The names of the allocator are taken over by the program, so that libraries that it loads are counted, too. The
-// counter is one for all threads: what a message costs is spent on several.
+// The program replaces the functions of the allocator, so that the libraries that it loads are counted too. All
+// threads share one counter, because the work for a message is done on several.
 
 static atomic_bool is_counting;
 static atomic_uint_fast64_t allocations;

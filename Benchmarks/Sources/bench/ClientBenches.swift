@@ -32,7 +32,7 @@ enum ClientLoad {
         let client = try Client(
             to: "martlet://127.0.0.1:\(options.port ?? 7227)", as: .anonymous("bench"), configuration: configuration)
         try await withClient(client) { client in
-            let room = try await client.open(room: "bench", options: .init(echo: false))
+            let room = try await client.open(room: "bench", options: .init(includesOwnMessages: false))
             let begin = measure_now()
             while measure_now() - begin < 500_000_000 { try await send(batch, to: room) }
             let resident = residentByteCount()

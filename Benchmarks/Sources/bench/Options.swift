@@ -10,6 +10,10 @@ struct Options {
     var compared: (String, String)?
     var countsInstructions = false
     var isVerbose = false
+    /// Whether the suites with sockets have cases with TLS, too.
+    var includesTLS = false
+    /// The folder of the files of `martlet dev-cert`, for a relay in another process.
+    var certificates = ""
     var tool = "../.build/release/martlet"
     var baselines = "Baselines/.build"
     /// The port of the server, for a load in another process.
@@ -38,6 +42,8 @@ struct Options {
             case "--compare": compared = (try value(argument), try value(argument))
             case "--instructions": countsInstructions = true
             case "--verbose": isVerbose = true
+            case "--tls": includesTLS = true
+            case "--certificates": certificates = try value(argument)
             case "--tool": tool = try value(argument)
             case "--baselines": baselines = try value(argument)
             case "--port": port = Int(try value(argument))
@@ -52,10 +58,11 @@ struct Options {
     }
 
     static let help = """
-        usage: bench [SUITE...] [--filter TEXT] [--list] [--rounds N] [--json FILE] [--report FILE]
+        usage: bench [SUITE...] [--filter TEXT] [--list] [--rounds N] [--json FILE] [--report FILE] [--tls]
                      [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
 
         Suites: frames, message, deflate, timers, engine, growth, client, relay, bytes; and with other servers: peers,
-        idle. Without any, all but these two. Fails when a threshold is not met.
+        idle, handshakes. Without any, all but these three. With --tls, peers and idle have cases with TLS, too. Fails
+        when a threshold is not met.
         """
 }

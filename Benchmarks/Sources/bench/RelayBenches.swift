@@ -18,9 +18,22 @@ struct Contender {
     static let pubsub = Contender(name: "Redis pub/sub", kind: .redis, load: "redis-pubsub")
     static let streams = Contender(name: "Redis streams", kind: .redis, load: "redis-streams")
 
+    /// The same with TLS; nil without a server with TLS.
+    var secure: Contender? {
+        switch kind {
+        case .martlet: Contender(name: name, kind: .secureMartlet, load: load)
+        case .mosquitto: Contender(name: name, kind: .secureMosquitto, load: load)
+        case .nats: Contender(name: name, kind: .secureNATS, load: load)
+        default: nil
+        }
+    }
+
+    /// The words of the load that every subject of this contender has.
+    var words: [String] { [load] + (kind.usesTLS ? ["--tls", "1"] : []) }
+
     func subject(_ options: Options, _ load: [String]) -> Subject {
         Subject(name) {
-            try LoadProcess.trial(kind, options, [options.baselines + "/load", self.load] + load)
+            try LoadProcess.trial(kind, options, [options.baselines + "/load"] + words + load)
         }
     }
 }
@@ -48,6 +61,14 @@ enum PeerBenches {
             }
             return Case(
                 "peers/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
+        } + (options.includesTLS ? secureCases(options) : [])
+    }
+
+    private static func secureCases(_ options: Options) -> [Case] {
+        Loads.all.filter(\.isSecure).map { load in
+            let contenders = [Contender.martlet, .mosquitto, .nats].compactMap(\.secure)
+            return Case(
+                "peers, TLS/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
         }
     }
 }
@@ -59,6 +80,8 @@ struct Load {
     var arguments: [String]
     /// Whether the load also runs without other servers.
     var isOwn = false
+    /// Whether the load also runs with TLS, if it was asked for.
+    var isSecure = false
     /// Whether the load exceeds the capacity of the other servers.
     var isMartletOnly = false
     var more: [Contender] = []
@@ -68,7 +91,7 @@ enum Loads {
     static let all: [Load] = [
         Load(
             name: "1 to 1, 1,000 in flight", arguments: ["--window", "1000", "--seconds", "1.5"], isOwn: true,
-            more: [.jetstream, .streams, .pubsub]),
+            isSecure: true, more: [.jetstream, .streams, .pubsub]),
         Load(name: "1 to 1, 100 in flight", arguments: ["--window", "100", "--seconds", "1.5"], isOwn: true),
         Load(
             name: "1 to 1, 1 KiB", arguments: ["--window", "1000", "--size", "1024", "--seconds", "1.5"], isOwn: true),
@@ -103,6 +126,14 @@ enum IdleBenches {
                     Subject(contender.name) { try trial(contender, options) }
                 })
         ]
+            + (options.includesTLS
+                ? [
+                    Case(
+                        "idle, TLS/10,000 links", per: "link",
+                        [Contender.compact, .plain, .mosquitto, .nats].compactMap(\.secure).map { contender in
+                            Subject(contender.name) { try trial(contender, options) }
+                        })
+                ] : [])
     }
 
     /// The resident memory of each link, and the share of a core for heartbeats.
@@ -114,10 +145,14 @@ enum IdleBenches {
         var begin: UInt64 = 0
         var end: UInt64 = 0
         let seconds = 5
-        _ = try LoadProcess.run([
-            options.baselines + "/load", contender.load, "--port", "\(server.port)", "--idle", "\(links)",
-            "--seconds", "\(seconds)", "--heartbeat", "\(heartbeatSeconds)",
-        ]) { line in
+        _ = try LoadProcess.run(
+            [
+                options.baselines + "/load"
+            ] + contender.words + [
+                "--port", "\(server.port)", "--idle", "\(links)", "--seconds", "\(seconds)", "--heartbeat",
+                "\(heartbeatSeconds)",
+            ]
+        ) { line in
             if line == "ready" { begin = server.processorNanoseconds }
             if line == "end" {
                 end = server.processorNanoseconds

@@ -90,7 +90,7 @@ final class RelayRig {
         precondition(delivered >= target, "\(target - delivered) messages were not delivered")
     }
 
-    // MARK: What clients say
+    // MARK: The clients
 
     private func join(_ rooms: [RoomName], noLocal: Bool) -> Peer {
         guard let key = engine.accepted(.reliable, now: now) else { preconditionFailure("no place for a connection") }
@@ -155,7 +155,7 @@ final class RelayRig {
         engine.receive(bytes, on: peer.key, now: now)
     }
 
-    // MARK: What the relay does
+    // MARK: The relay
 
     private func turn() {
         now = now + .microseconds(100)
@@ -215,7 +215,7 @@ final class RelayRig {
                 return .proceed
             }
         } catch {
-            preconditionFailure("the relay sends what is no frame: \(error)")
+            preconditionFailure("the relay sends an invalid frame: \(error)")
         }
         guard peer.frames >= 64 || peer.linkBytes - peer.acknowledged >= 64 << 10 else { return }
         peer.frames = 0

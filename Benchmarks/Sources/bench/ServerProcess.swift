@@ -6,6 +6,10 @@ final class ServerProcess {
         case martlet, bare, mosquitto, nats, redis
         /// A relay that spins for longer than the pauses of the loads.
         case spinning
+        /// With TLS.
+        case secureMartlet, secureMosquitto, secureNATS
+        /// A relay with TLS that accepts connections without a limit, and `openssl s_server`.
+        case handshakeRelay, openSSL
 
         /// An unusual port below the ephemeral range.
         var port: Int {
@@ -16,6 +20,18 @@ final class ServerProcess {
             case .mosquitto: 21883
             case .nats: 24222
             case .redis: 26379
+            case .secureMartlet: 27229
+            case .secureMosquitto: 21884
+            case .secureNATS: 24223
+            case .handshakeRelay: 27230
+            case .openSSL: 27231
+            }
+        }
+
+        var usesTLS: Bool {
+            switch self {
+            case .secureMartlet, .secureMosquitto, .secureNATS, .handshakeRelay, .openSSL: true
+            case .martlet, .bare, .mosquitto, .nats, .redis, .spinning: false
             }
         }
     }
@@ -32,9 +48,12 @@ final class ServerProcess {
         self.kind = kind
         folder = FileManager.default.temporaryDirectory.appending(path: "martlet-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if kind.usesTLS { try makeCertificates(options) }
         let command = try command(options)
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh", "taskset", "-c", "0"] + command
+        // At the end of its input s_server would spin.
+        process.standardInput = Pipe()
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
@@ -48,27 +67,55 @@ final class ServerProcess {
         try? FileManager.default.removeItem(at: folder)
     }
 
+    /// Makes certificates in the folder of the server.
+    private func makeCertificates(_ options: Options) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: options.tool)
+        process.arguments = ["dev-cert", "--directory", folder.path]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Options.Failure(description: "there are no certificates") }
+    }
+
+    private func path(_ file: String) -> String { folder.appending(path: file).path }
+
     private func command(_ options: Options) throws -> [String] {
+        let certificate = (file: path("server.pem"), key: path("server.key"))
         switch kind {
-        case .martlet, .spinning:
+        case .martlet, .spinning, .secureMartlet:
             return [
                 options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)",
                 "--max-connections-per-address", "0",
             ]
                 + (kind == .spinning ? ["--spin", "20ms"] : [])
-        case .bare: return [options.baselines + "/relay", "\(port)"]
-        case .mosquitto:
-            let file = folder.appending(path: "mosquitto.conf")
-            let lines = [
-                "listener \(port) 127.0.0.1", "allow_anonymous true", "max_inflight_messages 0",
-                "max_queued_messages 0", "set_tcp_nodelay true", "persistence false", "log_type none",
+                + (kind == .secureMartlet ? ["--certificate", certificate.file, "--key", certificate.key] : [])
+        case .handshakeRelay:
+            return [
+                CommandLine.arguments[0], "handshake-relay", "--port", "\(port)", "--certificates", folder.path,
             ]
+        case .openSSL:
+            return [
+                "openssl", "s_server", "-accept", "127.0.0.1:\(port)", "-cert", certificate.file, "-key",
+                certificate.key, "-alpn", "martlet/1", "-num_tickets", "1", "-quiet",
+            ]
+        case .bare: return [options.baselines + "/relay", "\(port)"]
+        case .mosquitto, .secureMosquitto:
+            let file = folder.appending(path: "mosquitto.conf")
+            let lines =
+                [
+                    "listener \(port) 127.0.0.1", "allow_anonymous true", "max_inflight_messages 0",
+                    "max_queued_messages 0", "set_tcp_nodelay true", "persistence false", "log_type none",
+                ]
+                // Another user could not read the key.
+                + (kind.usesTLS ? ["user root", "certfile \(certificate.file)", "keyfile \(certificate.key)"] : [])
             try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
             return ["mosquitto", "-c", file.path]
-        case .nats:
+        case .nats, .secureNATS:
             return [
                 "nats-server", "--addr", "127.0.0.1", "--port", "\(port)", "--jetstream", "--store_dir", folder.path,
             ]
+                + (kind.usesTLS ? ["--tls", "--tlscert", certificate.file, "--tlskey", certificate.key] : [])
         case .redis:
             return [
                 "redis-server", "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--appendonly", "no", "--dir",
@@ -88,7 +135,7 @@ final class ServerProcess {
         throw Options.Failure(description: "\(kind.rawValue) does not listen")
     }
 
-    // MARK: What it takes
+    // MARK: Processor time and memory
 
     /// The processor time of all threads, including ended ones, in nanoseconds.
     var processorNanoseconds: UInt64 {

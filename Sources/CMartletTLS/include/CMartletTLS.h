@@ -163,25 +163,38 @@ int32_t martlet_tls_is_resumed(const martlet_tls_connection *connection);
 const char *martlet_tls_version(const martlet_tls_connection *connection);
 /// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
 const char *martlet_tls_cipher(const martlet_tls_connection *connection);
-/// Writes the end of validity of the peer's certificate, in seconds since 1970. Returns 0, or -1 without a certificate.
-int32_t martlet_tls_peer_expiry(const martlet_tls_connection *connection, int64_t *seconds);
 
 /// Exports keying material (RFC 5705, RFC 8446 §7.5) with an empty context. Returns 0, or -1 before the handshake is
 /// complete.
 int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count);
 
-/// Writes the common name of the peer's verified certificate. Returns its length, or -1 without a certificate.
-ptrdiff_t martlet_tls_peer_name(const martlet_tls_connection *connection, char *name, size_t capacity);
+/// The kind of a name in a certificate.
+enum martlet_tls_name_kind {
+    martlet_tls_name_common = 0,
+    martlet_tls_name_host,
+    martlet_tls_name_email,
+    martlet_tls_name_uri,
+};
+/// The maximum number of bytes of all names of a certificate that are read, with 3 bytes for each.
+enum { martlet_tls_max_names_byte_count = 16 * 1024 };
+
+/// Reads the verified certificate of the peer: the end of its validity in seconds since 1970, its pin, and its names,
+/// each as its kind (1 byte), its length (2 bytes, big-endian) and its bytes. Returns the number of bytes in `names`,
+/// or -1 without a certificate, and for a certificate whose names are invalid or do not fit.
+ptrdiff_t martlet_tls_read_peer(
+    const martlet_tls_connection *connection, int64_t *not_after, uint8_t *pin, uint8_t *names, size_t capacity);
 
 // MARK: - Certificates for development and tests
 
 struct martlet_tls_certificate_request {
     const char *common_name;
-    /// Names for X.509's subjectAltName, as "DNS:localhost,IP:127.0.0.1"; null for none.
+    /// Names for X.509's subjectAltName, as "DNS:localhost,IP:127.0.0.1,email:ada@example.com"; null for none.
     const char *_Nullable alternative_names;
     /// PEM files of the issuer; null for a self-signed certificate.
     const char *_Nullable issuer_certificate_file;
     const char *_Nullable issuer_key_file;
+    /// The extended key usage, "serverAuth" or "clientAuth"; null for any.
+    const char *_Nullable usage;
     int32_t is_authority;
     /// The bits of an RSA key; 0 for a key on P-256.
     int32_t rsa_bit_count;

@@ -133,9 +133,9 @@ public final class Client: Sendable {
     /// The present status, followed by the latest status after each change.
     ///
     /// The sequence omits statuses that are superseded before they are read. It supports any number of iterations. Each
-    /// iteration ends when the client has stopped or its task is cancelled. An iteration does not retain the client, but
-    /// the expression `client.status` in a task does: read the sequence before the task starts, or capture the client
-    /// weakly.
+    /// iteration ends when the client has stopped or its task is cancelled. An iteration does not retain the client,
+    /// but the expression `client.status` in a task does: read the sequence before the task starts, or capture the
+    /// client weakly.
     public var status: StatusUpdates { StatusUpdates(latest: life.status) }
 
     /// The present status.
@@ -143,7 +143,7 @@ public final class Client: Sendable {
 
     /// Starts a connection attempt immediately if the client waits for its next attempt or has stopped retrying.
     public func retryNow() {
-        life.mailbox.wish { $0.retriesNow = true }
+        life.mailbox.set { $0.retriesNow = true }
     }
 
     /// Reports that the application is visible to its user.
@@ -151,12 +151,12 @@ public final class Client: Sendable {
     /// Each call sends a ping to the relay to test the connection, or starts a connection attempt if the client waits
     /// for its next one.
     public func enterForeground() {
-        life.mailbox.wish { $0.mode = .foreground }
+        life.mailbox.set { $0.mode = .foreground }
     }
 
     /// Reports that the application is in the background, where the client sends fewer pings.
     public func enterBackground() {
-        life.mailbox.wish { $0.mode = .background }
+        life.mailbox.set { $0.mode = .background }
     }
 
     /// The statistics of the client. After the client has stopped, they remain constant.
@@ -182,6 +182,11 @@ private func endpoint(_ text: String, _ configuration: Client.Configuration) thr
 private func tlsClient(
     for endpoints: [Endpoint], _ configuration: Client.Configuration
 ) throws(MartletError) -> TLSClient? {
-    guard endpoints.contains(where: { $0.security == .tls }) else { return nil }
-    do { return try TLSClient(configuration.tls) } catch { throw .invalidTLS(error) }
+    #if canImport(Network)
+        // The driver uses NetworkTransport.
+        return nil
+    #else
+        guard endpoints.contains(where: { $0.security == .tls }) else { return nil }
+        do { return try TLSClient(configuration.tls) } catch { throw .invalidTLS(error) }
+    #endif
 }

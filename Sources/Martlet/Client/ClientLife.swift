@@ -163,7 +163,7 @@ final class ClientLife: Sendable {
         finish()
     }
 
-    /// The driver has ended.
+    /// Reports the end of the driver, with its final statistics.
     func ended(_ last: Client.Statistics) {
         statistics.withLock { $0 = last }
         state.withLock { $0 = .stopped }
@@ -172,7 +172,7 @@ final class ClientLife: Sendable {
 
     private func finish() {
         var last = status.value
-        last.phase = .stopped(last.phase.givenUp)
+        last.phase = .stopped(last.phase.stopReason)
         last.nextAttempt = nil
         if last.phase == .stopped(nil) { last.explanation = "stopped" }
         status.set(last)

@@ -48,8 +48,8 @@ extension Client {
         /// The maximum size of the content of a room's unaccepted messages, in bytes, at least 1. Beyond it,
         /// ``Room/send(_:)-(OutgoingMessage)`` waits. A larger message is sent alone.
         public var maxPendingByteCount = 4 * 1024 * 1024
-        /// The maximum number of requests without an answer, at least 1. A relay has a limit of its own for each member of a room,
-        /// beyond which it answers `tooManyRequests`: 64 in MartletRelay.
+        /// The maximum number of requests without an answer, at least 1. A relay limits the requests of each member of
+        /// a room separately, 64 in MartletRelay, and answers further ones with `tooManyRequests`.
         public var maxRequests = 1024
 
         /// Creates the default configuration.

@@ -100,7 +100,7 @@ extension Client.Status.Phase {
     }
 
     /// The reason for which the client has stopped retrying; nil if it has not.
-    var givenUp: StopReason? {
+    var stopReason: StopReason? {
         if case .stopped(let reason) = self { reason } else { nil }
     }
 }

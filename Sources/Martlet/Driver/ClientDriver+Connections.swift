@@ -5,7 +5,7 @@ import MartletWire
 /// The connections of a client's driver.
 struct ClientConnections {
     /// An attempt in progress.
-    struct Dial {
+    struct Attempt {
         let id: ConnectionID
         let connector: TCPConnector
     }
@@ -17,7 +17,7 @@ struct ClientConnections {
     }
 
     fileprivate(set) var transports: [ConnectionID: any Transport] = [:]
-    fileprivate(set) var dial: Dial?
+    fileprivate(set) var attempt: Attempt?
     fileprivate(set) var credentialTask: CredentialTask?
     /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
     fileprivate var tls: TLSClient?
@@ -33,7 +33,7 @@ extension ClientDriver {
     // MARK: Outputs of the engine
 
     func connect(_ id: ConnectionID, redirect: String?) {
-        cancelDial()
+        cancelAttempt()
         let endpoints: [Endpoint]
         switch redirect.map({
             RedirectTarget($0, from: life.identity.endpoints, allowsPlaintext: configuration.allowsPlaintext)
@@ -56,19 +56,37 @@ extension ClientDriver {
     }
 
     private func start(_ id: ConnectionID, to endpoints: [Endpoint], repeatDelay: Duration? = nil) {
-        cancelDial()
+        cancelAttempt()
+        #if canImport(Network)
+            let secured = endpoints.filter { $0.security == .tls }
+            if !secured.isEmpty { return startSecured(id, to: secured[Int(id.rawValue) % secured.count]) }
+        #endif
         var options = TCPConnector.Options()
         options.timeout = configuration.connectTimeout
         options.repeatDelay = repeatDelay ?? options.repeatDelay
         options.connection.usesMultipath = configuration.usesMultipath
         let connector = TCPConnector(to: endpoints, on: loop, options: options)
-        connections.dial = ClientConnections.Dial(id: id, connector: connector)
-        connector.start { [weak self] result in self?.dialled(id, result) }
+        connections.attempt = ClientConnections.Attempt(id: id, connector: connector)
+        connector.start { [weak self] result in self?.attemptEnded(id, result) }
     }
 
-    private func cancelDial() {
-        connections.dial?.connector.cancel()
-        connections.dial = nil
+    #if canImport(Network)
+        /// Starts a connection with TLS on Apple systems, where one transport resolves the name, connects and performs
+        /// the handshake. It ends with the deadline of the attempt.
+        private func startSecured(_ id: ConnectionID, to endpoint: Endpoint) {
+            do throws(TLSError) {
+                let transport = try NetworkTransport(to: endpoint, tls: configuration.tls, on: loop)
+                connections.transports[id] = transport
+                transport.start(ConnectionHandler(id, self))
+            } catch {
+                connectFailed(id, .tlsFailure, "\(error)")
+            }
+        }
+    #endif
+
+    private func cancelAttempt() {
+        connections.attempt?.connector.cancel()
+        connections.attempt = nil
     }
 
     func fetchCredential(_ id: ConnectionID) {
@@ -84,9 +102,9 @@ extension ClientDriver {
     }
 
     func close(_ id: ConnectionID, afterFlush: Bool) {
-        if let dial = connections.dial, dial.id == id {
-            connections.dial = nil
-            dial.connector.cancel()
+        if let attempt = connections.attempt, attempt.id == id {
+            connections.attempt = nil
+            attempt.connector.cancel()
         }
         cancelCredential(for: id)
         connections.transports[id]?.close(afterFlush: afterFlush)
@@ -100,7 +118,7 @@ extension ClientDriver {
 
     /// Aborts all connections and connection attempts.
     func endConnections() {
-        cancelDial()
+        cancelAttempt()
         connections.credentialTask?.task.cancel()
         connections.credentialTask = nil
         for transport in connections.transports.values { transport.abort() }
@@ -119,9 +137,9 @@ extension ClientDriver {
         }
     }
 
-    private func dialled(_ id: ConnectionID, _ result: Result<TCPConnection, TransportError>) {
-        guard let dial = connections.dial, dial.id == id else { return }
-        connections.dial = nil
+    private func attemptEnded(_ id: ConnectionID, _ result: Result<TCPConnection, TransportError>) {
+        guard let attempt = connections.attempt, attempt.id == id else { return }
+        connections.attempt = nil
         switch result {
         case .success(let connection):
             do throws(TLSError) {
@@ -138,8 +156,8 @@ extension ClientDriver {
         }
     }
 
-    /// The connection with TLS, if its endpoint uses TLS. A redirect may lead from an endpoint without TLS to one with
-    /// TLS.
+    /// Returns the connection, with TLS if its endpoint uses it. A redirect can lead from an endpoint without TLS to
+    /// one with TLS.
     private func secured(_ connection: TCPConnection) throws(TLSError) -> any Transport {
         guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection }
         if let tls = connections.tls { return try tls.transport(over: connection, to: endpoint) }

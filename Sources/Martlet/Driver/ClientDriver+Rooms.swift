@@ -18,12 +18,12 @@ struct RoomTable {
     }
 
     var entries: [RoomID: Entry] = [:]
-    /// Rooms whose marks are read again after `cursorDelay`.
+    /// The rooms whose handled marks are polled after `cursorDelay`.
     var watched: [RoomID: RoomCore] = [:]
-    /// Rooms with items of this turn.
+    /// The rooms with items of this turn.
     fileprivate var withArrivals: [RoomID] = []
-    /// Rooms in which messages were settled: waiting sends may have room.
-    fileprivate var freed: [RoomID] = []
+    /// The rooms in which messages were settled, so that waiting sends may have room.
+    fileprivate var withSettledMessages: [RoomID] = []
 
     subscript(id: RoomID) -> Entry? {
         get { entries[id] }
@@ -54,7 +54,7 @@ struct DriverOutbox {
         }
     }
 
-    /// Whether `send` returns only when the outbox has the message.
+    /// Whether `send` waits until the outbox has stored the message.
     var delaysSends: Bool { if case .queued = port { true } else { false } }
 }
 
@@ -63,7 +63,7 @@ extension ClientDriver {
 
     func open(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>) {
         guard phase == .running else { return refuse(promise, .stopped) }
-        if options.waitsForRelay, let reason = life.status.value.phase.givenUp {
+        if options.waitsForRelay, let reason = life.status.value.phase.stopReason {
             return refuse(promise, .gaveUp(reason))
         }
         guard let id = rooms.id(of: name) else { return create(name, options, promise) }
@@ -76,7 +76,7 @@ extension ClientDriver {
             engine.reopen(id, RoomOptions(options, stored: outbox.cursors[name.text]), now: now)
         }
         rooms[id]!.options = options
-        welcome(id, promise, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
+        addOpener(id, promise, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
     }
 
     private func refuse(_ promise: Promise<RoomCore>, _ error: MartletError) {
@@ -95,14 +95,14 @@ extension ClientDriver {
             return
         }
         rooms[id] = RoomTable.Entry(core: core, options: options, isHidden: promise == nil)
-        core.gaveUp(life.status.value.phase.givenUp)
+        core.setStopReason(life.status.value.phase.stopReason)
         let earlier = outbox.backlog.removeValue(forKey: name.text) ?? []
         core.restore(earlier)
         if let last = earlier.last { engine.messagesStored(upTo: last.id.counter, in: id, now: now) }
-        if let promise { welcome(id, promise, isDone: !options.waitsForRelay) }
+        if let promise { addOpener(id, promise, isDone: !options.waitsForRelay) }
     }
 
-    private func welcome(_ id: RoomID, _ promise: Promise<RoomCore>, isDone: Bool) {
+    private func addOpener(_ id: RoomID, _ promise: Promise<RoomCore>, isDone: Bool) {
         rooms[id]!.opener = promise
         if isDone { resolveOpener(id) }
     }
@@ -150,7 +150,7 @@ extension ClientDriver {
         guard let entry = rooms[room.id] else {
             return refuse(call, room.end?.error ?? .roomClosed(nil))
         }
-        if let reason = life.status.value.phase.givenUp { return refuse(call, .gaveUp(reason)) }
+        if let reason = life.status.value.phase.stopReason { return refuse(call, .gaveUp(reason)) }
         do throws(ClientError) {
             let number = try engine.request(
                 call.method, content: call.content, to: call.recipient, in: entry.core.id, deadline: call.deadline,
@@ -231,7 +231,7 @@ extension ClientDriver {
         let counters = entries.map(\.id.counter)
         if error == nil, let last = counters.last { engine.messagesStored(upTo: last, in: room.id, now: now) }
         room.stored(counters, error)
-        if error != nil { rooms.freed.append(room.id) }
+        if error != nil { rooms.withSettledMessages.append(room.id) }
     }
 
     func take(_ outcome: OutboxWriter.Outcome) {
@@ -288,10 +288,10 @@ extension ClientDriver {
         let account = life.identity.account
         outbox.port.remove(
             counters.map { MessageID(sender: account, device: device, counter: $0) }, room: core.name.text)
-        rooms.freed.append(core.id)
+        rooms.withSettledMessages.append(core.id)
     }
 
-    /// The engine has removed the room.
+    /// Removes a room that the engine has removed.
     private func closed(_ id: RoomID, _ code: ErrorCode?) {
         deliverArrivals()
         guard let entry = rooms.entries.removeValue(forKey: id) else { return }
@@ -320,12 +320,12 @@ extension ClientDriver {
         rooms.withArrivals.removeAll(keepingCapacity: true)
     }
 
-    /// Takes the changes of the rooms in which messages were settled, because waiting sends have room now; false if
-    /// there are no such rooms.
-    func takeChangesOfFreed() -> Bool {
-        guard !rooms.freed.isEmpty else { return false }
-        let ids = Set(rooms.freed)
-        rooms.freed.removeAll(keepingCapacity: true)
+    /// Takes the changes of the rooms in which messages were settled, because waiting sends may have room. Returns
+    /// false if there are no such rooms.
+    func takeChangesOfSettledRooms() -> Bool {
+        guard !rooms.withSettledMessages.isEmpty else { return false }
+        let ids = Set(rooms.withSettledMessages)
+        rooms.withSettledMessages.removeAll(keepingCapacity: true)
         for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let core = rooms[id]?.core else { continue }
             takeChanges(of: core)
@@ -337,12 +337,12 @@ extension ClientDriver {
 
 extension RoomOptions {
     init(_ options: Room.Options, stored: RoomCursor?) {
-        self.init(kind: options.kind, echo: options.echo)
+        self.init(kind: options.kind, includesOwnMessages: options.includesOwnMessages)
         switch options.from {
         case .stored: if let stored { cursor = stored }
         case .start: break
         case .latest(let count): tail = UInt32(clamping: count)
-        case .cursor(let place): cursor = place
+        case .cursor(let position): cursor = position
         }
     }
 }
@@ -350,7 +350,8 @@ extension RoomOptions {
 extension Room.Options {
     /// Whether a room that was opened with these options can serve an application that requests the other options.
     fileprivate func areContinued(by options: Room.Options) -> Bool {
-        kind == options.kind && echo == options.echo && from == .stored && options.from == .stored
+        kind == options.kind && includesOwnMessages == options.includesOwnMessages && from == .stored
+            && options.from == .stored
     }
 }
 

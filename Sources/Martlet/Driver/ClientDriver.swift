@@ -2,8 +2,8 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// Runs the engine of a client on a loop: it reports the events of the application, the connections and the clock to
-/// the engine, and performs the engine's outputs. It decides nothing.
+/// The driver of a client's engine on a loop. It reports the events of the application, the connections and the clock
+/// to the engine, and performs the engine's outputs. It decides nothing.
 ///
 /// After each event, `settle` performs all outputs, delivers the received items to the rooms, and sets the timer.
 ///
@@ -68,8 +68,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     // MARK: Start
 
-    /// Starts the engine. Called on the loop after the mailbox was opened. Returns false if the loop was shut down; the
-    /// client then has ended.
+    /// Starts the engine. It is called on the loop after the mailbox was opened. Returns false if the loop was shut
+    /// down; the client has then ended.
+    @discardableResult
     func start() -> Bool {
         guard loop.add(self) else {
             finish()
@@ -77,7 +78,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
         timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
         flushTimer = LoopTimer(on: loop) { [weak self] in self?.flushTimeoutPassed() }
-        cursorTimer = LoopTimer(on: loop) { [weak self] in self?.lookAtMarks() }
+        cursorTimer = LoopTimer(on: loop) { [weak self] in self?.pollHandledMarks() }
         if configuration.watchesPath, !life.identity.isOnThisMachine {
             PathWatch.add(self, on: loop) { [weak self] in self?.pathChanged($0) }
         }
@@ -109,7 +110,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         repeat {
             while let output = engine.nextOutput(now: now) { perform(output) }
             deliverArrivals()
-        } while takeChangesOfFreed()
+        } while takeChangesOfSettledRooms()
         requests.resolveLost()
         isSettling = false
         timer?.set(deadline: engine.deadline?.nanoseconds)
@@ -123,7 +124,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .fetchCredential(let id): fetchCredential(id)
         case .close(let id, let graceful): close(id, afterFlush: graceful)
         case .transmit(let id): connections.transports[id]?.setNeedsWrite()
-        case .status(let status): tell(status)
+        case .status(let status): publish(status)
         case .room(let id, let event): handle(event, in: id)
         case .response(let request, let outcome): requests.finish(request, outcome)
         case .stopped: phase = .draining
@@ -134,11 +135,11 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     func drainMailbox() {
         guard phase != .over else { return }
-        let wishes = mailbox.take(leaving: &commands)
-        if let mode = wishes.mode {
+        let settings = mailbox.take(leaving: &commands)
+        if let mode = settings.mode {
             if mode == .foreground { engine.enterForeground(now: now) } else { engine.enterBackground(now: now) }
         }
-        if wishes.retriesNow {
+        if settings.retriesNow {
             engine.retryNow(now: now)
             // The attempt precedes the commands, which a client that has stopped retrying refuses.
             settle()
@@ -195,15 +196,15 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         return statistics
     }
 
-    private func tell(_ status: ClientStatus) {
+    private func publish(_ status: ClientStatus) {
         if status.isOnline { connections.detail = nil }
-        let before = life.status.value.phase.givenUp
-        let told = Client.Status(
+        let before = life.status.value.phase.stopReason
+        let published = Client.Status(
             status, now: now, wallClock: .now, roundTrip: engine.smoothedRTT, detail: connections.detail)
-        life.status.set(told)
-        guard told.phase.givenUp != before, phase == .running else { return }
-        for entry in rooms.entries.values { entry.core.gaveUp(told.phase.givenUp) }
-        guard let reason = told.phase.givenUp else { return }
+        life.status.set(published)
+        guard published.phase.stopReason != before, phase == .running else { return }
+        for entry in rooms.entries.values { entry.core.setStopReason(published.phase.stopReason) }
+        guard let reason = published.phase.stopReason else { return }
         failOpeners(.gaveUp(reason))
         for number in requests.failAll(.gaveUp(reason)) { engine.cancelRequest(number, now: now) }
     }
@@ -223,7 +224,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func flushTimeoutPassed() {
         switch phase {
-        case .flushing: sayGoodbye()
+        case .flushing: endLink()
         case .draining: finish()
         case .running, .stopping, .over: break
         }
@@ -232,7 +233,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     /// Continues the end of the client after a change.
     private func proceedWithEnd() {
         switch phase {
-        case .flushing where isFlushed: sayGoodbye()
+        case .flushing where isFlushed: endLink()
         case .draining where outbox.port.isIdle: finish()
         case .draining where flushTimer?.deadline == nil:
             flushTimer?.set(deadline: loop.deadline(after: configuration.flushTimeout))
@@ -249,7 +250,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         return engine.isSettled || !engine.status.isOnline
     }
 
-    private func sayGoodbye() {
+    private func endLink() {
         phase = .stopping
         flushTimer?.set(deadline: nil)
         engine.stop(now: now)
@@ -293,7 +294,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay))
     }
 
-    private func lookAtMarks() {
+    private func pollHandledMarks() {
         for (id, core) in rooms.watched {
             if let cursor = core.state.withLock({ $0.handled.takeOrUnwatch() }) {
                 save(cursor, of: core)

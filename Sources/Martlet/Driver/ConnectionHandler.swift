@@ -1,8 +1,8 @@
 import MartletProtocol
 import MartletTransport
 
-/// Reports the events of one connection to the driver under the ID of the connection, so that the driver recognizes the
-/// events of an earlier connection.
+/// The handler of one connection. It reports events to the driver under the ID of the connection, so that the driver
+/// recognizes the events of an earlier connection.
 final class ConnectionHandler: TransportHandler {
     private let id: ConnectionID
     private let driver: ClientDriver

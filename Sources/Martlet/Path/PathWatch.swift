@@ -16,8 +16,8 @@ final class PathWatch: @unchecked Sendable {  // accessed on its loop only
         self.loop = loop
     }
 
-    /// Calls `observe` with the present path soon, and with each later one; never on a system that does not report
-    /// paths. On the loop.
+    /// Adds an observer, which receives the present path and each later one; none on a system that does not report
+    /// paths. It is called on the loop.
     static func add(_ client: ClientDriver, on loop: EventLoop, _ observe: @escaping (PathStatus) -> Void) {
         loop.preconditionOnLoop()
         let watch = watches.withLock { watches in
@@ -31,7 +31,7 @@ final class PathWatch: @unchecked Sendable {  // accessed on its loop only
         watch.start()
     }
 
-    /// On the loop.
+    /// Removes the observer of a client. It is called on the loop.
     static func remove(_ client: ClientDriver, on loop: EventLoop) {
         loop.preconditionOnLoop()
         guard let watch = watches.withLock({ $0[ObjectIdentifier(loop)] }) else { return }

@@ -85,8 +85,8 @@ final class ItemReader {
 
     deinit {
         guard let last else { return }
-        if creditByteCount > 0 { core.handedOut(creditByteCount: creditByteCount, upTo: last) }
-        core.putBack(items[index...], inHand: last)
+        if creditByteCount > 0 { core.taken(creditByteCount: creditByteCount, upTo: last) }
+        core.putBack(items[index...], lastReturned: last)
     }
 
     func next(isolation: isolated (any Actor)?) async throws -> RoomItem? {
@@ -102,17 +102,17 @@ final class ItemReader {
                 await core.wait(for: .items)
             }
         }
-        guard !core.isOverHere.load(ordering: .acquiring) else { return nil }
-        return handOut()
+        guard !core.discardsItems.load(ordering: .acquiring) else { return nil }
+        return nextItem()
     }
 
-    private func handOut() -> RoomItem {
+    private func nextItem() -> RoomItem {
         let item = items[index]
         index += 1
         creditByteCount += item.creditByteCount
         last = item.cursor
         if index == items.count {
-            core.handedOut(creditByteCount: creditByteCount, upTo: item.cursor)
+            core.taken(creditByteCount: creditByteCount, upTo: item.cursor)
             creditByteCount = 0
         }
         switch item {

@@ -28,7 +28,7 @@ extension Room {
         /// The position at which delivery begins.
         public var from: From
         /// Whether the messages of this device are delivered to it, too.
-        public var echo: Bool
+        public var includesOwnMessages: Bool
         /// Whether ``Client/open(room:options:)`` waits until the relay has opened the room.
         ///
         /// If it is false, `open` returns immediately, also without a connection, and messages can be queued. If the
@@ -38,11 +38,12 @@ extension Room {
         /// Creates options. By default, delivery begins after the stored cursor and excludes the messages of this
         /// device.
         public init(
-            kind: SessionKind = .chat, from: From = .stored, echo: Bool = false, waitsForRelay: Bool = true
+            kind: SessionKind = .chat, from: From = .stored, includesOwnMessages: Bool = false,
+            waitsForRelay: Bool = true
         ) {
             self.kind = kind
             self.from = from
-            self.echo = echo
+            self.includesOwnMessages = includesOwnMessages
             self.waitsForRelay = waitsForRelay
         }
     }

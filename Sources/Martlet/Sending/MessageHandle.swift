@@ -59,7 +59,7 @@ public struct MessageHandle: Sendable, Identifiable {
     ///   the message.
     nonisolated(nonsending) public func accepted() async throws -> UInt64 {
         while true {
-            let seen = room.state.withLock { $0.look(at: counter) }
+            let seen = room.state.withLock { $0.snapshot(of: counter) }
             switch seen.state {
             case nil: return 0
             case .accepted(let offset)?: return offset
@@ -67,7 +67,7 @@ public struct MessageHandle: Sendable, Identifiable {
             case .queued?, .sent?: break
             }
             if let end = seen.end { throw end.error }
-            if let reason = seen.gaveUp, !room.mailbox.isRetrying { throw MartletError.gaveUp(reason) }
+            if let reason = seen.stopReason, !room.mailbox.isRetrying { throw MartletError.gaveUp(reason) }
             try Task.checkCancellation()
             await room.wait(for: .message(counter: counter, seen: seen))
         }

@@ -38,7 +38,7 @@ extension MessageHandle {
             /// Waits for the next state and returns it; nil if no state follows.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> MessageHandle.State? {
                 while !isOver {
-                    let (next, seen) = look()
+                    let (next, seen) = poll()
                     if let next {
                         if case .failed = next { isOver = true }
                         return next
@@ -50,8 +50,8 @@ extension MessageHandle {
                 return nil
             }
 
-            private mutating func look() -> (MessageHandle.State?, RoomCore.Look) {
-                room.state.withLock { (observed.next(counter, in: $0.ledger), $0.look(at: counter)) }
+            private mutating func poll() -> (MessageHandle.State?, RoomCore.MessageSnapshot) {
+                room.state.withLock { (observed.next(counter, in: $0.ledger), $0.snapshot(of: counter)) }
             }
         }
     }

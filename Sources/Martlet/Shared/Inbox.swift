@@ -32,8 +32,8 @@ struct Inbox: Sendable {
     }
 
     private(set) var items: [Item] = []
-    /// The last item that an ended iteration returned. It is not yet handled.
-    private var inHand: RoomCursor?
+    /// The cursor of the last item that an ended iteration returned and that does not count as handled yet.
+    private var lastReturned: RoomCursor?
     private var gapCount = 0
     private(set) var skippedMessages: UInt64 = 0
 
@@ -77,15 +77,17 @@ struct Inbox: Sendable {
         gapCount = 0
     }
 
-    /// Inserts the remaining items of an ended iteration at the front of the queue.
-    mutating func putBack(_ rest: ArraySlice<Item>, inHand cursor: RoomCursor) {
+    /// Inserts the remaining items of an ended iteration at the front of the queue, and records the cursor of the last
+    /// returned one.
+    mutating func putBack(_ rest: ArraySlice<Item>, lastReturned cursor: RoomCursor) {
         items.insert(contentsOf: rest, at: 0)
-        inHand.advance(to: cursor)
+        lastReturned.advance(to: cursor)
     }
 
-    /// Removes the last item that an ended iteration returned. The next iteration proves that it was handled.
-    mutating func takeInHand() -> RoomCursor? {
-        inHand.take()
+    /// Removes the cursor of the last item that an ended iteration returned. The item counts as handled when the next
+    /// iteration requests an item.
+    mutating func takeLastReturned() -> RoomCursor? {
+        lastReturned.take()
     }
 
     mutating func removeAll() {

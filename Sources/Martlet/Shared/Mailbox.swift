@@ -6,8 +6,8 @@ import MartletWire
 /// loop takes all commands at once. Each command is performed, or refused if the client has ended, so that its caller
 /// receives a result.
 ///
-/// The mailbox needs no bound of its own: it contains a room once, wishes are flags, and each other command has a
-/// waiting caller or is one of a bounded number.
+/// The mailbox needs no bound of its own. It contains a room at most once and one value of each setting; each other
+/// command has a waiting caller or is one of a bounded number.
 final class Mailbox: Sendable {
     enum Command: Sendable {
         /// The application has changed the state of the room.
@@ -27,8 +27,8 @@ final class Mailbox: Sendable {
         case abandon
     }
 
-    /// Settings of which only the latest value counts.
-    struct Wishes: Sendable {
+    /// The settings that the loop has not taken. A later value replaces an earlier one.
+    struct PendingSettings: Sendable {
         var mode: HeartbeatMode?
         var retriesNow = false
     }
@@ -42,15 +42,15 @@ final class Mailbox: Sendable {
     private enum Owner: Sendable {
         case none
         case driver(ClientDriver)
-        case gone
+        case stopped
     }
 
     private struct State: Sendable {
         var owner = Owner.none
         var commands: [Command] = []
-        var wishes = Wishes()
+        var settings = PendingSettings()
         var isPosted = false
-        /// The loop has taken `retriesNow` and has not yet started an attempt.
+        /// Whether the loop has taken `retriesNow` and has not yet started an attempt.
         var isRetrying = false
     }
 
@@ -66,17 +66,18 @@ final class Mailbox: Sendable {
         change { $0.commands.append(command) }
     }
 
-    func wish(_ body: (inout Wishes) -> Void) {
-        _ = change { body(&$0.wishes) }
+    /// Changes the pending settings of a running client.
+    func set(_ body: (inout PendingSettings) -> Void) {
+        _ = change { body(&$0.settings) }
     }
 
     /// Whether `retryNow` was called and no attempt has started since. Until then, calls on a client that has stopped
     /// retrying do not fail.
     var isRetrying: Bool {
-        state.withLock { $0.isRetrying || $0.wishes.retriesNow }
+        state.withLock { $0.isRetrying || $0.settings.retriesNow }
     }
 
-    /// The client has started an attempt, and its rooms have been notified.
+    /// Reports that the client has started an attempt and notified its rooms.
     func endRetrying() {
         state.withLock { $0.isRetrying = false }
     }
@@ -85,7 +86,7 @@ final class Mailbox: Sendable {
         let (answer, woken) = state.withLock { state -> (AfterPost, ClientDriver?) in
             switch state.owner {
             case .none: return (.notStarted, nil)
-            case .gone: return (.stopped, nil)
+            case .stopped: return (.stopped, nil)
             case .driver(let driver):
                 body(&state)
                 defer { state.isPosted = true }
@@ -105,23 +106,23 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Refuses further commands, and returns those that were not performed.
+    /// Refuses further commands, and returns the commands that were not performed.
     func close() -> [Command] {
         state.withLock { state in
-            state.owner = .gone
+            state.owner = .stopped
             defer { state.commands = [] }
             return state.commands
         }
     }
 
-    /// Exchanges the commands for an empty array, whose storage is reused.
-    func take(leaving spare: inout [Command]) -> Wishes {
+    /// Takes the commands and returns the settings. The storage of the given empty array is reused.
+    func take(leaving empty: inout [Command]) -> PendingSettings {
         state.withLock { state in
-            swap(&state.commands, &spare)
+            swap(&state.commands, &empty)
             state.isPosted = false
-            state.isRetrying = state.wishes.retriesNow
-            defer { state.wishes = Wishes() }
-            return state.wishes
+            state.isRetrying = state.settings.retriesNow
+            defer { state.settings = PendingSettings() }
+            return state.settings
         }
     }
 }

@@ -1,6 +1,6 @@
 import MartletProtocol
 
-/// The requests of members that the application has not taken.
+/// A queue of the members' requests that the application has not taken.
 struct RequestQueue: Sendable {
     /// The maximum number of queued requests. Further requests are answered with `tooManyRequests`.
     static let maxWaitingRequests = 64

@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 import Synchronization
 
-/// The application's side of a room.
+/// The calls of the application.
 extension RoomCore {
     // MARK: Sending
 
@@ -68,16 +68,16 @@ extension RoomCore {
         case over(MartletError?)
     }
 
-    /// Takes all queued items. The last item of an earlier iteration then counts as handled.
+    /// Takes all queued items. The last returned item of an ended iteration then counts as handled.
     func take(into items: inout [Inbox.Item]) -> TakeResult {
         items.removeAll(keepingCapacity: true)
         var taken: [Inbox.Item] = []
         swap(&taken, &items)
         defer { swap(&taken, &items) }
-        var inHand: RoomCursor?
-        defer { if let inHand { handled(upTo: inHand) } }
+        var lastReturned: RoomCursor?
+        defer { if let lastReturned { handled(upTo: lastReturned) } }
         return state.withLock { state -> TakeResult in
-            inHand = state.inbox.takeInHand()
+            lastReturned = state.inbox.takeLastReturned()
             switch state.end {
             case .closed?, .stopped?: return .over(nil)
             case .closedByRelay?, nil: break
@@ -85,25 +85,25 @@ extension RoomCore {
             state.inbox.take(leaving: &taken)
             if !taken.isEmpty { return .taken }
             if let end = state.end { return .over(end.error) }
-            if let reason = state.gaveUp, !mailbox.isRetrying { return .over(.gaveUp(reason)) }
+            if let reason = state.stopReason, !mailbox.isRetrying { return .over(.gaveUp(reason)) }
             return .nothing
         }
     }
 
-    /// The application has received items. Their credit is returned, and their senders receive receipts.
-    func handedOut(creditByteCount: Int, upTo cursor: RoomCursor) {
+    /// Reports that the application has received items. Their credit is released, and their senders receive receipts.
+    func taken(creditByteCount: Int, upTo cursor: RoomCursor) {
         note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }
 
-    /// The application has requested the next item. The cursor advances also after the relay has closed the room.
+    /// Reports that the application has handled the items up to a cursor, also after the relay has closed the room.
     func handled(upTo cursor: RoomCursor) {
         if state.withLock({ $0.handled.raise(to: cursor) }) { mailbox.post(.changed(self)) }
     }
 
-    /// An iteration has ended. The next iteration begins with its remaining items, and then the last item that it
-    /// returned counts as handled. An iteration that began too early waits for the items.
-    func putBack(_ rest: ArraySlice<Inbox.Item>, inHand cursor: RoomCursor) {
-        note { $0.inbox.putBack(rest, inHand: cursor) }
+    /// Reports the end of an iteration. The next iteration begins with its remaining items, and its last returned item
+    /// then counts as handled. An iteration that already waits receives the items.
+    func putBack(_ rest: ArraySlice<Inbox.Item>, lastReturned cursor: RoomCursor) {
+        note { $0.inbox.putBack(rest, lastReturned: cursor) }
         wake { $0.waiters.takeReaders() }
     }
 

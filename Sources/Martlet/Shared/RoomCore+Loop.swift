@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 import Synchronization
 
-/// The loop's side of a room.
+/// The calls of the loop.
 extension RoomCore {
     /// Admits the sends for which there is room, and takes all changes since the last call.
     func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending]) {
@@ -26,7 +26,7 @@ extension RoomCore {
         }
     }
 
-    /// The outbox has answered for messages. After an error they have failed.
+    /// Reports that the outbox has stored messages or, with an error, that they have failed.
     func stored(_ counters: [UInt64], _ error: MartletError?) {
         let promises = state.withLock { state in
             if error != nil { for counter in counters { _ = state.ledger.fail(counter, .closed) } }
@@ -37,7 +37,8 @@ extension RoomCore {
         }
     }
 
-    /// The room is opened with another cursor before the application has received any of its items.
+    /// Discards the items and members, because the room is opened with another cursor before the application has
+    /// received any item.
     func reopened() {
         state.withLock { state in
             state.inbox = Inbox()
@@ -45,12 +46,12 @@ extension RoomCore {
         }
     }
 
-    /// The states of messages have changed in the ledger.
+    /// Reports that states of messages have changed in the ledger.
     func messagesChanged(where hasChanged: (UInt64) -> Bool) {
         wake { $0.waiters.takeObservers(where: hasChanged) }
     }
 
-    /// The ledger has processed a receipt of a member.
+    /// Reports that the ledger has processed a receipt of a member.
     func progressed(upTo offset: UInt64) {
         wake { state in
             let ledger = state.ledger
@@ -95,11 +96,11 @@ extension RoomCore {
         events.publish(.presence(account, presence))
     }
 
-    /// The client has stopped retrying. Readers and tasks that wait for an acceptance receive an error. The reason is
-    /// nil if the client retries again.
-    func gaveUp(_ reason: StopReason?) {
+    /// Reports that the client has stopped retrying. Readers and tasks that wait for an acceptance receive an error.
+    /// The reason is nil if the client retries again.
+    func setStopReason(_ reason: StopReason?) {
         wake { state in
-            state.gaveUp = reason
+            state.stopReason = reason
             return reason == nil ? [] : state.waiters.takeReaders() + state.waiters.takeObservers { _ in true }
         }
     }
@@ -126,7 +127,7 @@ extension RoomCore {
             promises = state.sends.removeAll()
             requests = state.requests.removeAll()
             if end == .closed || end == .stopped {
-                isOverHere.store(true, ordering: .releasing)
+                discardsItems.store(true, ordering: .releasing)
                 state.inbox.removeAll()
             }
             return state.waiters.takeAll()

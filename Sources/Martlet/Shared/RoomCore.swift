@@ -42,16 +42,16 @@ final class RoomCore: Waitable, LedgerOwner {
     enum Key: Sendable {
         case items
         case requests
-        /// A change of the message after the given view of it.
-        case message(counter: UInt64, seen: Look)
+        /// A change of the message after the given snapshot.
+        case message(counter: UInt64, seen: MessageSnapshot)
     }
 
-    /// The view of a message that an observer has seen.
-    struct Look: Sendable {
+    /// The state of a message that an observer has seen.
+    struct MessageSnapshot: Sendable {
         let state: MessageLedger.State?
         let version: UInt64
         let end: End?
-        let gaveUp: StopReason?
+        let stopReason: StopReason?
     }
 
     struct State: Sendable {
@@ -64,14 +64,14 @@ final class RoomCore: Waitable, LedgerOwner {
         var changes = PendingChanges()
         var view = RoomView()
         var life = Life.open
-        var gaveUp: StopReason?
+        var stopReason: StopReason?
         var waiters = RoomWaiters()
         fileprivate var isPosted = false
 
         var end: End? { if case .ended(let end) = life { end } else { nil } }
 
-        func look(at counter: UInt64) -> Look {
-            Look(state: ledger.state(of: counter), version: ledger.version, end: end, gaveUp: gaveUp)
+        func snapshot(of counter: UInt64) -> MessageSnapshot {
+            MessageSnapshot(state: ledger.state(of: counter), version: ledger.version, end: end, stopReason: stopReason)
         }
 
         mutating func takeChanges() -> PendingChanges {
@@ -92,9 +92,8 @@ final class RoomCore: Waitable, LedgerOwner {
     let events = Broadcast<Room.Event>()
     let mailbox: Mailbox
     let state: Guarded<State>
-    /// Set when the remaining items of an iteration must be discarded. A later client receives them again, after the
-    /// cursor.
-    let isOverHere = Atomic(false)
+    /// Whether the remaining items of iterations are discarded. A later client receives them again, after the cursor.
+    let discardsItems = Atomic(false)
 
     init(
         id: RoomID, name: RoomName, account: AccountName, device: DeviceID, configuration: Client.Configuration,
@@ -151,13 +150,13 @@ final class RoomCore: Waitable, LedgerOwner {
             guard state.end == nil else { return false }
             switch key {
             case .items:
-                guard state.inbox.items.isEmpty, state.gaveUp == nil || mailbox.isRetrying else { return false }
+                guard state.inbox.items.isEmpty, state.stopReason == nil || mailbox.isRetrying else { return false }
                 state.waiters.append(reader: waiter)
             case .requests:
                 guard state.requests.isEmpty else { return false }
                 state.waiters.append(requestTaker: waiter)
             case .message(let counter, let seen):
-                guard state.ledger.version == seen.version, state.gaveUp == seen.gaveUp else { return false }
+                guard state.ledger.version == seen.version, state.stopReason == seen.stopReason else { return false }
                 state.waiters.append(observer: waiter, of: counter)
             }
             return true

@@ -17,7 +17,7 @@ final class Latest<Value: Sendable & Equatable>: Waitable {
 
     var value: Value { state.withLock { $0.value } }
 
-    /// The value, if the observer has not received it; version 0 is that of a new observer.
+    /// Returns the value if the observer has not received it. A new observer has version 0.
     func next(after version: inout UInt64) -> Value? {
         state.withLock { state in
             guard state.version != version else { return nil }

@@ -1,7 +1,7 @@
 /// The encodings base64 and base64url of RFC 4648.
-enum Base64 {
+package enum Base64 {
     /// The alphabet, and whether the last group is padded with `=`.
-    enum Variant {
+    package enum Variant {
         /// RFC 4648 §4, with padding, as SCRAM uses it.
         case standard
         /// RFC 4648 §5 without padding, as JOSE uses it (RFC 7515 §2).
@@ -15,8 +15,8 @@ enum Base64 {
         letters + (variant == .standard ? Array("+/".utf8) : Array("-_".utf8))
     }
 
-    /// The text of these bytes.
-    static func encode(_ bytes: [UInt8], _ variant: Variant) -> String {
+    /// Returns the text of these bytes.
+    package static func encode(_ bytes: [UInt8], _ variant: Variant) -> String {
         let alphabet = alphabet(variant)
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -29,7 +29,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text.
+    /// Returns the bytes of a text.
     ///
     /// - Returns: nil if the text contains another character, lacks padding or has it where `variant` does not, or if
     ///   unused bits of its last character are set. Each sequence of bytes therefore has one text.

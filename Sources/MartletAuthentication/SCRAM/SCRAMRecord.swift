@@ -1,4 +1,4 @@
-/// What a server stores about a user instead of the password (RFC 5802 §3, RFC 5803).
+/// The record that a server stores of a user instead of the password (RFC 5802 §3, RFC 5803).
 ///
 /// The record does not suffice to log in, but permits to test guesses of the password, and to impersonate the server.
 /// Descriptions and dumps do not contain the keys.

@@ -59,7 +59,7 @@ struct JSONWebKey: Sendable {
             return value
         }
 
-        /// nil if the member is absent.
+        /// The value of a string member; nil if the member is absent.
         private func string(_ name: String) throws(JSONWebKeySetError) -> String? {
             guard let value = members[name] else { return nil }
             guard let string = value.string else { throw .invalidMember(name, index: index) }

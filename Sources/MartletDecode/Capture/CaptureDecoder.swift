@@ -7,7 +7,9 @@ internal import MartletWire
 /// Other connections are skipped. The decoder reassembles segments, inflates and joins frames, and follows links over
 /// their connections.
 ///
-/// ```swift let decoder = CaptureDecoder { event in print(event) } try decoder.decode(CaptureReader(path: "link.pcap"))
+/// ```swift
+/// let decoder = CaptureDecoder { event in print(event) }
+/// try decoder.decode(CaptureReader(path: "link.pcap"))
 /// ```
 ///
 /// A decoder can be used by one thread at a time.

@@ -164,7 +164,7 @@ public final class ConnectionDecoder {
         guard let stream = streams[direction], stream.cutter.fault == nil, stream.cutter.bufferedByteCount > 0 else {
             return
         }
-        note(direction, "\(reason) inside a frame, of which \(stream.cutter.bufferedByteCount) bytes were there")
+        note(direction, "\(reason) inside a frame, of which \(stream.cutter.bufferedByteCount) bytes are present")
     }
 
     private func stream(_ direction: StreamDirection, hasBeginning: Bool) -> Stream {

@@ -60,7 +60,7 @@ final class CaptureFile: Sendable {
             }
             return state.problem
         }
-        if let problem { throw CommandError(.inputOutput, "the capture in \(path) is not whole: \(problem)") }
+        if let problem { throw CommandError(.inputOutput, "the capture in \(path) is incomplete: \(problem)") }
     }
 
     private static func flush(_ state: inout State) {

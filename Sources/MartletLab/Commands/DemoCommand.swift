@@ -15,11 +15,12 @@ enum DemoCommand {
             """
             The command starts a relay, a faulty link to it (200 ms ± 50 ms in each direction, a black hole of 5 s, at \
             least ten cuts of connections), and the processes 'martlet send' and 'martlet listen', which transfer \
-            every line of FILE. At the end both texts are compared.
+            every line of FILE. At the end both texts are compared. The connections use TLS, with certificates of \
+            'martlet dev-cert'.
             """,
             """
-            The file of --capture contains the packets of the link, then those of a short conversation with a frame \
-            of every type.
+            With --capture the connections do not use TLS, so that the capture can be read. Its file contains the \
+            packets of the link, then those of a short conversation with a frame of every type.
             """,
             "The default for FILE is the text of the licences in \(DemoText.licences). A small file is repeated.",
         ],

@@ -43,7 +43,7 @@ enum SoakCommand {
             clientCount: arguments[clients] ?? 200, duration: .seconds(60 * (arguments[minutes] ?? 30)),
             pause: arguments[pause] ?? .seconds(2), lifetime: 30...120
         ) { try? Output.print(minute($0)) }
-        try Output.print("  min     sent       shown   lost doubled  relay MiB  fds thr   clients MiB  fds thr")
+        try Output.print("  min     sent    received   lost doubled  relay MiB  fds thr   clients MiB  fds thr")
         let report = try await soak.run()
         for line in lines(of: report, soak) { try Output.print(line) }
         return report.isSuccess ? .success : .failure

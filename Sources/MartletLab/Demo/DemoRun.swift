@@ -5,7 +5,8 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// A run of the demo: a relay and a weak link in this process, a sender and a listener in two child processes.
+/// A run of the demo: a relay and a weak link in this process, a sender and a listener in two child processes. Without
+/// a capture the connections use TLS, with certificates of `martlet dev-cert`.
 ///
 /// The run owns the relay, the link, both processes and a folder for the received text, and ends or removes them in any
 /// case.
@@ -17,7 +18,7 @@ struct DemoRun: Sendable {
 
     let text: DemoText
     let seed: UInt64
-    /// The capture of the link; nil if there is none.
+    /// The capture of the link, whose connections then do not use TLS; nil if there is none.
     var capture: CaptureFile?
     /// A closure that receives the current view several times a second.
     let onChange: @Sendable (DemoView) -> Void
@@ -40,7 +41,8 @@ struct DemoRun: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
         let messageCount = splitter.split(text.bytes).count + (splitter.finish() == nil ? 0 : 1)
-        let relay = relay(messageCount: messageCount)
+        let certificates = capture == nil ? try await Self.makeCertificates(in: folder) : nil
+        let relay = relay(messageCount: messageCount, certificates)
         let port = try relay.start().first?.port ?? 0
         let plan = DemoPlan(byteCount: text.bytes.count, messageCount: messageCount)
         let proxy = try WeakProxy(
@@ -48,34 +50,57 @@ struct DemoRun: Sendable {
             to: try Endpoint(host: "127.0.0.1", port: port, security: .plain), profile: plan.profile, seed: seed,
             capture: capture)
         let result = await Result {
-            try await converse(through: proxy, plan, messageCount: messageCount, in: folder)
+            try await converse(through: proxy, plan, messageCount: messageCount, certificates, in: folder)
         }
         _ = await proxy.stop()
         await relay.shutdown()
         return try result.get()
     }
 
-    private func relay(messageCount: Int) -> Relay {
+    /// The files of `martlet dev-cert`.
+    private struct Certificates {
+        let folder: URL
+
+        var identity: TLSIdentity {
+            TLSIdentity(certificateFile: path("server.pem"), keyFile: path("server.key"))
+        }
+
+        func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+    }
+
+    private static func makeCertificates(in folder: URL) async throws -> Certificates {
+        let certificates = Certificates(folder: folder.appendingPathComponent("certificates"))
+        let process = try ChildProcess(
+            ["dev-cert", "--directory", certificates.folder.path], input: nil, output: nil)
+        let code = await process.exitCode()
+        guard code == 0 else { throw CommandError(.failure, "'martlet dev-cert' ended with \(code)") }
+        return certificates
+    }
+
+    private func relay(messageCount: Int, _ certificates: Certificates?) -> Relay {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = messageCount
         bounds.maxByteCountPerRoom = text.bytes.count + messageCount * 256
-        let configuration = Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)])
+        var configuration = Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)])
+        configuration.tls = certificates.map { TLSServerOptions(identity: $0.identity) }
         return Relay(
             configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: .allowAll,
             policy: .allowAll)
     }
 
     private func converse(
-        through proxy: WeakProxy, _ plan: DemoPlan, messageCount: Int, in folder: URL
+        through proxy: WeakProxy, _ plan: DemoPlan, messageCount: Int, _ certificates: Certificates?, in folder: URL
     ) async throws -> Outcome {
         let source = folder.appendingPathComponent("sent")
         let target = folder.appendingPathComponent("received")
         try Data(text.bytes).write(to: source)
         try Data().write(to: target)
-        let common = [
-            "--to", "martlet://127.0.0.1:\(proxy.port)", "--room", Self.room, "--progress", "json", "--timeout",
-            "\(Self.childTimeoutSeconds)",
-        ]
+        let scheme = certificates == nil ? "martlet" : "martlets"
+        let common =
+            [
+                "--to", "\(scheme)://127.0.0.1:\(proxy.port)", "--room", Self.room, "--progress", "json", "--timeout",
+                "\(Self.childTimeoutSeconds)",
+            ] + (certificates.map { ["--trust", $0.path("ca.pem")] } ?? [])
         let lifeline = Pipe()
         let listener = try ChildProcess(
             ["listen", "--account", "listener", "--from", "start", "--count", "\(messageCount)", "--until-eof"]

@@ -20,8 +20,8 @@ struct SoakLedger: Sendable {
         lastNumber[sender] = max(last, number)
     }
 
-    /// Ends the record. Messages up to the head of the room that were not received count as lost.
-    mutating func finish(headOf room: UInt64) {
-        lostCount += Int(max(room, lastOffset) - lastOffset)
+    /// Ends the record. Messages up to the room's last offset that were not received count as lost.
+    mutating func finish(lastOffset roomOffset: UInt64) {
+        lostCount += Int(max(roomOffset, lastOffset) - lastOffset)
     }
 }

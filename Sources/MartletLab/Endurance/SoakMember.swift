@@ -44,25 +44,27 @@ final class SoakMember: Sendable {
         }
     }
 
-    /// Reads to the head of the room, or until a deadline.
-    func listen(upTo head: UInt64, until deadline: ContinuousClock.Instant) async throws {
-        guard ledger.lastOffset < head else { return }
-        try await live(until: deadline, isSending: false, upTo: head)
+    /// Reads to the last offset of the room, or until a deadline.
+    func listen(upTo lastOffset: UInt64, until deadline: ContinuousClock.Instant) async throws {
+        guard ledger.lastOffset < lastOffset else { return }
+        try await live(until: deadline, isSending: false, upTo: lastOffset)
     }
 
-    func finish(headOf room: UInt64) {
-        state.withLock { $0.ledger.finish(headOf: room) }
+    func finish(lastOffset: UInt64) {
+        state.withLock { $0.ledger.finish(lastOffset: lastOffset) }
     }
 
-    private func live(until end: ContinuousClock.Instant, isSending: Bool, upTo head: UInt64 = .max) async throws {
+    private func live(
+        until end: ContinuousClock.Instant, isSending: Bool, upTo lastOffset: UInt64 = .max
+    ) async throws {
         let client = try Client(to: endpoint, as: .anonymous("member-\(number)"), outbox: outbox, on: loop)
         try await client.start()
-        let options = Room.Options(from: .cursor(ledger.lastOffset), echo: true, waitsForRelay: false)
+        let options = Room.Options(from: .cursor(ledger.lastOffset), includesOwnMessages: true, waitsForRelay: false)
         let room = try await client.open(room: "room-\(room)", options: options)
         let reader = Task {
             for try await message in room.messages {
                 record(message)
-                if message.offset >= head { break }
+                if message.offset >= lastOffset { break }
             }
         }
         if isSending {

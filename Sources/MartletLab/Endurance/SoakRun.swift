@@ -7,7 +7,7 @@ import MartletTransport
 ///
 /// The relay is a child process; the clients and the weak links are in this process. Bounded storage reaches its bound
 /// during the warm-up, so later growth is unbounded. The memory of the allocator that is not in use is released before
-/// a measurement; see ``MeasuredHeap``.
+/// a measurement; see `MeasuredHeap`.
 struct SoakRun: Sendable {
     /// The maximum growth of a process's memory after the warm-up, in mebibytes an hour.
     static let maxSlope = 1.0
@@ -19,7 +19,7 @@ struct SoakRun: Sendable {
     /// The interval of each weak link between two cuts of all its connections, in seconds.
     private static let cutEvery = [17, 23, 29, 37]
     /// The maximum duration of the delivery after the last message was sent.
-    private static let patience = Duration.seconds(120)
+    private static let deliveryTimeout = Duration.seconds(120)
 
     let clientCount: Int
     let duration: Duration
@@ -111,11 +111,13 @@ struct SoakRun: Sendable {
 
     /// Ends the sending: the outboxes are sent, and every member reads to the end of its room.
     private func drain(_ members: [SoakMember], roomCount: Int) async throws {
-        var heads = Array(repeating: UInt64(0), count: roomCount)
-        for member in members { heads[member.room] += UInt64(member.sentCount) }
-        let deadline = ContinuousClock.now + Self.patience
-        try await together(members) { [heads] in try await $0.listen(upTo: heads[$0.room], until: deadline) }
-        for member in members { member.finish(headOf: heads[member.room]) }
+        var lastOffsets = Array(repeating: UInt64(0), count: roomCount)
+        for member in members { lastOffsets[member.room] += UInt64(member.sentCount) }
+        let deadline = ContinuousClock.now + Self.deliveryTimeout
+        try await together(members) { [lastOffsets] in
+            try await $0.listen(upTo: lastOffsets[$0.room], until: deadline)
+        }
+        for member in members { member.finish(lastOffset: lastOffsets[member.room]) }
     }
 
     private func count(_ members: [SoakMember], into report: inout Report) {

@@ -54,7 +54,7 @@ struct RelayProcess: Sendable {
         _ = await process.exitCode()
     }
 
-    /// Does something while the relay runs, and kills it when that fails.
+    /// Runs `body` while the relay runs. If `body` throws, the relay is killed.
     func guarding<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch {
             await kill()

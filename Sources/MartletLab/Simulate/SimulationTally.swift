@@ -43,7 +43,7 @@ struct SimulationTally: Sendable {
         let perSecond = Double(seedCount) / max(Quantity.seconds(realTime), 1e-9)
         return [
             "  seeds          \(Quantity.grouped(seedCount)), \(Quantity.fixed(perSecond, digits: 1)) a second",
-            "  messages       \(Quantity.grouped(messageCount)), shown \(Quantity.grouped(deliveryCount)) times",
+            "  messages       \(Quantity.grouped(messageCount)), delivered \(Quantity.grouped(deliveryCount)) times",
             "  requests       \(Quantity.grouped(answerCount)) answered by other members",
             "  faults         \(Quantity.grouped(faultCount)), connections \(Quantity.grouped(connectionCount))",
             "  virtual time   \(Quantity.clock(virtualTime)) in \(Quantity.text(realTime)), "

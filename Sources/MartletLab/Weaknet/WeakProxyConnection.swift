@@ -35,14 +35,14 @@ final class WeakProxyConnection {
         if let far { far.abort() } else { farIsClosed() }
     }
 
-    /// Performs everything that is due.
+    /// Performs all actions that are due.
     private func wake() {
         let now = core.now
         if core.link.isCut(number, now: now) { return abort() }
         if far == nil, connector == nil, !isFarClosed {
             let opening = core.link.firstOpening(from: now)
             if opening > now { return arm(opening) }
-            dial()
+            connect()
         }
         for direction in WeakLink.Direction.allCases where core.link.isReady(number, direction, now: now) {
             receiver(of: direction)?.setNeedsWrite()
@@ -54,15 +54,15 @@ final class WeakProxyConnection {
         timer?.set(deadline: core.deadline(time))
     }
 
-    private func dial() {
+    private func connect() {
         var options = TCPConnector.Options()
         options.connection = core.socketOptions
         let connector = TCPConnector(to: [core.target], on: core.loop, options: options)
         self.connector = connector
-        connector.start { result in self.dialled(result) }
+        connector.start { result in self.connected(result) }
     }
 
-    private func dialled(_ result: Result<TCPConnection, TransportError>) {
+    private func connected(_ result: Result<TCPConnection, TransportError>) {
         connector = nil
         switch result {
         case .success(let socket):

@@ -1,42 +1,42 @@
 public import MartletWire
 
-/// Who a client is, and the bounds it keeps.
+/// The identity of a client, and its bounds.
 public struct ClientConfiguration: Sendable {
-    /// The account it wants to be.
+    /// The requested account.
     public var account: AccountName
-    /// The device's ID; message IDs are made of it, so it must not change while messages are unaccepted.
+    /// The device ID. It is a part of each message ID, and must not change while messages are unaccepted.
     public var device: DeviceID
-    /// The software's name, for the server's log; at most 128 bytes.
+    /// The name of the software, for the server's log; at most 128 bytes.
     public var agent: String?
-    /// What is offered to the server; the lower of both sides' limits holds.
+    /// The offered limits. For each limit, the lower of both endpoints' values is in effect.
     public var limits = Limits()
-    /// What is offered to the server; what both sides have holds.
+    /// The offered features. Those of both endpoints are in effect.
     public var features = Features.supported
-    /// What the carrier promises.
+    /// The guarantees of the carrier.
     public var carrier = Carrier.reliable
-    /// How long the states of a connection may last.
+    /// The timeouts of the states of a connection.
     public var deadlines = ConnectionMachine.Deadlines()
-    /// When to connect again.
+    /// The times between connection attempts.
     public var reconnect = ReconnectPolicy.Configuration()
-    /// How eagerly a silent server is asked.
+    /// The intervals at which a silent server is sent pings.
     public var heartbeat = HeartbeatStrategy.balanced
-    /// Whether message bodies are deflated where that makes them smaller and the server takes it.
+    /// Whether message bodies are deflated if they become smaller and the server supports it.
     ///
-    /// It costs some microseconds a message; a body that holds a secret beside text of another's choosing should not
-    /// be (W-20).
+    /// Compression costs some microseconds for each message. A body that contains a secret beside text from another
+    /// user must not be compressed (W-20).
     public var compressesMessages = false
-    /// Rooms open at a time, at the most.
+    /// The maximum number of open rooms.
     public var maxRooms = 255
-    /// Messages of one room that wait to be accepted, at the most.
+    /// The maximum number of unaccepted messages of a room.
     public var maxPendingMessages = 4096
-    /// Bytes of one room's messages that wait to be accepted, at the most.
+    /// The maximum size of the content of a room's unaccepted messages, in bytes.
     public var maxPendingByteCount = 4 * 1024 * 1024
-    /// Requests that wait for an answer, at the most.
+    /// The maximum number of requests without an outcome.
     public var maxRequests = 1024
-    /// The sequence of each session's first frame; a simulation lets both ends begin where 32 bits end (W-11).
+    /// The sequence of the first frame of each session. A simulation sets it near the end of 32 bits (W-11).
     package var firstSequence: UInt64 = 1
 
-    /// A client with the default bounds.
+    /// Creates a configuration with the default bounds.
     public init(account: AccountName, device: DeviceID, agent: String? = nil) {
         self.account = account
         self.device = device
@@ -44,57 +44,60 @@ public struct ClientConfiguration: Sendable {
     }
 }
 
-/// How a room is opened.
+/// The options with which a client opens a room.
 public struct RoomOptions: Equatable, Sendable {
-    /// The session's preset: priority, window, fragments.
+    /// The kind of the session, which determines its priority, window and fragment size.
     public var kind = SessionKind.chat
-    /// Messages with offsets greater than this are delivered; 0 is from the first that is kept. In another log than the
-    /// cursor's, all are.
+    /// The cursor after which messages are delivered. Offset 0 and a cursor of another log begin at the first stored
+    /// message.
     public var cursor = RoomCursor(offset: 0)
-    /// Begin this many messages before the room's head, or at the cursor where that is later.
+    /// The number of messages before the end of the log at which delivery begins, unless the cursor is later.
     public var tail: UInt32?
-    /// Whether this device's own messages come back to it in the room's order.
-    public var echo = false
+    /// Whether the messages of this device are delivered to it, too.
+    public var includesOwnMessages = false
 
-    /// From the first message kept, without the device's own.
-    public init(kind: SessionKind = .chat, cursor: UInt64 = 0, tail: UInt32? = nil, echo: Bool = false) {
-        self.init(kind: kind, cursor: RoomCursor(offset: cursor), tail: tail, echo: echo)
+    /// Creates options that begin after an offset of the room's present log.
+    public init(kind: SessionKind = .chat, cursor: UInt64 = 0, tail: UInt32? = nil, includesOwnMessages: Bool = false) {
+        self.init(
+            kind: kind, cursor: RoomCursor(offset: cursor), tail: tail, includesOwnMessages: includesOwnMessages)
     }
 
-    /// After a cursor, without the device's own.
-    public init(kind: SessionKind = .chat, cursor: RoomCursor, tail: UInt32? = nil, echo: Bool = false) {
+    /// Creates options that begin after a cursor.
+    public init(
+        kind: SessionKind = .chat, cursor: RoomCursor, tail: UInt32? = nil, includesOwnMessages: Bool = false
+    ) {
         self.kind = kind
         self.cursor = cursor
         self.tail = tail
-        self.echo = echo
+        self.includesOwnMessages = includesOwnMessages
     }
 }
 
-/// A room that a client has opened; never used again for another.
+/// The number of a room that a client has opened. A number is never used for another room.
 public struct RoomID: RawRepresentable, Hashable, Sendable {
-    /// Counts the rooms the client has opened.
+    /// The number, from 1.
     public var rawValue: UInt32
 
-    /// The room of that number.
+    /// Creates the ID with a number.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 }
 
-/// Why a call on a client engine was not carried out; always our own doing, and nothing changed.
+/// An error of a call on a client engine. The caller caused it, and the call changed nothing.
 public enum ClientError: Error, Hashable, Sendable {
-    /// The bound `maxRooms` is met.
+    /// The client has `maxRooms` open rooms.
     case tooManyRooms
-    /// The room is open already.
+    /// The room is already open.
     case alreadyOpen
-    /// There is no such room, or it was closed.
+    /// The room does not exist or was closed.
     case noRoom
-    /// As many messages or bytes wait in this room as may: try again when some have been accepted.
+    /// The room has the maximum number or bytes of unaccepted messages. A later call can succeed.
     case queueFull
-    /// The message is larger than the server takes; it would never be accepted.
+    /// The message exceeds the server's limit and would never be accepted.
     case messageTooLarge
-    /// The bound `maxRequests` is met.
+    /// The client has `maxRequests` requests without an outcome.
     case tooManyRequests
-    /// The message's counter is not above the room's last.
+    /// The counter of the message is not above the room's last counter.
     case counterNotRising
 }

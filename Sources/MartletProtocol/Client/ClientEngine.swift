@@ -1,26 +1,26 @@
 public import MartletWire
 
-/// All decisions of a client: connections, handshakes, sessions, messages, receipts and requests.
+/// The engine of a client, which decides about connections, handshakes, sessions, messages, receipts and requests.
 ///
 /// # The drain contract
 ///
 /// The engine performs no input or output and reads no clock. Its caller, the *driver*, does this in each turn:
 ///
-/// 1. It reports events: `start`, `connected`, `receive`, `send`, `deadlinePassed` and all other mutating methods, each
-///    with the present instant, which never falls. It may report several. An event queues outputs and performs none.
+/// 1. It reports one or more events: `start`, `connected`, `receive`, `send`, `deadlinePassed` and the other mutating
+///    methods, each with the present instant, which never decreases. An event queues outputs and performs none.
 /// 2. It calls `nextOutput` until the result is nil, and performs each output when it is returned. The results of an
-///    output are events too, for example `connectFailed` or `consumed`; the driver may report them at once. Their
-///    outputs follow those that are queued.
-/// 3. It reads `deadline`, and calls `deadlinePassed` when that instant has come. Step 2 precedes this step: the
-///    deadline
-///    is undefined while outputs are queued, and debug builds trap.
+///    output are events too, for example `connectFailed` or `consumed`. The driver may report them at once, and their
+///    outputs follow the queued ones.
+/// 3. It reads `deadline`, and calls `deadlinePassed` at that instant. The deadline is undefined while outputs are
+///    queued; debug builds trap.
 ///
-/// Bytes are no outputs. They enter with `receive`, in pieces of any length. The output `transmit` reports that
-/// there are bytes to send: the driver then calls `transmit` whenever the connection has room, until it returns false.
-/// The engine writes the most urgent frames at that moment. `transmit` is an event: step 2 follows.
+/// Bytes are not outputs. The driver reports received bytes by `receive`, in pieces of any length. The output
+/// `transmit` reports that there are bytes to send. The driver then calls `transmit` whenever the connection has room,
+/// until it returns false. The engine writes the most urgent frames at that moment. `transmit` is an event: step 2
+/// follows.
 ///
-/// Outputs name a connection by its `ConnectionID`. An event of an earlier connection is ignored, so that a driver need
-/// not know which connection is current (C-4).
+/// Outputs name a connection by its `ConnectionID`. Events of earlier connections are ignored, so a driver does not
+/// need to know the current connection (C-4).
 ///
 /// # The parts
 ///
@@ -32,7 +32,7 @@ public import MartletWire
 ///
 /// A new connection sends hello with the link's resume token, and the unacknowledged frames immediately after it. When
 /// the server refuses the resume, a new link begins on the same connection: rooms are opened again from their cursors,
-/// and unaccepted messages are sent again. Their counters let the relay accept each once.
+/// and unaccepted messages are sent again. The relay recognizes their counters and accepts each message once.
 public struct ClientEngine: ~Copyable {
     /// The maximum duration from a frame's first byte to its last (C-60, Specs/hostile.md row 5).
     private static let frameTimeout: Duration = .seconds(30)
@@ -44,19 +44,19 @@ public struct ClientEngine: ~Copyable {
     var port: ClientPort
     private var framer: Framer?
     private var inflater = Inflater()
-    /// The instant at which an incomplete frame is a fault.
+    /// The deadline of the incomplete frame.
     private var frameDeadline: Instant?
-    /// The connection for which a `transmit` output was queued that the driver has not answered.
+    /// The connection of the latest `transmit` output that the driver has not answered.
     private var transmitRequest = ConnectionID.none
     private var reportedStatus = ClientStatus()
-    /// Whether the driver has drained the outputs since the last event. Debug builds check it.
+    /// Whether the driver has drained the outputs since the last event; checked in debug builds.
     private var isDrained = true
-    /// Round-trip times of all links so far.
+    /// The round-trip times of all links so far.
     public private(set) var roundTrips = RTTHistogram()
 
-    /// A client that has not been started.
+    /// Creates a client that has not been started.
     ///
-    /// - Parameter seed: for jitter and nonces; different for each client.
+    /// - Parameter seed: The seed of jitter and nonces, different for each client.
     public init(configuration: ClientConfiguration, seed: UInt64, now: Instant) {
         self.configuration = configuration
         connection = ConnectionSupervisor(configuration, seed: seed, now: now)
@@ -69,7 +69,7 @@ public struct ClientEngine: ~Copyable {
         @inline(__always) _modify { yield &port.link }
     }
 
-    /// A link before the server has answered has the least limits of any server (C-17).
+    /// Returns a link with the minimum limits, which are in effect until the server has answered (C-17).
     private static func newLink(_ configuration: ClientConfiguration, now: Instant) -> Link {
         let least = Limits.minimum
         let limits = Limits(
@@ -79,63 +79,62 @@ public struct ClientEngine: ~Copyable {
         return Link(role: .client, limits: limits, features: [], began: now, firstSequence: configuration.firstSequence)
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Begins to connect; while the client waits for the next attempt, it begins at once.
+    /// Starts a connection attempt, at once if the client waits for the next one.
     ///
-    /// A stop in progress ends: its `.stopped` precedes.
+    /// A stop in progress ends first, with the output `.stopped`.
     public mutating func start(now: Instant) { supervise(now) { $0.start(now: now) } }
 
-    /// Ends the connection in good order: sends what may still be sent, then the goodbye, and reports `.stopped` (C-7).
+    /// Ends the connection: sends the remaining frames and goaway, and reports `.stopped` (C-7).
     ///
-    /// Frames of the server are ignored from here on. Messages that it has not accepted stay unaccepted, and are sent
-    /// again after the next `start`.
+    /// Later frames of the server are ignored. Unaccepted messages are sent again after the next `start`.
     public mutating func stop(now: Instant) { supervise(now) { $0.stop(now: now) } }
 
-    /// Begins an attempt at once at the user's request, also after the client gave up.
+    /// Starts an attempt at once, also after the client has stopped retrying.
     public mutating func retryNow(now: Instant) { supervise(now) { $0.retryNow(now: now) } }
 
-    /// The user sees the application: the client checks the server's liveness at once, also when the application was in
+    /// Reports that the application is visible. The client probes the server at once, also if the application was in
     /// the foreground before (C-51).
     public mutating func enterForeground(now: Instant) { supervise(now) { $0.enterForeground(now: now) } }
 
-    /// The application is in the background: the heartbeat slows down.
+    /// Reports that the application is in the background, where the heartbeat has longer intervals.
     public mutating func enterBackground(now: Instant) { setMode(.background, now: now) }
 
-    /// The application is in another mode.
+    /// Reports the use of the application.
     public mutating func setMode(_ mode: HeartbeatMode, now: Instant) { supervise(now) { $0.setMode(mode, now: now) } }
 
-    /// The process was frozen and continues.
+    /// Reports that the process was suspended and continues.
     public mutating func wake(now: Instant) { supervise(now) { $0.wake(now: now) } }
 
-    /// The path monitor reported a status.
+    /// Reports the status of the path monitor.
     public mutating func pathChanged(to status: PathStatus, now: Instant) {
         supervise(now) { $0.pathChanged(to: status, now: now) }
     }
 
     // MARK: Events of the carrier
 
-    /// An attempt has succeeded. `localAddress` determines later whether a path change has removed the address.
+    /// Reports that an attempt has succeeded. A path change that removes `localAddress` ends the connection.
     public mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
         supervise(now) { $0.connected(id, localAddress: localAddress, now: now) }
     }
 
-    /// An attempt has failed.
+    /// Reports that an attempt has failed.
     public mutating func connectFailed(_ id: ConnectionID, _ reason: ConnectionFailure = .unreachable, now: Instant) {
         supervise(now) { $0.connectFailed(id, reason, now: now) }
     }
 
-    /// The connection is over: the peer or the network ended it, or it was closed as requested.
+    /// Reports the end of a connection, by the peer, by the network, or as requested.
     public mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
         supervise(now) { $0.closed(id, byPeer: byPeer, now: now) }
     }
 
-    /// The credential for an attempt is known; nil when none is needed.
+    /// Reports the credential for an attempt; nil if the account needs none.
     public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
         supervise(now) { $0.credential(credential, for: id) }
     }
 
-    /// There is no credential for an attempt. The next attempt requests it again.
+    /// Reports that there is no credential for an attempt. The next attempt requests it again.
     public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
         supervise(now) { $0.credentialFailed(id, now: now) }
     }
@@ -147,7 +146,7 @@ public struct ClientEngine: ~Copyable {
             switch step {
             case .output(let output): port.outputs.append(output)
             case .receive:
-                // Without order, frames that overtake welcome are ignored, and may have any size (C-19).
+                // On a carrier without order, frames that overtake welcome are ignored and can have any size (C-19).
                 let isOrdered = configuration.carrier == .reliable
                 let early = Limits.maxHandshakeBodyByteCount
                 framer = Framer(maxBodyByteCount: isOrdered ? early : max(early, configuration.limits.maxBodyByteCount))
@@ -177,11 +176,11 @@ public struct ClientEngine: ~Copyable {
 
     // MARK: Receiving
 
-    /// Takes bytes that arrived on a connection, in pieces of any length. The bytes are borrowed.
+    /// Reports bytes received on a connection, in pieces of any length. The bytes are borrowed.
     public mutating func receive(_ bytes: RawSpan, on id: ConnectionID, now: Instant) {
         guard connection.isReceiving(on: id), var framer = framer.take() else { return }
         isDrained = false
-        // On a slow path a frame may take long (C-46).
+        // On a slow path, a frame can take longer than the heartbeat's timeout (C-46).
         connection.heartbeat.received(now: now)
         let frames = link.counters.framesReceived
         var consumed = 0
@@ -200,12 +199,12 @@ public struct ClientEngine: ~Copyable {
             if let failure { return supervise(now) { $0.fail(failure.code, now: now) } }
             if wasEstablished { link.noteReceived(byteCount: consumed - before) }
             guard connection.isEstablished else { continue }
-            // What hello and welcome agreed on holds for the frames that follow (W-7, W-76).
+            // The negotiated limits and features apply to the following frames (W-7, W-76).
             framer.maxBodyByteCount = link.limits.maxBodyByteCount
             if link.readsPackets { framer.allowPackets(deflated: link.features.contains(.sharedDeflate)) }
         }
         guard connection.isReceiving(on: id) else { return }
-        // Bytes alone would keep a dead link alive: a frame that has begun has to be complete within `frameTimeout`.
+        // Bytes of an incomplete frame count as activity. Its deadline ends a connection that sends nothing else.
         if framer.bufferedByteCount == 0 {
             frameDeadline = nil
         } else if frameDeadline == nil || frames != link.counters.framesReceived {
@@ -252,19 +251,19 @@ public struct ClientEngine: ~Copyable {
             let notice = try Link.parse(GoAway.self, body).notice
             supervise(now) { $0.goAwayReceived(notice, now: now) }
         default:
-            // Frames without order may overtake welcome. Those that are not acknowledged are sent again (C-19).
+            // On a carrier without order, frames can overtake welcome. Unacknowledged ones are sent again (C-19).
             guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
         }
     }
 
     private mutating func receive(_ welcome: Welcome, now: Instant) throws(LinkError) {
-        // A welcome that does not answer the hello, or exceeds what the hello offered, has no effect (C-20).
+        // A welcome that does not match the hello, or exceeds its offer, has no effect (C-20).
         guard connection.handshake.accepts(welcome) else { throw .peer(.protocolViolation) }
         let limits = welcome.limits.negotiated(with: configuration.limits)
         let features = welcome.features.intersection(configuration.features).available(in: welcome.version)
         if let resumed = welcome.resumed {
             guard link.canResume(from: resumed), link.canAdopt(limits, features: features) else {
-                // The link cannot continue: the next connection begins another (C-32).
+                // The link cannot continue. The next connection begins another (C-32).
                 connection.handshake.discardResumptionState()
                 throw .peer(.protocolViolation)
             }
@@ -294,15 +293,14 @@ public struct ClientEngine: ~Copyable {
 
     // MARK: Time and outputs
 
-    /// The instant at which the driver calls `deadlinePassed`. The driver reads it after it has drained the
-    /// outputs.
+    /// The instant at which the driver calls `deadlinePassed`. The driver reads it after it has drained the outputs.
     public var deadline: Instant? {
         assert(isDrained && port.outputs.isEmpty, "the driver drains the outputs before it reads the deadline")
         let earliest = connection.deadline.orEarlier(rooms.deadline).orEarlier(frameDeadline)
         return connection.isEstablished ? earliest.orEarlier(link.deadline) : earliest
     }
 
-    /// Acts on the deadlines that have passed.
+    /// Processes the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
         supervise(now) { $0.deadlinePassed(now: now) }
         if connection.isEstablished {
@@ -320,7 +318,7 @@ public struct ClientEngine: ~Copyable {
         }
     }
 
-    /// The next action of the driver; nil when there is none until the next event.
+    /// Removes and returns the next output; nil if there is none until the next event.
     public mutating func nextOutput(now: Instant) -> ClientOutput? {
         if let output = port.outputs.popFirst() { return output }
         finishTurn(now: now)
@@ -339,7 +337,7 @@ public struct ClientEngine: ~Copyable {
             connection.adapt(to: link.rtt, expectsReply: hasUnacknowledged || rooms.requests.count > 0, now: now)
         }
         if transmitRequest != connection.current,
-            connection.handshake.owesGoodbye || connection.handshake.hasFrames || link.hasOutput(now: now)
+            connection.handshake.isLeaving || connection.handshake.hasFrames || link.hasOutput(now: now)
         {
             transmitRequest = connection.current
             port.outputs.append(.transmit(transmitRequest))
@@ -349,9 +347,9 @@ public struct ClientEngine: ~Copyable {
         port.outputs.append(.status(reportedStatus))
     }
 
-    /// Writes frames for a connection, complete ones, as far as `out` has room.
+    /// Writes complete frames for a connection, as far as `out` has room.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: Whether there may be more frames.
     @discardableResult
     public mutating func transmit(on id: ConnectionID, into out: inout OutputRawSpan, now: Instant) -> Bool {
         transmitRequest = .none
@@ -361,8 +359,8 @@ public struct ClientEngine: ~Copyable {
         guard link.isAttached else { return false }
         let start = out.byteCount
         link.transmit(into: &out, now: now)
-        if connection.handshake.owesGoodbye, !link.hasOutput(now: now) {
-            connection.handshake.sayGoodbye()
+        if connection.handshake.isLeaving, !link.hasOutput(now: now) {
+            connection.handshake.sendGoAway()
             _ = connection.handshake.write(into: &out)
         }
         if out.byteCount > start { connection.heartbeat.sent(now: now) }

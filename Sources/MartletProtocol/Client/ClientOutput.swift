@@ -1,25 +1,27 @@
 public import MartletWire
 
-/// What a client engine wants done or known by its shell.
+/// An action that a client engine requests of its driver, or an event that it reports.
 public enum ClientOutput: Equatable, Sendable {
-    /// Dial the configured endpoints, or the one the server named; answer with `connected` or `connectFailed`.
+    /// Connect to the configured endpoints, or to the one of a redirect. Report `connected` or `connectFailed`.
     case connect(ConnectionID, redirect: String?)
-    /// Get a credential for this attempt; answer with `credential` or `credentialFailed`. The dial goes on meanwhile.
+    /// Fetch the credential of this attempt. Report `credential` or `credentialFailed`. The attempt continues
+    /// meanwhile.
     case fetchCredential(ConnectionID)
-    /// If the current connection's carrier has lost what it was given and is stuck, dial beside it and get a credential
-    /// for that, as for `connect`; if not, answer with `connectFailed` (C-63).
+    /// If the carrier of the current connection has made no progress, start a second attempt and fetch its credential,
+    /// as for `connect`. Otherwise report `connectFailed` (C-63).
     case startBackup(ConnectionID, beside: ConnectionID)
-    /// End the connection, or the dial; it may be over already. Graceful: what `transmit` still gives goes out first.
+    /// Close the connection or attempt, which may have ended already; if `graceful`, after the remaining bytes of
+    /// `transmit` were sent.
     case close(ConnectionID, graceful: Bool)
-    /// Ask `transmit` for bytes when the connection can take some.
+    /// Call `transmit` when the connection has room for bytes.
     case transmit(ConnectionID)
-    /// Why the client is online or not has changed.
+    /// The status has changed.
     case status(ClientStatus)
-    /// Something happened in a room.
+    /// An event of a room.
     case room(RoomID, RoomEvent)
-    /// A request has its outcome.
+    /// The outcome of a request.
     case response(request: UInt64, RequestOutcome)
-    /// After `stop`: the last connection is over.
+    /// The last connection has ended after `stop`.
     case stopped
 }
 
@@ -33,70 +35,72 @@ struct ClientPort: Sendable {
     }
 }
 
-/// What happens in a room.
+/// An event of a room.
 public enum RoomEvent: Equatable, Sendable {
-    /// The server has lost what the application has seen of the room: the cursor was `previous`, and delivery goes on
-    /// after `current`. In another log that is before its first message; in the same one, or where logs have no names,
-    /// it is the head. Told in front of `opened`.
+    /// The server has lost the log that was read up to `previous`. Delivery continues after `current`: in another log,
+    /// before its first message; in the same log, or without log identities, at the last offset. `opened`
+    /// follows.
     case logReplaced(previous: RoomCursor, current: RoomCursor)
-    /// The server let us in; again after each new link. `log` is nil when the server does not name it.
+    /// The server has admitted the session, on each new link again. `log` is nil if the server does not identify its
+    /// logs.
     case opened(head: UInt64, first: UInt64, members: [AccountName], log: LogID? = nil)
-    /// A message, in order and once; hand `creditByteCount` back with `consumed`.
+    /// A message, once and in order. `consumed` releases its credit of `creditByteCount`.
     case message(Message, creditByteCount: Int)
-    /// These messages of ours were handed to a connection.
+    /// Messages of this device were written to a connection.
     case sent(counters: ClosedRange<UInt64>)
-    /// The server has these messages of ours durably; offset 0 when it no longer knows where.
+    /// The server has stored messages of this device durably. The offset is 0 if the server no longer knows it.
     case accepted(AcceptedRun)
-    /// A message of ours will not be accepted.
+    /// A message of this device will not be accepted.
     case failed(counter: UInt64, SendFailure)
-    /// How far another member is: all our messages up to the offset are delivered to it or read by it.
+    /// A member has received or read all messages up to an offset.
     case progress(Receipt.Progress)
-    /// These offsets are not available any more.
+    /// The messages at these offsets will not be delivered.
     case gap(ClosedRange<UInt64>)
-    /// A member came, went, or lost its connection.
+    /// The presence of an account has changed.
     case presence(AccountName, Transient.Presence)
-    /// A member types, or no longer: it said so, is not online any more, or has not repeated it in time.
+    /// An account has started or stopped typing. It also stops when it is not online, or has not repeated its report in
+    /// time.
     case typing(AccountName, Bool)
-    /// A member's transient frame of an application's kind.
+    /// A member has sent a transient frame.
     case transient(AccountName, ContentKind, [UInt8])
-    /// A member asks; answer with `respond`.
+    /// A member has sent a request, which `respond` answers.
     case request(IncomingRequest)
-    /// The member no longer waits for the answer.
+    /// The member no longer waits for the response.
     case requestCancelled(correlation: UInt64)
-    /// The room is closed for good: by us, or by the server with a reason.
+    /// The room is closed permanently. The code is the server's, or nil if the application closed the room.
     case closed(ErrorCode?)
 }
 
-/// Why a message was not accepted.
+/// The reason why a message was not accepted.
 public enum SendFailure: Hashable, Sendable {
-    /// The server refused it.
+    /// The server refused the message.
     case refused(ErrorCode, reason: String?)
-    /// Its time to live ran out before it was handed to a connection.
+    /// The time to live ended before the message was written to a connection.
     case expired
-    /// It was cancelled before it was handed to a connection.
+    /// The message was cancelled before it was written to a connection.
     case cancelled
-    /// The room was closed first.
+    /// The room was closed before the message was accepted.
     case closed
 }
 
-/// A member's request.
+/// A request of a member.
 public struct IncomingRequest: Equatable, Sendable {
-    /// The number to answer under.
+    /// The number of the request, repeated in the response.
     public var correlation: UInt64
-    /// What is asked.
+    /// The name of the method.
     public var method: MethodName
-    /// Who asks.
+    /// The account that sent the request.
     public var sender: AccountName
-    /// What with, as TLVs.
+    /// The content of the request, as TLVs.
     public var content: [UInt8]?
-    /// How long the member waits, from when it was asked.
+    /// The duration for which the sender waits, from its sending.
     public var deadline: Duration
 }
 
-/// What became of a request.
+/// The outcome of a request.
 public enum RequestOutcome: Equatable, Sendable {
-    /// It was answered; status `none` is success.
+    /// The response. The status `none` reports success.
     case answered(status: ErrorCode, reason: String?, content: [UInt8]?)
-    /// No answer came: `deadlineExceeded`, `cancelled`, or `resumeRejected` when the link was lost with it.
+    /// There is no response: `deadlineExceeded`, `cancelled`, or `resumeRejected` if the request's link was lost.
     case failed(ErrorCode)
 }

@@ -4,8 +4,8 @@ import MartletWire
 ///
 /// | state | data | ends |
 /// |---|---|---|
-/// | waiting | the content | `send`; `finish`: its time is up, the room is closed, the caller cancels it |
-/// | sent | the room's session that has it | `finish`: the response, or one of the above, or the session's end (S-57) |
+/// | waiting | the content | `send`; `finish`: its deadline, the room's end, cancellation by the caller |
+/// | sent | the session on which it was sent | `finish`: the response, the above, or the session's end (S-57) |
 struct ClientRequests: Sendable {
     private enum State: Sendable {
         case waiting(content: [UInt8]?)
@@ -35,7 +35,7 @@ struct ClientRequests: Sendable {
 
     var deadline: Instant? { timers.earliest }
 
-    /// Adds a request, and sends it if the room has a session.
+    /// Adds a request, and sends it if the room has a session. Returns its number.
     ///
     /// - Throws: `tooManyRequests`, `queueFull`.
     mutating func add(
@@ -57,7 +57,7 @@ struct ClientRequests: Sendable {
         return number
     }
 
-    /// Sends a room's waiting requests in their order.
+    /// Sends the waiting requests of a room in order.
     mutating func send(of room: ClientRoom, _ port: inout ClientPort, now: Instant) {
         guard let session = room.sendingSession, port.link.features.contains(.requests) else { return }
         for index in entries.indices where entries[at: index].room == room.id {
@@ -78,7 +78,7 @@ struct ClientRequests: Sendable {
 
     // MARK: Outcomes
 
-    /// A request has its outcome. One that was sent is cancelled at the server.
+    /// Ends a request with its outcome. A sent request that failed is cancelled at the server.
     mutating func finish(_ number: UInt64, _ outcome: RequestOutcome, _ port: inout ClientPort) {
         guard let entry = entries.removeValue(forKey: number) else { return }  // W-69
         timers.cancel(number)
@@ -87,9 +87,9 @@ struct ClientRequests: Sendable {
         _ = port.link.send(.cancel, EncodedBody(CancelRequest(correlation: number).encode()), on: session)
     }
 
-    /// The session or the room of requests is over, and with it their responses (S-57).
+    /// Fails the requests of a room whose session has ended, or which has ended itself (S-57).
     ///
-    /// - Parameter room: nil for all rooms.
+    /// - Parameter room: The room; nil for all rooms.
     mutating func fail(of room: RoomID?, _ code: ErrorCode, onlySent: Bool, _ port: inout ClientPort) {
         for number in entries.keys {
             guard let entry = entries[number], room == nil || entry.room == room, !onlySent || entry.isSent else {
@@ -99,7 +99,7 @@ struct ClientRequests: Sendable {
         }
     }
 
-    /// A server without the feature is sent no requests. Each has the outcome that such a server would answer (C-23).
+    /// Fails the requests with `unknownMethod` if the server does not support requests (C-23).
     mutating func decline(_ port: inout ClientPort) {
         guard !port.link.features.contains(.requests) else { return }
         for number in entries.keys {
@@ -107,7 +107,7 @@ struct ClientRequests: Sendable {
         }
     }
 
-    /// Requests whose time is up fail (S-55).
+    /// Fails the requests whose deadline has passed (S-55).
     mutating func deadlinePassed(_ port: inout ClientPort, now: Instant) {
         while let number = timers.popExpired(now: now) {
             finish(number, .failed(.deadlineExceeded), &port)

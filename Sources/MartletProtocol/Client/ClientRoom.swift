@@ -1,7 +1,6 @@
 import MartletWire
 
-/// A room of a client: its session, its reader, and the messages that are sent to it, which are in the
-/// ``MessageLedger``.
+/// A room of a client: its session, its reader, and the ``MessageLedger`` of the messages that are sent to it.
 ///
 /// | state | data | ends |
 /// |---|---|---|
@@ -20,13 +19,13 @@ struct ClientRoom {
     let ledger: any LedgerOwner
     private(set) var options: RoomOptions
     private var state = State.closed
-    /// Sessions that ended since the last one that was open.
+    /// The number of attempts to open a session since the last open one.
     private var attempts = 0
     var reader: RoomReader
     var typing = TypingMembers()
     /// Whether the application has suspended the delivery of messages.
     var isSuspended = false
-    /// Whether the server has asked to hold back frames (S-9).
+    /// Whether the server has requested that frames are held back (S-9).
     var isHeldBack = false
 
     init(id: RoomID, name: RoomName, options: RoomOptions, limits: Limits, ledger: any LedgerOwner) {
@@ -46,17 +45,17 @@ struct ClientRoom {
         }
     }
 
-    /// The session, unless the server has asked to hold back frames.
+    /// The session, unless frames are held back.
     var sendingSession: SessionID? { isHeldBack ? nil : session }
 
     /// The session, if the relay has admitted it.
     var openSession: SessionID? { if case .open(let session) = state { session } else { nil } }
 
-    /// The frame that opens a session after the cursor.
+    /// The frame `open` of a session after the cursor.
     var openFrame: Open {
         Open(
             room: name, kind: options.kind, cursor: reader.cursor.offset, log: reader.cursor.log, tail: reader.tail,
-            noLocal: !options.echo)
+            noLocal: !options.includesOwnMessages)
     }
 
     mutating func begin(_ session: SessionID) {
@@ -65,28 +64,28 @@ struct ClientRoom {
         reader.begin()
     }
 
-    /// The relay has admitted the session.
+    /// Reports that the relay has admitted the session.
     ///
-    /// - Returns: the previous cursor, when the relay has lost messages that the application has received.
+    /// - Returns: The previous cursor if the relay has lost messages that the application has received.
     mutating func enter(_ opened: Opened, on session: SessionID) -> RoomCursor? {
         state = .open(session)
         attempts = 0
         return reader.enter(opened)
     }
 
-    /// The session is over. The next session is given all pending messages.
+    /// Reports the end of the session. The next session sends all pending messages again.
     mutating func endSession() {
         state = .closed
         ledger.withLedger { $0.endSession() }
     }
 
-    /// Counts an attempt to open a session again; answers their number.
+    /// Counts an attempt to open a session again, and returns the number of attempts.
     mutating func countAttempt() -> Int {
         attempts += 1
         return attempts
     }
 
-    /// Begins again with other options. Pending messages stay.
+    /// Ends the session and sets other options. Pending messages remain.
     mutating func reset(_ options: RoomOptions, limits: Limits) {
         endSession()
         attempts = 0

@@ -1,8 +1,8 @@
 import MartletWire
 
-/// The frames of rooms' sessions.
+/// The processing of frames on the sessions of rooms.
 extension ClientRooms {
-    /// Processes a frame of a session, in its order.
+    /// Processes a frame of a session, in the order of its sequences.
     mutating func receive(
         _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, _ port: inout ClientPort,
         now: Instant
@@ -10,7 +10,7 @@ extension ClientRooms {
         guard let index = index(ofSession: session) else {
             port.link.release(credit, on: session)
             guard session == .control, type == .request else { return }
-            // The control session serves no requests, and no request was sent on it (S-58).
+            // Requests on the control session are declined, because it belongs to no room (S-58).
             return try content.withBody { body throws(LinkError) in
                 Self.answer(try ReceivedRequest(parsing: body).declined, on: .control, &port)
             }
@@ -81,15 +81,15 @@ extension ClientRooms {
         } catch {
             guard error.scope == .frame else { throw .peer(error.code) }
             port.link.release(credit, on: session)
-            // An invalid message would be sent again on every link. It is reported as missing.
+            // An invalid message would be sent again on every link, so it is reported as a gap.
             guard let offset = MessageView.offset(in: body) else { return }
             return skip(offset...offset, at: index, &port)
         }
         port.report(rooms[at: index].id, .message(message, creditByteCount: credit))
     }
 
-    /// Whether the application receives a message. If so it holds the message's credit; otherwise the credit is
-    /// released, or kept by a lagging room's session.
+    /// Returns whether the application receives a message, with its credit. Otherwise the credit is released, or kept
+    /// by the session of a lagging room.
     private mutating func admits(
         _ offset: UInt64, at index: Int, on session: SessionID, _ credit: Int, _ port: inout ClientPort
     ) -> Bool {
@@ -103,7 +103,7 @@ extension ClientRooms {
         return false
     }
 
-    /// Reports offsets that will not arrive, as far as they have not been reported.
+    /// Reports offsets that will not be delivered, except those that have been reported.
     private mutating func skip(_ offsets: ClosedRange<UInt64>, at index: Int, _ port: inout ClientPort) {
         guard let gap = rooms[at: index].reader.skip(offsets) else { return }
         port.report(rooms[at: index].id, .gap(gap))
@@ -124,7 +124,7 @@ extension ClientRooms {
         switch receipt {
         case .progress(let progress):
             guard port.link.features.contains(.receipts) else { return }  // C-23
-            // The receipt of another device of this account does not concern the recipients of the messages.
+            // A receipt of another device of this account is not a receipt of a recipient.
             if let sender = progress.sender, sender != configuration.account {
                 _ = room.ledger.withLedger { $0.progressed(sender, progress.mark, upTo: progress.upTo) }
             }
@@ -166,7 +166,7 @@ extension ClientRooms {
         }
     }
 
-    /// Members that have not repeated that they type have stopped.
+    /// Reports that members have stopped typing if they have not repeated their report.
     mutating func endTyping(at index: Int, _ port: inout ClientPort, now: Instant) {
         let id = rooms[at: index].id
         for account in rooms[at: index].typing.expired(now: now) { port.report(id, .typing(account, false)) }

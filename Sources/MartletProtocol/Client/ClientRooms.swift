@@ -2,16 +2,16 @@ import MartletWire
 
 /// The rooms of a client, and their sessions on the link.
 ///
-/// A room outlives sessions, links and connections. Each event takes the engine's port: it queues frames on the link,
-/// and reports to the application.
+/// A room outlives sessions, links and connections. An event queues frames on the link of the port, and outputs for the
+/// application.
 ///
 /// | event | effect on a room |
 /// |---|---|
-/// | `linkAttached`, timer | a session is opened, or a timer is set for it |
+/// | `linkAttached`, timer | a session is opened, or a timer is set to open it |
 /// | `opened` | the reader enters the log |
 /// | `receive` | a message is held for the application, with its credit, until `advance` |
 /// | `sessionEnded` | a timer is set to open another session, or the room is closed (R-13) |
-/// | `linkBegan` | its session is over |
+/// | `linkBegan` | its session ends |
 /// | `close` | pending messages and requests fail |
 struct ClientRooms: ~Copyable {
     enum Timer: Hashable, Sendable {
@@ -21,40 +21,40 @@ struct ClientRooms: ~Copyable {
         case typing(RoomID)
     }
 
-    /// Codes with which a room is closed for good; after any other the room is opened again.
+    /// The codes that close a room permanently. After any other code the room is opened again.
     private static let finalCodes: Set<ErrorCode> = [
         .roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull, .kicked, .tooManyRooms,
     ]
     /// The maximum size of a message's fields other than its content, the relay's fields included, in bytes.
     static let maxMessageOverhead = 512
-    /// Bytes up to which messages are queued on a session. Further messages stay where they can be cancelled.
+    /// The maximum number of bytes of messages that are queued on a session. Further messages can be cancelled.
     private static let queuedByteCount = 256 * 1024
-    /// The duration until a session is opened again that found no place because others are closing.
+    /// The duration until a session is opened again that exceeded the limit because other sessions are closing.
     private static let closingRetry: Duration = .seconds(1)
-    /// The duration for which receipts are held back, so that one frame reports several messages.
+    /// The duration for which receipts are delayed, so that one frame reports several messages.
     private static let receiptDelay: Duration = .milliseconds(25)
-    /// The duration until a receipt is sent again that its full session did not take.
+    /// The duration until a receipt is sent again after the session was full.
     private static let receiptRetry: Duration = .seconds(1)
 
     let configuration: ClientConfiguration
-    /// The rooms in the order in which they were opened. Outputs must not depend on the order of a hash table.
+    /// The rooms in the order of opening, because outputs must not depend on the order of a hash table.
     var rooms = SortedMap<UInt32, ClientRoom>()
     private(set) var idOfSession = SortedMap<SessionID, RoomID>()
-    /// The rooms of sessions that this client has closed and the relay has not. Such a room is opened again when its
-    /// session has ended, because the open could overtake the close.
+    /// The rooms of sessions that this client has closed and the relay has not. Such a room is opened again only after
+    /// the end of its session, because `open` could overtake `close`.
     private var closing = SortedMap<SessionID, RoomName>()
     private(set) var nextID = RoomID(rawValue: 1)
     var requests: ClientRequests
     var timers = TimerQueue<Timer>()
-    /// Bytes of all rooms' messages that the application holds.
+    /// The number of bytes of all rooms' messages that the application holds.
     var heldByteCount = 0
     /// Whether a room may have dropped messages.
     var hasLaggingRooms = false
-    /// The rate of opened sessions: a burst for all rooms of a link, then a rate that the server accepts (S-4).
+    /// The limit of opened sessions: a burst for all rooms of a link, then a rate that the server accepts (S-4).
     private var opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
     private var random: SeededRandom
     private let deflater = Deflater()
-    /// Encodes a message; its memory is used again.
+    /// The writer that encodes messages; its memory is reused.
     private var writer = TLVWriter()
     var senders = AccountNames()
 
@@ -64,8 +64,8 @@ struct ClientRooms: ~Copyable {
         random = SeededRandom(seed: seed)
     }
 
-    /// Whether the application holds as much as it may. A link has a window in flight and, beside it, the received
-    /// part of one message (S-37).
+    /// Whether the application holds the maximum number of bytes. A link has a window in flight and the received part
+    /// of one message (S-37).
     var isFull: Bool {
         heldByteCount >= configuration.limits.linkWindow + configuration.limits.maxMessageByteCount
     }
@@ -103,7 +103,7 @@ struct ClientRooms: ~Copyable {
         remove(id, code: nil, &port)
     }
 
-    /// Ends the room's session, and begins again with other options.
+    /// Ends the session of a room, and sets other options.
     mutating func reset(_ id: RoomID, _ options: RoomOptions, _ port: inout ClientPort) {
         guard let index = index(of: id) else { return }
         requests.fail(of: id, .cancelled, onlySent: true, &port)
@@ -117,7 +117,7 @@ struct ClientRooms: ~Copyable {
         rooms[at: index].reset(options, limits: configuration.limits)
     }
 
-    /// The application suspends or resumes the delivery of a room's messages.
+    /// Suspends or resumes the delivery of a room's messages.
     mutating func setSuspended(_ isSuspended: Bool, _ id: RoomID, _ port: inout ClientPort) {
         guard let index = index(of: id), rooms[at: index].isSuspended != isSuspended else { return }
         rooms[at: index].isSuspended = isSuspended
@@ -125,7 +125,7 @@ struct ClientRooms: ~Copyable {
         if isSuspended { port.link.suspend(session) } else { port.link.resume(session, cursor: nil) }
     }
 
-    /// Removes a room. Its messages, requests and credit have no further use.
+    /// Removes a room. Its pending messages and requests fail.
     private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort) {
         requests.fail(of: id, code ?? .cancelled, onlySent: false, &port)
         guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
@@ -141,8 +141,8 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Sessions
 
-    /// Another link begins. When it is attached, rooms are opened again on it and unaccepted messages are sent again
-    /// (W-46, C-36).
+    /// Reports the start of another link. When it is attached, rooms are opened again and unaccepted messages are sent
+    /// again (W-46, C-36).
     mutating func linkBegan(_ port: inout ClientPort) {
         opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
         idOfSession = SortedMap()
@@ -151,12 +151,12 @@ struct ClientRooms: ~Copyable {
         for index in rooms.indices { rooms[at: index].endSession() }
     }
 
-    /// The link has a connection.
+    /// Reports that the link has a connection.
     mutating func linkAttached(_ port: inout ClientPort, now: Instant) {
         for id in rooms.keys { openSession(RoomID(rawValue: id), &port, now: now) }
     }
 
-    /// The connection is established: messages that were sent early are reported.
+    /// Reports that the connection is established. The outputs `sent` for early messages follow.
     mutating func established(_ port: inout ClientPort, now: Instant) {
         linkAttached(&port, now: now)
         requests.decline(&port)
@@ -166,7 +166,7 @@ struct ClientRooms: ~Copyable {
         }
     }
 
-    /// Opens a session for a room, or fills the session that it has.
+    /// Opens a session for a room, or fills its present session.
     mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
@@ -181,14 +181,14 @@ struct ClientRooms: ~Copyable {
             fillSession(at: index, &port, now: now)
             requests.send(of: rooms[at: index], &port, now: now)
         } catch  where idOfSession.count < port.link.sessionCount {
-            // Sessions of rooms that were left are closing. This one has a place when they have closed.
+            // Closing sessions count against the limit of sessions.
             timers.set(.reopen(id), at: now + Self.closingRetry)
         } catch {
             remove(id, code: error.code, &port)
         }
     }
 
-    /// The relay has admitted a session.
+    /// Reports that the relay has admitted a session.
     mutating func opened(_ session: SessionID, _ opened: Opened, _ port: inout ClientPort, now: Instant) {
         guard let index = index(ofSession: session) else { return }
         let id = rooms[at: index].id
@@ -200,8 +200,8 @@ struct ClientRooms: ~Copyable {
         scheduleReceipts(at: index, port.link.features, now: now)
     }
 
-    /// The server has ended a session: the room is closed for good, or it is opened again after a while and all its
-    /// pending messages are sent again.
+    /// Reports that the server has ended a session. The room is closed permanently, or is opened again after a delay
+    /// and sends all its pending messages again.
     mutating func sessionEnded(_ session: SessionID, _ code: ErrorCode, _ port: inout ClientPort, now: Instant) {
         if let name = closing.removeValue(forKey: session) {
             guard let room = rooms.values.first(where: { $0.name == name }) else { return }
@@ -217,13 +217,13 @@ struct ClientRooms: ~Copyable {
         timers.set(.reopen(id), at: now + .uniform(below: ceiling, random: random.next()))
     }
 
-    /// The application receives no more of the session's messages. Their credit is released.
+    /// Ends the delivery of a session's messages. Their credit is released.
     private mutating func leave(_ session: SessionID, _ port: inout ClientPort) {
         idOfSession[session] = nil
         port.link.releaseAll(on: session)
     }
 
-    /// The server asks to hold frames back, or to send them again (S-9).
+    /// Reports that the server requests that frames are held back, or are sent again (S-9).
     mutating func setHeldBack(_ isHeldBack: Bool, on session: SessionID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(ofSession: session) else { return }
         rooms[at: index].isHeldBack = isHeldBack
@@ -234,7 +234,7 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Sending
 
-    /// The outbox has the messages up to a counter.
+    /// Reports that the outbox has stored the messages up to a counter.
     mutating func stored(upTo counter: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         let expires = rooms[at: index].ledger.withLedger { $0.stored(upTo: counter, now: now) }
@@ -242,12 +242,12 @@ struct ClientRooms: ~Copyable {
         if expires { armExpiry(at: index) }
     }
 
-    /// Frames of a session were acknowledged: it has room for more.
+    /// Reports that frames of a session were acknowledged, so it has room for others.
     mutating func acknowledged(_ session: SessionID, _ port: inout ClientPort, now: Instant) {
         if let index = index(ofSession: session) { fillSession(at: index, &port, now: now) }
     }
 
-    /// Queues messages on a room's session, up to `queuedByteCount`, if there is a connection: a message that is not
+    /// Queues messages on a room's session, up to `queuedByteCount`, if there is a connection. A message that is not
     /// queued can be cancelled.
     mutating func fillSession(at index: Int, _ port: inout ClientPort, now: Instant) {
         guard port.link.isAttached, let session = rooms[at: index].sendingSession else { return }
@@ -262,7 +262,7 @@ struct ClientRooms: ~Copyable {
             var last: UInt64?
             for message in messages {
                 guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
-                    // This server accepts less than an earlier one. The message would be refused on every link.
+                    // The limit of this server is lower than that of an earlier one. It would refuse the message.
                     let failure = SendFailure.refused(.messageTooLarge, reason: nil)
                     if ledger.withLedger({ $0.fail(message.counter, failure) }) {
                         port.report(id, .failed(counter: message.counter, failure))
@@ -279,7 +279,7 @@ struct ClientRooms: ~Copyable {
         if port.link.isConfirmed { reportSent(at: index, &port) }
     }
 
-    /// Whether a content is within the server's limit, with the fields beside it.
+    /// Returns whether a message with content of this size is within the server's limit.
     static func fits(_ byteCount: Int, _ limits: Limits) -> Bool {
         byteCount + maxMessageOverhead <= limits.maxMessageByteCount
     }
@@ -293,7 +293,7 @@ struct ClientRooms: ~Copyable {
         frame.encode(into: &writer)
         let bytes = writer.bytes
         let fragment = SessionPreset(kind).fragmentByteCount
-        // A body in a packet is deflated there, with all earlier ones as its context.
+        // A body in a packet is deflated with the packet, in the context of the earlier bodies.
         let isDeflatedLater = features.contains([.compact, .sharedDeflate]) && bytes.count < 2048
         guard configuration.compressesMessages, message.isCompressible, features.contains(.zlib), !isDeflatedLater
         else {
@@ -322,7 +322,7 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Requests
 
-    /// Takes a request for a room.
+    /// Adds a request in a room, and returns its number.
     ///
     /// - Throws: `noRoom`, `messageTooLarge`, `tooManyRequests`, `queueFull`.
     mutating func request(
@@ -337,15 +337,15 @@ struct ClientRooms: ~Copyable {
         return number
     }
 
-    /// Queues a response. A server that leaves thousands of responses unread gets no more of them.
+    /// Queues a response. It is dropped if the session's queue is full.
     static func answer(_ response: Response, on session: SessionID, _ port: inout ClientPort) {
         _ = port.link.send(.response, EncodedBody(response.encode()), on: session)
     }
 
     // MARK: Receipts
 
-    /// The application has taken or read messages: the credit of those that it took is released, and their publishers
-    /// get receipts.
+    /// Reports that the application has taken or read messages. The credit of the taken ones is released, and their
+    /// publishers receive receipts.
     mutating func advance(
         _ mark: Receipt.Mark, _ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, _ port: inout ClientPort,
         now: Instant
@@ -358,13 +358,13 @@ struct ClientRooms: ~Copyable {
         scheduleReceipts(at: index, port.link.features, now: now)
     }
 
-    /// Rooms that dropped messages are opened again from their cursors when the application has taken enough.
+    /// Opens rooms that dropped messages again from their cursors, after the application has taken enough.
     private mutating func continueLaggingRooms(_ port: inout ClientPort, now: Instant) {
         guard hasLaggingRooms, !isFull else { return }
         for index in rooms.indices where rooms[at: index].reader.mayContinue {
             guard let session = rooms[at: index].session else { continue }
             port.link.reset(session, code: .cancelled)
-            // Requests that were sent on it have failed (S-57), and not because the application cancelled them.
+            // Requests on the session fail with its code, because the application did not cancel them (S-57).
             sessionEnded(session, .slowConsumer, &port, now: now)
         }
         hasLaggingRooms = rooms.indices.contains { rooms[at: $0].reader.isLagging }
@@ -389,7 +389,7 @@ struct ClientRooms: ~Copyable {
         }
     }
 
-    /// Whether the server has accepted all messages, and all receipts were sent.
+    /// Returns whether the server has accepted all messages, and all receipts have been sent.
     func isSettled(_ features: Features) -> Bool {
         rooms.indices.allSatisfy { index in
             rooms[at: index].ledger.withLedger({ $0.pendingCount }) == 0

@@ -1,53 +1,53 @@
 public import MartletWire
 
-/// The state of a client and its cause, for a person to read.
+/// The state of a client and its cause, for display.
 public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
-    /// What the client is doing.
+    /// The state of the connection.
     public enum State: Equatable, Sendable {
         /// The client has not been started.
         case idle
-        /// An attempt is under way; attempts are counted from 1 since the client was last online.
+        /// A connection attempt is in progress. Attempts are counted from 1 since the last established connection.
         case connecting(attempt: Int)
-        /// The carrier is up, and the server has not sent welcome.
+        /// The carrier is connected, and the server has not sent welcome.
         case handshaking
         /// The connection is established.
         case online
         /// The client waits for the next attempt.
         case waiting(until: Instant, RetryReason)
-        /// The client makes no attempt until a cause has ended.
+        /// The client makes no attempt until the reason has ended.
         case paused(PauseReason)
-        /// The connection is being closed.
+        /// The connection is closing.
         case stopping
-        /// The client makes no further attempt; nil when the user has stopped it.
+        /// The client makes no further attempt. The reason is nil if the user has stopped it.
         case stopped(StopReason?)
     }
 
-    /// The present state.
+    /// The state of the connection.
     public var state = State.idle
-    /// The cause of the end of the last connection or attempt.
+    /// The failure that ended the last connection or attempt; nil while the client is online.
     public var lastFailure: ConnectionFailure?
-    /// The error code that the server sent with it.
+    /// The error code that the server sent with the last failure.
     public var lastCode: ErrorCode?
-    /// The server's text for people, at most 256 bytes; it is not to be parsed (C-43).
+    /// The explanation that the server sent with the last failure, at most 256 bytes. It must not be parsed (C-43).
     public var lastReason: String?
     /// The quality of the link.
     public var quality = LinkQuality.unknown
-    /// The link's epoch: 1 when it is new, one more with each resume; nil before the first welcome.
+    /// The epoch of the link: 1 for a new link, and one more after each resume; nil before the first welcome.
     public var epoch: UInt32?
-    /// Connections established after the first.
+    /// The number of connections established after the first.
     public var reconnects: UInt64 = 0
-    /// The number of these that resumed the link.
+    /// The number of reconnects that resumed the link.
     public var resumes: UInt64 = 0
 
     /// Whether the connection is established.
     public var isOnline: Bool { state == .online }
 
-    /// When the next attempt begins, on the engine's clock.
+    /// The instant of the next attempt; nil if the client is not waiting.
     public var nextAttempt: Instant? {
         if case .waiting(let until, _) = state { until } else { nil }
     }
 
-    /// One line for a status bar, without times.
+    /// A description of the status in one line, without times.
     public var description: String {
         let line: String
         switch state {
@@ -55,11 +55,11 @@ public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
         case .connecting(let attempt): line = attempt > 1 ? "connecting (attempt \(attempt))" : "connecting"
         case .handshaking: line = "signing in"
         case .online: return "online, link \(quality)"
-        case .waiting(_, .backoff(let attempt)): line = "offline, waiting after \(attempt) failed attempts"
-        case .waiting(_, .pathUp(let kind)): line = "offline, a \(kind) network came up"
-        case .waiting(_, .serverAsked): line = "offline, the server asked to wait"
-        case .waiting(_, .redirected): line = "offline, going to where the server sent us"
-        case .waiting(_, .userAsked): line = "offline, trying now"
+        case .waiting(_, .backoff(let attempt)): line = "offline, waiting after failed attempt \(attempt)"
+        case .waiting(_, .pathUp(let kind)): line = "offline, waiting after a network change to \(kind)"
+        case .waiting(_, .serverRequired): line = "offline, waiting as required by the server"
+        case .waiting(_, .redirected): line = "offline, waiting to follow a redirect"
+        case .waiting(_, .userRequested): line = "offline, attempt requested by the user"
         case .paused(.noPath): line = "offline, no network"
         case .stopping: line = "stopping"
         case .stopped(nil): line = "stopped"

@@ -1,29 +1,28 @@
 import MartletWire
 
-/// Decides about a client's connections: when the client attempts one, whether its peer is alive, and when another
-/// replaces it.
+/// The decisions about a client's connections: their attempts, the liveness of their peers, and their replacement.
 ///
-/// | part | question | ends |
+/// | part | decides about | ends |
 /// |---|---|---|
-/// | `machine` | which connection is current, and in which state | never |
-/// | `policy` | when the next attempt is | `stop` |
-/// | `handshake` | what the connection's hello and goaway contain | each connection's end |
-/// | `heartbeat`, `natProbe` | whether the peer of an established connection is alive | each connection's end; never |
+/// | `machine` | the current connection and its state | never |
+/// | `policy` | the time of the next attempt | `stop` |
+/// | `handshake` | the connection's hello and goaway | each connection's end |
+/// | `heartbeat`, `natProbe` | the liveness of the peer of an established connection | each connection's end; never |
 /// | `backup` | the attempt beside an overdue connection (C-63) | the machine's `promoted`, `closeBackup` |
 /// | `status` | the state that the application sees | never |
 ///
 /// After each event the caller requests `nextStep` until it is nil.
 struct ConnectionSupervisor: Sendable {
-    /// One action of the engine.
+    /// An action for the engine.
     enum Step: Sendable {
         case output(ClientOutput)
-        /// The carrier is up: bytes may arrive.
+        /// Prepare to receive bytes, because the carrier is connected.
         case receive
-        /// The credential is known: attach the link and send hello.
+        /// Attach the link and send hello, because the credential is known.
         case sendHello
-        /// The server has sent welcome.
+        /// Open the rooms, because the server has sent welcome.
         case established
-        /// The link has no connection.
+        /// Detach the link, because its connection has ended.
         case detach
         case ping(nonce: UInt64)
     }
@@ -42,7 +41,7 @@ struct ConnectionSupervisor: Sendable {
     private(set) var status = ClientStatus()
     private var random: SeededRandom
     private var steps = Deque<Step>()
-    /// The server's interval of the heartbeat (C-49).
+    /// The maximum interval of the heartbeat that the server requires (C-49).
     private var serverInterval: Duration?
     private var path: PathStatus?
     private var localAddress: String?
@@ -55,14 +54,15 @@ struct ConnectionSupervisor: Sendable {
         heartbeat = Heartbeat(strategy: configuration.heartbeat, now: now, random: random.next())
     }
 
-    /// The current connection or, without one, the last.
+    /// The current connection or attempt; the latest one while disconnected.
     var current: ConnectionID { machine.current }
 
     var isEstablished: Bool {
         if case .connected(_, .established) = machine.state { true } else { false }
     }
 
-    /// Whether bytes of this connection are processed. After the goodbye none are: half a frame would count as a fault.
+    /// Returns whether bytes of this connection are processed. After the last goaway they are ignored, because an
+    /// incomplete frame would count as a fault.
     func isReceiving(on id: ConnectionID) -> Bool {
         if case .connected(id, _) = machine.state { true } else { false }
     }
@@ -71,7 +71,7 @@ struct ConnectionSupervisor: Sendable {
 
     // MARK: The user and the system
 
-    /// A stop that is in progress has ended: `.stopped` comes first.
+    /// A stop in progress ends first, with the output `.stopped`.
     mutating func start(now: Instant) {
         if case .disconnecting = machine.state { reportStopped() }
         _ = policy.resume()
@@ -110,13 +110,13 @@ struct ConnectionSupervisor: Sendable {
         guard let before else { return }
         let isConnected = isReceiving(on: current)
         let change = PathChange(from: before, to: status, localAddress: isConnected ? localAddress : nil)
-        // A connect on the previous path would end only with its deadline.
+        // An attempt on the previous path would end only at its deadline.
         if case .connecting = machine.state, change == .probe { return handle(.reconnect, now: now) }
         guard isConnected else { return }
         switch change {
         case .none, .pause: break
         case .probe: follow(heartbeat.probe(now: now, random: nonce()), now: now)
-        case .redial: handle(.reconnect, now: now)
+        case .replace: handle(.reconnect, now: now)
         }
     }
 
@@ -154,10 +154,10 @@ struct ConnectionSupervisor: Sendable {
 
     mutating func pongReceived(nonce: UInt64, now: Instant) {
         guard case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) else { return }
-        natProbe.survived(silence, now: now)
+        natProbe.answered(after: silence, now: now)
     }
 
-    /// The server has accepted the hello, and the link is confirmed.
+    /// Reports that the server has accepted the hello and the link is confirmed.
     mutating func welcomed(_ welcome: Welcome, now: Instant) {
         handshake.welcomed(welcome)
         serverInterval = welcome.heartbeatInterval
@@ -173,16 +173,18 @@ struct ConnectionSupervisor: Sendable {
     mutating func rejected(_ notice: Notice, _ carrier: Carrier, now: Instant) {
         if notice.code == .resumeRejected, handshake.resumesLink {  // C-34
             handshake.discardResumptionState()
-            // Without order the old link's early frames may arrive after the next hello, as the new link's (C-34).
+            // On a carrier without order, early frames of the old link could arrive after the next hello, and count as
+            // frames of the new link (C-34).
             return carrier == .reliable ? steps.append(.sendHello) : handle(.reconnect, now: now)
         }
         handle(.reject(current), note(notice, now: now), now: now)
     }
 
-    /// The server ends this connection; its notice decides about the next.
+    /// Reports that the server ends this connection. Its notice determines the next attempt.
     mutating func goAwayReceived(_ notice: Notice, now: Instant) { lose(note(notice, now: now), now: now) }
 
-    /// The server violated the protocol: it receives a goaway, and the link continues on another connection (C-41).
+    /// Reports a violation of the protocol by the server. The server receives a goaway, and the link continues on
+    /// another connection (C-41).
     mutating func fail(_ code: ErrorCode, now: Instant) {
         handshake.fail(code, now: now)
         steps.append(.output(.transmit(current)))
@@ -193,21 +195,21 @@ struct ConnectionSupervisor: Sendable {
 
     // MARK: The link's acknowledgements
 
-    /// Welcome, or the link's acknowledgements, are overdue (C-63).
+    /// Reports that welcome or acknowledgements are overdue (C-63).
     mutating func startBackup(now: Instant) { handle(.startBackup, now: now) }
 
-    /// The peer is silent. The backup connection, if there is one, becomes the attempt.
+    /// Reports that the peer is silent. The backup attempt, if there is one, replaces the connection.
     mutating func replaceSilent(now: Instant) {
         guard machine.backup != nil else { return lose(.lost, now: now) }
         status.lastFailure = .lost
         status.state = .connecting(attempt: policy.attempt + 1)
-        handle(.giveUp, now: now)
+        handle(.promoteBackup, now: now)
     }
 
-    /// Whether a backup connection is attempted beside an established one.
+    /// Whether there is a backup attempt.
     var hasBackup: Bool { machine.backup != nil }
 
-    /// The established connection has acknowledged frames, which ends the attempt of a backup connection.
+    /// Reports the latest progress of acknowledgements. Progress after the start of the backup attempt ends it.
     mutating func linkProgressed(at progress: Instant, hasUnacknowledged: Bool, now: Instant) {
         guard isEstablished, hasBackup, progress > backup.began || !hasUnacknowledged else { return }
         handle(.endBackup, now: now)
@@ -226,7 +228,7 @@ struct ConnectionSupervisor: Sendable {
 
     var deadline: Instant? {
         let earliest = machine.deadline.orEarlier(policy.deadline).orEarlier(handshake.deadline)
-        // The server may take any time before welcome (S-33).
+        // The heartbeat begins with welcome (S-33).
         return isEstablished ? earliest.orEarlier(heartbeat.deadline) : earliest
     }
 
@@ -237,7 +239,7 @@ struct ConnectionSupervisor: Sendable {
         if handshake.deadlinePassed(now: now) { startBackup(now: now) }
     }
 
-    // MARK: Answers of the parts
+    // MARK: Results of the parts
 
     private mutating func nonce() -> UInt64 { random.next() & ~Link.probeBit }
 
@@ -247,7 +249,7 @@ struct ConnectionSupervisor: Sendable {
         perform(machine.handle(event, now: now), failure, now: now)
     }
 
-    /// The current connection has failed.
+    /// Ends the current connection with a failure.
     private mutating func lose(_ failure: ConnectionFailure, now: Instant) {
         handle(.networkError(current), failure, now: now)
     }
@@ -261,7 +263,7 @@ struct ConnectionSupervisor: Sendable {
             case .open(let id):
                 handshake.begin(.requested)
                 status.state = .connecting(attempt: policy.attempt + 1)
-                // A new credential for each attempt: an old one may have expired (C-12).
+                // Each attempt has a new credential, because an earlier one may have expired (C-12).
                 steps.append(.output(.fetchCredential(id)))
                 steps.append(.output(.connect(id, redirect: redirect)))
             case .sendHello:
@@ -326,7 +328,7 @@ struct ConnectionSupervisor: Sendable {
         }
     }
 
-    /// The server's notice decides when, where and whether the next attempt is (C-43).
+    /// Returns the failure for a notice of the server, which determines the next attempt (C-43).
     private mutating func note(_ notice: Notice, now: Instant) -> ConnectionFailure {
         handshake.answered()
         status.lastCode = notice.code
@@ -336,8 +338,8 @@ struct ConnectionSupervisor: Sendable {
         case .unauthenticated: return .unauthenticated
         case .forbidden: return .forbidden
         case .revoked: return .revoked
-        // A late hello of this device may have begun another link. The next link ends that one (C-39).
-        case .replaced: return handshake.takeStrayHello(now: now) ? .lost : .replaced
+        // A late hello of this device may have begun another link, which the next link ends (C-39).
+        case .replaced: return handshake.takeLateHello(now: now) ? .lost : .replaced
         case .unsupportedVersion: return .unsupportedVersion
         case _ where notice.redirect != nil: return .redirected(retryAfter: notice.retryAfter)
         case .draining, .serverBusy, .tooManyLinks: return .refused(retryAfter: notice.retryAfter)

@@ -2,33 +2,34 @@ package import MartletWire
 
 /// The messages that a client sends to one room, from the call that sends them until members have read them.
 ///
-/// The ledger is the only owner of a message's state and content, and the only place that enforces the bounds of what
-/// is pending. The engine, the application and the outbox name a message by its counter.
+/// The ledger is the only owner of a message's state and content, and enforces the bounds of pending messages. The
+/// engine, the application and the outbox refer to a message by its counter.
 ///
 /// | state | content | entered by | left by |
 /// |---|---|---|---|
 /// | new | kept | `append` | `beginStoring`; `withdraw`, `failNew`: failed |
 /// | storing | kept | `beginStoring` | `stored`; `fail`: failed |
 /// | queued | kept | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
-/// | handed over | kept: the next session is given it again | `handedOver` | `accepted`; `refuse`, `fail`: failed |
+/// | handed over | kept: the next session sends it again | `handedOver` | `accepted`; `refuse`, `fail`: failed |
 /// | accepted | discarded | `accepted` | 4,096 later messages that are settled |
 /// | failed | discarded | see above | 4,096 later messages that are settled |
 ///
-/// Messages lie in the order of their counters. A pending message's state follows from four counters, up to which
-/// messages are being stored, are stored, have been handed over, and belong to the present session; each is at most the
-/// one before it. *Sent* is a message that was handed over on an established connection. *Delivered* and *read* follow
-/// from an accepted message's offset and from how far each member is: receipts are cumulative.
+/// Messages are stored in the order of their counters. A pending message's state follows from four counters, up to
+/// which messages are being stored, are stored, were handed over, and belong to the present session; each is at most
+/// the one before it. A *sent* message was handed over on an established connection. *Delivered* and *read* follow from
+/// an accepted message's offset and from the receipts of each member, which are cumulative. An accepted or failed
+/// message is *settled*.
 package struct MessageLedger: Sendable {
-    /// Messages that are remembered after they were accepted or failed.
+    /// The maximum number of settled messages that are kept.
     package static let maxSettledCount = 4096
-    /// Members whose receipts are remembered; beyond it the member with the lowest is discarded.
+    /// The maximum number of members whose receipts are kept. Beyond it, the lowest receipts are discarded.
     package static let maxMembers = 1024
 
-    /// What has become of a message.
+    /// The state of a message.
     package enum State: Equatable, Sendable {
         case queued
         case sent
-        /// The offset is 0 when the relay no longer knows it.
+        /// The offset is 0 if the relay no longer knows it.
         case accepted(offset: UInt64)
         case failed(SendFailure)
     }
@@ -39,11 +40,11 @@ package struct MessageLedger: Sendable {
         package let content: MessageContent
         package let timeToLive: Duration?
         package let isCompressible: Bool
-        /// The end of its time to live; nil until it is stored.
+        /// The end of the time to live; nil until the message is stored.
         fileprivate(set) var expires: Instant?
     }
 
-    /// How far a member is.
+    /// The offsets up to which a member has received and read messages.
     package struct Progress: Sendable {
         package let account: AccountName
         package var delivered: UInt64 = 0
@@ -73,31 +74,31 @@ package struct MessageLedger: Sendable {
     private let maxByteCount: Int
     /// Messages in the order of their counters.
     private var entries = Deque<Entry>()
-    /// Entries in front of the first that is pending.
+    /// The number of entries before the first pending one.
     private var settledPrefixCount = 0
-    /// Messages that are neither accepted nor failed, and the bytes of their contents.
+    /// The number of pending messages, and of the bytes of their contents.
     package private(set) var pendingCount = 0
     package private(set) var pendingByteCount = 0
 
     private var lastCounter: UInt64 = 0
     private var storingUpTo: UInt64 = 0
     private var storedUpTo: UInt64 = 0
-    /// Up to here only the relay decides about a message.
+    /// The counter up to which only the relay decides about a message.
     private var handedUpTo: UInt64 = 0
-    /// Up to here the present session has been given the messages.
+    /// The counter up to which the messages were handed to the present session.
     private(set) var sessionUpTo: UInt64 = 0
     private var sentUpTo: UInt64 = 0
 
     package private(set) var progress: [Progress] = []
     private var progressIndex: [AccountName: Int] = [:]
-    /// Rises with every change that an observer of a message may want to see.
+    /// The number of changes of states and receipts.
     package private(set) var version: UInt64 = 0
 
-    /// An empty ledger.
+    /// Creates an empty ledger.
     ///
     /// - Parameters:
-    ///   - maxCount: messages that may be pending; less than 1 counts as 1.
-    ///   - maxByteCount: bytes of content that may be pending.
+    ///   - maxCount: The maximum number of pending messages; less than 1 counts as 1.
+    ///   - maxByteCount: The maximum number of bytes of pending contents.
     package init(maxCount: Int, maxByteCount: Int) {
         self.maxCount = max(maxCount, 1)
         self.maxByteCount = maxByteCount
@@ -105,9 +106,11 @@ package struct MessageLedger: Sendable {
 
     // MARK: Queueing
 
-    /// Whether a message of this size may be appended now.
+    /// Returns whether a message with this size of content can be appended. Settled messages behind a pending one also
+    /// have a bound.
     package func hasRoom(byteCount: Int) -> Bool {
         pendingCount < maxCount && pendingByteCount + byteCount <= maxByteCount
+            && entries.count < maxCount + Self.maxSettledCount
     }
 
     /// Adds a message.
@@ -121,8 +124,8 @@ package struct MessageLedger: Sendable {
         add(counter, content, timeToLive, isCompressible)
     }
 
-    /// Adds a message of an earlier client, which the outbox has. The bounds do not apply to it. A message whose
-    /// counter does not rise is ignored.
+    /// Adds a message of an earlier client from the outbox. The bounds do not apply to it. A message whose counter does
+    /// not rise is ignored.
     package mutating func restore(
         counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool
     ) {
@@ -142,26 +145,27 @@ package struct MessageLedger: Sendable {
                 Pending(counter: counter, content: content, timeToLive: timeToLive, isCompressible: isCompressible)))
     }
 
-    /// Takes a new message back; false when the outbox has begun to store it.
+    /// Fails a new message with `cancelled`. Returns false if the outbox has begun to store it.
     package mutating func withdraw(_ counter: UInt64) -> Bool {
         counter > storingUpTo && fail(counter, .cancelled)
     }
 
-    /// Fails every new message.
+    /// Fails all new messages with `closed`.
     package mutating func failNew() {
         _ = fail(.closed, from: storingUpTo + 1, to: lastCounter)
     }
 
     // MARK: Storing
 
-    /// Begins to store every new message; answers them in order.
+    /// Begins to store all new messages, and returns them in order.
     package mutating func beginStoring() -> [Pending] {
         guard storingUpTo < lastCounter else { return [] }
         defer { storingUpTo = lastCounter }
         return (index(from: storingUpTo + 1)..<entries.count).compactMap { entries[$0].pending }
     }
 
-    /// The outbox has the messages up to a counter. Their time to live begins; answers whether one has any.
+    /// Reports that the outbox has stored the messages up to a counter. Their time to live begins. Returns whether one
+    /// of them has a time to live.
     mutating func stored(upTo counter: UInt64, now: Instant) -> Bool {
         var expires = false
         var index = index(from: storedUpTo + 1)
@@ -180,8 +184,8 @@ package struct MessageLedger: Sendable {
 
     // MARK: Sending
 
-    /// The messages that the present session has not been given, in order, as many as fill `byteCount`, and one more
-    /// than fits.
+    /// Returns the stored messages that were not handed to the present session, in order, until their contents have at
+    /// least `byteCount` bytes.
     func unsent(byteCount: Int) -> [Pending] {
         var messages: [Pending] = []
         var rest = byteCount
@@ -196,19 +200,19 @@ package struct MessageLedger: Sendable {
         return messages
     }
 
-    /// The present session has been given the messages up to a counter.
+    /// Reports that the messages up to a counter were handed to the present session.
     mutating func handedOver(upTo counter: UInt64) {
         assert(counter <= storedUpTo, "a message is stored before it is sent")
         sessionUpTo = counter
         handedUpTo = max(handedUpTo, counter)
     }
 
-    /// The present session is over. The next one is given all pending messages again.
+    /// Ends the present session. All pending messages are handed to the next one.
     mutating func endSession() {
         sessionUpTo = 0
     }
 
-    /// The counters that were handed over and have not been reported as sent.
+    /// Returns the counters that were handed over and have not been reported as sent; nil if there are none.
     mutating func reportSent() -> ClosedRange<UInt64>? {
         guard sessionUpTo > sentUpTo else { return nil }
         let first = index(from: sentUpTo + 1)
@@ -218,19 +222,19 @@ package struct MessageLedger: Sendable {
         return entries[first].counter...sessionUpTo
     }
 
-    /// Fails a message that no session has been given; false when there is no such message.
+    /// Fails a message that was not handed over. Returns false if there is no such message.
     mutating func cancel(_ counter: UInt64) -> Bool {
         counter > handedUpTo && fail(counter, .cancelled)
     }
 
-    /// Fails the messages that no session has been given and whose time to live has ended; answers their counters.
+    /// Fails the messages that were not handed over and whose time to live has ended. Returns their counters.
     mutating func expire(now: Instant) -> [UInt64] {
         let expired = withheld.filter { $0.expires.map { $0 <= now } ?? false }.map(\.counter)
         for counter in expired { _ = fail(counter, .expired) }
         return expired
     }
 
-    /// The earliest end of a time to live among the messages that no session has been given.
+    /// The earliest end of a time to live of the messages that were not handed over.
     var earliestExpiry: Instant? { withheld.compactMap(\.expires).min() }
 
     private var withheld: some Sequence<Pending> {
@@ -239,9 +243,9 @@ package struct MessageLedger: Sendable {
 
     // MARK: Outcomes
 
-    /// The relay has the messages of a run; answers the parts of the run that are news.
+    /// Reports that the relay has accepted the messages of a run. Returns the parts of the run that were pending.
     ///
-    /// A relay may repeat a run and may name counters that it was never sent.
+    /// A relay can repeat a run, and a run can contain counters that were never sent.
     mutating func accepted(_ run: AcceptedRun) -> [AcceptedRun] {
         var parts: [AcceptedRun] = []
         var index = index(from: run.firstCounter)
@@ -264,17 +268,17 @@ package struct MessageLedger: Sendable {
         return parts
     }
 
-    /// The relay refuses a message; false when it was not sent or is settled.
+    /// Reports that the relay has refused a message. Returns false if it was not handed over or is settled.
     mutating func refuse(_ counter: UInt64, _ failure: SendFailure) -> Bool {
         counter <= handedUpTo && fail(counter, failure)
     }
 
-    /// A message will not be accepted; false when there is none or it is settled.
+    /// Fails a message. Returns false if it is unknown or settled.
     package mutating func fail(_ counter: UInt64, _ failure: SendFailure) -> Bool {
         !fail(failure, from: counter, to: counter).isEmpty
     }
 
-    /// No pending message will be accepted; answers their counters.
+    /// Fails all pending messages, and returns their counters.
     mutating func failAll(_ failure: SendFailure) -> [UInt64] {
         fail(failure, from: 0, to: lastCounter)
     }
@@ -301,8 +305,7 @@ package struct MessageLedger: Sendable {
         entries[index] = .settled(counter: message.counter, outcome)
     }
 
-    /// Discards the oldest entries that are settled. Settled entries behind a pending one stay until that is settled;
-    /// they are at most as many as the bound of pending messages.
+    /// Discards the oldest settled entries. Settled entries behind a pending one remain until it is settled.
     private mutating func discardOldest() {
         while settledPrefixCount < entries.count, entries[settledPrefixCount].pending == nil { settledPrefixCount += 1 }
         while settledPrefixCount > Self.maxSettledCount {
@@ -313,7 +316,7 @@ package struct MessageLedger: Sendable {
 
     // MARK: Receipts
 
-    /// A member has been delivered, or has read, all messages up to an offset; false when that is known.
+    /// Reports that a member has received or read all messages up to an offset. Returns false if that is known.
     mutating func progressed(_ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64) -> Bool {
         let index = index(of: account)
         let before = progress[index]
@@ -324,7 +327,7 @@ package struct MessageLedger: Sendable {
         return true
     }
 
-    /// The relay has lost the log that the offsets are of.
+    /// Discards the offsets and receipts because the relay has lost their log.
     mutating func discardOffsets() {
         version += 1
         for index in entries.indices {
@@ -354,7 +357,7 @@ package struct MessageLedger: Sendable {
 
     // MARK: States
 
-    /// What has become of a message; nil when it is not remembered.
+    /// Returns the state of a message; nil if the ledger does not contain it.
     package func state(of counter: UInt64) -> State? {
         let index = index(from: counter)
         guard index < entries.count, entries[index].counter == counter else { return nil }
@@ -365,10 +368,10 @@ package struct MessageLedger: Sendable {
         }
     }
 
-    /// Entries, settled ones included.
+    /// The number of entries, settled ones included.
     var count: Int { entries.count }
 
-    /// The index of the first entry whose counter is not below this.
+    /// Returns the index of the first entry whose counter is not below the given one.
     private func index(from counter: UInt64) -> Int {
         var low = 0
         var high = entries.count
@@ -380,18 +383,18 @@ package struct MessageLedger: Sendable {
     }
 }
 
-/// The owner of a room's ledger, who lets the engine use it.
+/// The owner of a room's ledger, which the engine uses too.
 ///
-/// A client's room keeps its ledger under its own lock, so that `send` needs no turn of the loop. The engine calls this
-/// from its events only, and does nothing else meanwhile.
+/// A client's room protects its ledger by its own lock, so that `send` needs no turn of the loop. The engine calls
+/// `withLedger` in its events only, and does nothing else meanwhile.
 package protocol LedgerOwner: AnyObject {
-    /// Calls `body` with the ledger; no other use of it takes place at the same time.
+    /// Calls `body` with exclusive access to the ledger.
     func withLedger<Value: Sendable, Failure: Error>(
         _ body: (inout MessageLedger) throws(Failure) -> Value
     ) throws(Failure) -> Value
 }
 
-/// The ledger of a room that only the engine uses.
+/// The owner of a ledger that only the engine uses.
 final class EngineLedger: LedgerOwner {
     private var ledger: MessageLedger
 

@@ -1,35 +1,35 @@
 import MartletWire
 
-/// The reader of a room: the position in its log, the received messages that the application holds, and the receipts
-/// for them. It is the one owner of what becomes of a received message and of its credit.
+/// The reader of a room: the cursor in its log, the received messages that the application holds, and the receipts for
+/// them. It alone decides about a received message and its credit.
 ///
-/// Credit bounds the bytes of one session. When a session ends, its credit is released for its successor, and the
-/// application may still hold its messages. A server that resets sessions or loses links could therefore fill an
-/// application that takes no messages. The bound of held bytes outlives sessions and links (R-46, Specs/hostile.md
-/// row 35).
+/// Credit bounds the bytes of one session. When a session ends, its credit is released for its successor, while the
+/// application may still hold its messages. A server that resets sessions or loses links could therefore exhaust the
+/// memory of an application that takes no messages. The bound of held bytes outlives sessions and links (R-46,
+/// Specs/hostile.md row 35).
 ///
 /// | state | a received message | ends |
 /// |---|---|---|
 /// | receiving | is held, with its credit, until the application takes it | with a message beyond the bound: lagging |
-/// | lagging | is dropped; the cursor stays, and its credit is kept, so that the server stops | half is taken: `begin` |
+/// | lagging | is dropped; the cursor and the credit stay unchanged, so the server stops | half is taken: `begin` |
 struct RoomReader: Sendable {
     /// The result of a received message.
     enum Reception {
-        /// The application has it already: offsets only rise. Its credit is released.
+        /// The application has received the message before. Its credit is released.
         case repeated
-        /// It will be sent again after the cursor, on another session. Its credit is kept.
+        /// The message will be sent again after the cursor, on another session. Its credit is kept.
         case dropped
-        /// The application receives it. Its credit is held.
+        /// The application receives the message. Its credit is held.
         case new
     }
 
-    /// Bytes of held messages from which on further messages are dropped.
+    /// The number of bytes of held messages from which on further messages are dropped.
     let maxHeldByteCount: Int
     private(set) var heldByteCount = 0
     private(set) var isLagging = false
     /// The log, and its highest offset that the application has received or that was reported to it as missing.
     private(set) var cursor: RoomCursor
-    /// The number of messages before the log's last with which the first session begins; nil once the relay has
+    /// The number of messages before the end of the log at which the first session begins; nil after the relay has
     /// admitted the session, which determines the cursor.
     private(set) var tail: UInt32?
     /// The room's last offset when the relay last admitted a session.
@@ -45,19 +45,19 @@ struct RoomReader: Sendable {
         tail = options.tail
     }
 
-    /// Whether a lagging room may be opened again.
+    /// Whether a lagging room can be opened again.
     var mayContinue: Bool { isLagging && heldByteCount <= maxHeldByteCount / 2 }
 
     // MARK: Sessions
 
-    /// Another session begins after the cursor.
+    /// Begins another session after the cursor.
     mutating func begin() {
         isLagging = false
     }
 
-    /// The relay has admitted the session. The cursor is now one of its log.
+    /// Reports that the relay has admitted the session. The cursor then belongs to its log.
     ///
-    /// - Returns: the previous cursor, when the relay has lost messages that the application has received.
+    /// - Returns: The previous cursor if the relay has lost messages that the application has received.
     mutating func enter(_ opened: Opened) -> RoomCursor? {
         let before = cursor
         let isAnotherLog = before.log != nil && opened.log != nil && before.log != opened.log
@@ -68,7 +68,7 @@ struct RoomReader: Sendable {
         lastOffset = opened.head
         delivered = min(delivered, kept)
         read = min(read, kept)
-        // A new session is sent both again.
+        // Both receipts are sent again on a new session.
         reportedDelivered = 0
         reportedRead = 0
         return before.offset > kept ? before : nil
@@ -76,9 +76,9 @@ struct RoomReader: Sendable {
 
     // MARK: Messages
 
-    /// A message arrived.
+    /// Reports a received message.
     ///
-    /// - Parameter isFull: whether the application holds as many bytes of all rooms as it may.
+    /// - Parameter isFull: Whether the application holds the maximum number of bytes of all rooms.
     mutating func receive(_ offset: UInt64, byteCount: Int, isFull: Bool) -> Reception {
         guard offset > cursor.offset else { return .repeated }
         guard !isLagging, !isFull, heldByteCount < maxHeldByteCount else {
@@ -90,20 +90,20 @@ struct RoomReader: Sendable {
         return .new
     }
 
-    /// Offsets will not arrive.
+    /// Reports offsets that will not be delivered.
     ///
-    /// - Returns: those that have not been reported to the application.
+    /// - Returns: The offsets that have not been reported to the application.
     mutating func skip(_ offsets: ClosedRange<UInt64>) -> ClosedRange<UInt64>? {
         let before = cursor.offset
-        // After a dropped message a gap proves nothing.
+        // After a dropped message, offsets before the gap are still missing.
         guard !isLagging, offsets.upperBound > before else { return nil }
         cursor.offset = offsets.upperBound
         return max(offsets.lowerBound, before + 1)...offsets.upperBound
     }
 
-    /// The application has taken messages.
+    /// Reports that the application has taken messages.
     ///
-    /// - Returns: the bytes of them that were held.
+    /// - Returns: The number of their bytes that were held.
     mutating func take(_ byteCount: Int) -> Int {
         let taken = min(byteCount, heldByteCount)
         heldByteCount -= taken
@@ -112,7 +112,8 @@ struct RoomReader: Sendable {
 
     // MARK: Receipts
 
-    /// The application has taken or read messages. Progress in another log than the present one is ignored.
+    /// Reports that the application has taken or read messages. Progress in another log than the present one is
+    /// ignored.
     mutating func advance(_ mark: Receipt.Mark, to progress: RoomCursor) {
         guard progress.log == cursor.log else { return }
         // Without log identities the offset may belong to a lost log.
@@ -121,13 +122,13 @@ struct RoomReader: Sendable {
         if mark == .read { read = max(read, offset) }
     }
 
-    /// The receipt to send next. Receipts are cumulative.
+    /// The next receipt to send; nil if there is none. Receipts are cumulative.
     var pendingReceipt: Receipt.Progress? {
         if delivered > max(reportedDelivered, read) { return Receipt.Progress(.delivered, upTo: delivered) }
         return read > reportedRead ? Receipt.Progress(.read, upTo: read) : nil
     }
 
-    /// A receipt was sent.
+    /// Reports that a receipt was sent.
     mutating func reported(_ receipt: Receipt.Progress) {
         reportedDelivered = max(reportedDelivered, receipt.upTo)
         if receipt.mark == .read { reportedRead = receipt.upTo }

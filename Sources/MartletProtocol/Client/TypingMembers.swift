@@ -1,23 +1,23 @@
 import MartletWire
 
-/// The members of a room who type, each until it says otherwise, leaves, or has not said so again for `timeout`.
+/// The members of a room that are typing.
 ///
 /// | state of an account | begins | ends |
 /// |---|---|---|
-/// | not typing | | said to type |
-/// | typing, until a deadline | said to type; each repetition moves the deadline | said to have ended, not online, deadline |
+/// | not typing | | a report of typing |
+/// | typing | a report of typing; each repetition moves the deadline | a report of the end; not online; deadline |
 struct TypingMembers: Equatable, Sendable {
-    /// How long an account counts as typing that does not repeat it.
+    /// The duration for which an account counts as typing after its last report.
     static let timeout: Duration = .seconds(10)
-    /// Accounts that type at a time, at the most; what others say of it is dropped.
+    /// The maximum number of typing accounts. Reports of further accounts are dropped.
     static let maxCount = 256
 
     private var deadlines: [AccountName: Instant] = [:]
 
-    /// When `expired` has something to answer.
+    /// The instant of the next call of `expired`; nil if no account is typing.
     var deadline: Instant? { deadlines.values.min() }
 
-    /// An account says whether it types; false when that is to be dropped.
+    /// Records a report of an account. Returns false if the report is dropped.
     mutating func note(_ account: AccountName, isTyping: Bool, now: Instant) -> Bool {
         guard isTyping else {
             deadlines[account] = nil
@@ -28,12 +28,12 @@ struct TypingMembers: Equatable, Sendable {
         return true
     }
 
-    /// An account is not there any more; answers whether it was typing.
+    /// Removes an account. Returns whether it was typing.
     mutating func remove(_ account: AccountName) -> Bool {
         deadlines.removeValue(forKey: account) != nil
     }
 
-    /// Takes out the accounts whose time is up, in an order that does not depend on how a table hashes.
+    /// Removes and returns the accounts whose deadlines have passed, sorted by name.
     mutating func expired(now: Instant) -> [AccountName] {
         let ended = deadlines.filter { $0.value <= now }.keys.sorted { $0.text < $1.text }
         for account in ended { deadlines[account] = nil }

@@ -44,7 +44,7 @@ public struct Deque<Element> {
         for number in 0..<added { ring.append(element(number)) }
     }
 
-    /// Takes the first element, or nothing when the queue is empty.
+    /// Removes and returns the first element; nil if the queue is empty.
     @inlinable
     public mutating func popFirst() -> Element? {
         guard let ring = ownRing(), ring.count > 0 else { return nil }

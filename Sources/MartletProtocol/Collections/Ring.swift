@@ -1,8 +1,8 @@
 /// The memory of a queue: slots whose number is a power of two, of which those from the head on contain elements.
 ///
 /// This is the only type of the queues that accesses memory by address. The callers use positions below `count` and
-/// append only if there is a free slot; ``Deque`` verifies both. The variables are stored in the header of the buffer,
-/// because the runtime verifies the exclusivity of each access to a property of a class.
+/// append only if there is a free slot; ``Deque`` verifies both. The variables are in the header of the buffer and are
+/// accessed by address, because the runtime verifies the exclusivity of each access to a property of a class.
 @usableFromInline
 @safe
 final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
@@ -18,10 +18,16 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     }
 
     @inlinable @inline(__always)
-    var count: Int { header.count }
+    var variables: RingHeader {
+        unsafeAddress { unsafe UnsafePointer(withUnsafeMutablePointerToHeader { unsafe $0 }) }
+        unsafeMutableAddress { unsafe withUnsafeMutablePointerToHeader { unsafe $0 } }
+    }
 
     @inlinable @inline(__always)
-    var slotCount: Int { header.mask &+ 1 }
+    var count: Int { variables.count }
+
+    @inlinable @inline(__always)
+    var slotCount: Int { variables.mask &+ 1 }
 
     @inlinable @inline(__always)
     func address(_ position: Int) -> UnsafeMutablePointer<Element> {
@@ -44,25 +50,25 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     @inlinable @inline(__always)
     func append(_ element: consuming Element) {
         unsafe address(count).initialize(to: element)
-        header.count &+= 1
+        variables.count &+= 1
     }
 
     @inlinable @inline(__always)
     func takeFirst() -> Element {
-        defer { header.drop(1) }
+        defer { variables.drop(1) }
         return unsafe address(0).move()
     }
 
     @inlinable @inline(__always)
     func takeLast() -> Element {
-        header.count &-= 1
+        variables.count &-= 1
         return unsafe address(count).move()
     }
 
     @inlinable
     func removeFirst(_ dropCount: Int) {
         for position in 0..<dropCount { unsafe address(position).deinitialize(count: 1) }
-        header.drop(dropCount)
+        variables.drop(dropCount)
     }
 
     /// Returns a ring with copies of the elements.

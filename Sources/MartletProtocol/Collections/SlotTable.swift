@@ -27,21 +27,22 @@ struct SlotTable<Element> {
         @inline(__always) unsafeMutableAddress { unsafe mutableAddress(slot) }
     }
 
-    /// The address of an element, for the subscript of a table that wraps this one; it is valid during the access.
+    /// Returns the address of an element for the subscript of a table that wraps this one. It is valid during the
+    /// access.
     @inline(__always)
     func address(_ slot: Int) -> UnsafePointer<Element> {
         guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-            preconditionFailure("a number without an element")
+            preconditionFailure("a slot without an element")
         }
         return unsafe UnsafePointer(memory.address(slot))
     }
 
-    /// The same for a change in place.
+    /// Returns the address of an element for a change in place.
     @inline(__always)
     mutating func mutableAddress(_ slot: Int) -> UnsafeMutablePointer<Element> {
         own()
         guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-            preconditionFailure("a number without an element")
+            preconditionFailure("a slot without an element")
         }
         return unsafe memory.address(slot)
     }
@@ -70,7 +71,7 @@ struct SlotTable<Element> {
     ///
     /// - Precondition: The slot contains an element.
     mutating func remove(_ slot: Int) {
-        precondition(isLive(slot), "a number without an element")
+        precondition(isLive(slot), "a slot without an element")
         own()
         freeSlots.append(slot)
         memory?.remove(slot)
@@ -107,10 +108,13 @@ private final class SlotMemory<Element>: ManagedBuffer<ContiguousArray<Bool>, El
         for slot in 0..<slotCount where isLive(slot) { remove(slot) }
     }
 
-    var slotCount: Int { header.count }
+    var slotCount: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count } }
 
-    func isLive(_ slot: Int) -> Bool { header[slot] }
+    /// Read by address: each access to `header` would cost a check of exclusivity, for each access to an element.
+    @inline(__always)
+    func isLive(_ slot: Int) -> Bool { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee[slot] } }
 
+    @inline(__always)
     func address(_ slot: Int) -> UnsafeMutablePointer<Element> {
         unsafe withUnsafeMutablePointerToElements { unsafe $0 + slot }
     }

@@ -28,7 +28,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         case connecting(ConnectionID)
         /// The carrier is connected.
         case connected(ConnectionID, Handshake)
-        /// The connection is closing in order.
+        /// The carrier sends its remaining bytes and closes.
         case disconnecting(ConnectionID)
     }
 
@@ -83,8 +83,8 @@ public struct ConnectionMachine: Equatable, Sendable {
         case disconnectComplete(ConnectionID)
         /// The user requests an immediate end of the connection.
         case forceDisconnect
-        /// A new connection must replace this one: the path has changed, the peer is leaving, or the reconnect policy
-        /// requires it.
+        /// A new connection must replace this one, because the path has changed, the peer is leaving, or the reconnect
+        /// policy requires it.
         case reconnect
         /// Welcome or acknowledgements are overdue, and another connection may be faster (C-63).
         case startBackup
@@ -93,7 +93,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         /// The carrier of the backup is connected.
         case backupConnected(ConnectionID)
         /// The connection is silent. It ends, and the backup attempt continues in its place.
-        case giveUp
+        case promoteBackup
         /// The backup attempt failed.
         case backupFailed(ConnectionID)
     }

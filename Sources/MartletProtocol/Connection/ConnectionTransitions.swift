@@ -8,7 +8,7 @@ extension ConnectionMachine {
 
     enum Trigger: CaseIterable {
         case connect, connectSuccess, connectFailure, welcome, reject, networkError, disconnect, disconnectComplete
-        case forceDisconnect, reconnect, startBackup, endBackup, giveUp, backupConnected, backupFailed, deadline
+        case forceDisconnect, reconnect, startBackup, endBackup, promoteBackup, backupConnected, backupFailed, deadline
     }
 
     enum Step: Equatable {
@@ -88,7 +88,7 @@ extension ConnectionMachine {
             .reconnect: .move(.connecting, [.closeBackup, .close(graceful: false), .closed(.replaced), .open]),
             .startBackup: .ignore,
             .endBackup: .move(.established, [.closeBackup]),
-            .giveUp: .move(.connecting, [.close(graceful: false), .closed(.replaced), .promote]),
+            .promoteBackup: .move(.connecting, [.close(graceful: false), .closed(.replaced), .promote]),
             .backupConnected: .move(
                 .awaitingWelcome, [.close(graceful: false), .closed(.replaced), .promote, .sendHello]),
             .backupFailed: .move(.established, []),
@@ -122,7 +122,7 @@ extension ConnectionMachine.Event {
         case .reconnect: .reconnect
         case .startBackup: .startBackup
         case .endBackup: .endBackup
-        case .giveUp: .giveUp
+        case .promoteBackup: .promoteBackup
         case .backupConnected: .backupConnected
         case .backupFailed: .backupFailed
         }
@@ -134,8 +134,8 @@ extension ConnectionMachine.Event {
         case .connectSuccess(let id), .connectFailure(let id), .welcome(let id), .reject(let id),
             .networkError(let id), .disconnectComplete(let id):
             id
-        case .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .giveUp, .backupConnected,
-            .backupFailed:
+        case .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .promoteBackup,
+            .backupConnected, .backupFailed:
             nil
         }
     }

@@ -9,7 +9,7 @@ public enum PathChange: Hashable, Sendable {
     /// The connection may be interrupted, and the client probes it at once.
     case probe
     /// The connection has failed, and the client replaces it at once.
-    case redial
+    case replace
     /// There is no path, and the client waits for one.
     case pause
 
@@ -25,7 +25,7 @@ public enum PathChange: Hashable, Sendable {
             return
         }
         if let localAddress, !new.addresses.contains(localAddress) {
-            self = .redial
+            self = .replace
         } else if !old.isUp || old.kind != new.kind || old.network != new.network {
             self = .probe
         } else {

@@ -142,7 +142,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
     public mutating func failed(_ failure: ConnectionFailure, now: Instant, random: UInt64) -> Answer {
         if let establishedAt {
             let age = now - establishedAt
-            if age >= configuration.healthyAfter { startOver() }
+            if age >= configuration.healthyAfter { resetFailures() }
             if age >= Self.steadyAfter { peerClosedBase = configuration.peerClosedBase }
             wasClosedByPeer = failure == .closedByPeer
         }
@@ -152,11 +152,11 @@ public struct ReconnectPolicy: Equatable, Sendable {
         switch failure {
         case .redirected(let retryAfter) where redirectCount < Self.maxRedirectCount:
             redirectCount += 1
-            return schedule(at: serverAsked(retryAfter ?? .zero, now: now), .redirected, now: now)
+            return schedule(at: requireWait(retryAfter ?? .zero, now: now), .redirected, now: now)
         case .refused(let retryAfter?), .redirected(let retryAfter?):
             attempt += 1
-            let earliest = serverAsked(retryAfter, now: now)
-            return schedule(at: earliest + backoff(random: random), .serverAsked, now: now)
+            let earliest = requireWait(retryAfter, now: now)
+            return schedule(at: earliest + backoff(random: random), .serverRequired, now: now)
         default:
             attempt += 1
             return schedule(at: now + backoff(random: random), .backoff(attempt: attempt), now: now)
@@ -184,21 +184,21 @@ public struct ReconnectPolicy: Equatable, Sendable {
         switch state {
         case .idle: return .none
         case .stopped(let reason): return .stopped(reason)
-        case .waiting, .paused: return go(.userAsked)
+        case .waiting, .paused: return connectNow(.userRequested)
         }
     }
 
     /// Leaves the state stopped for the user: requests an attempt at once and resets the number of failures.
     public mutating func resume() -> Answer {
         guard state != .idle else { return .none }
-        startOver()
+        resetFailures()
         refusedCredentialCount = 0
-        return go(.userAsked)
+        return connectNow(.userRequested)
     }
 
     /// Reports that no connection is requested any more. The policy keeps only the status of the path.
     public mutating func cancel() {
-        startOver()
+        resetFailures()
         peerClosedBase = configuration.peerClosedBase
         wasClosedByPeer = false
         refusedCredentialCount = 0
@@ -210,7 +210,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
     /// Returns `now` if the instant of the next attempt is at or before `now`.
     public mutating func deadlinePassed(now: Instant) -> Answer {
         guard case .waiting(let until, let reason) = state, until <= now else { return .none }
-        return go(reason)
+        return connectNow(reason)
     }
 }
 
@@ -240,7 +240,7 @@ extension ReconnectPolicy {
         return .attemptLimit
     }
 
-    private mutating func serverAsked(_ retryAfter: Duration, now: Instant) -> Instant {
+    private mutating func requireWait(_ retryAfter: Duration, now: Instant) -> Instant {
         notBefore = now + retryAfter.clamped(to: .zero...Self.maxRetryAfter)
         return notBefore
     }
@@ -253,19 +253,19 @@ extension ReconnectPolicy {
 
     private mutating func schedule(at instant: Instant, _ reason: RetryReason, now: Instant) -> Answer {
         if let path, !path.isUp { return pause() }
-        guard instant > now else { return go(reason) }
+        guard instant > now else { return connectNow(reason) }
         state = .waiting(until: instant, reason)
         return .wait(until: instant, reason)
     }
 
     private mutating func pathUp(_ kind: PathKind, now: Instant, latest: Instant = .distantFuture) -> Answer {
-        startOver()
-        if notBefore > now { return schedule(at: notBefore, .serverAsked, now: now) }
+        resetFailures()
+        if notBefore > now { return schedule(at: notBefore, .serverRequired, now: now) }
         let delay = kind == .cellular || kind == .other ? configuration.cellularDelay : .zero
         return schedule(at: min(now + delay, latest), .pathUp(kind), now: now)
     }
 
-    private mutating func go(_ reason: RetryReason) -> Answer {
+    private mutating func connectNow(_ reason: RetryReason) -> Answer {
         state = .idle
         notBefore = .zero
         return .now(reason)
@@ -281,7 +281,7 @@ extension ReconnectPolicy {
         return .stopped(reason)
     }
 
-    private mutating func startOver() {
+    private mutating func resetFailures() {
         attempt = 0
         redirectCount = 0
         base = configuration.base

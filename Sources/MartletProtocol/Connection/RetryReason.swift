@@ -6,11 +6,11 @@ public enum RetryReason: Hashable, Sendable {
     /// A path to the network has appeared.
     case pathUp(PathKind)
     /// The server required the wait.
-    case serverAsked
+    case serverRequired
     /// The server named another endpoint for the next attempt. All other attempts use the configured endpoint.
     case redirected
     /// The user requested an attempt.
-    case userAsked
+    case userRequested
 }
 
 /// The reason why there is temporarily no attempt.

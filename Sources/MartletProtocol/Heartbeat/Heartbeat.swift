@@ -4,7 +4,7 @@
 /// |---|---|---|
 /// | idle | a frame was received recently | silence for the interval: a ping; suspension |
 /// | probing | one or two pings are unanswered | any frame: idle; ``probeCount`` unanswered pings: dead |
-/// | suspended | the machine sends no pings and draws no conclusions | any other mode: a ping |
+/// | suspended | no pings are sent, and the peer does not count as dead | any other mode: a ping |
 /// | dead | the connection must be replaced | ``restart(now:)`` on the next connection |
 ///
 /// Any frame proves that the peer is alive, so a ping is sent only after silence. While an answer is expected, the
@@ -92,9 +92,9 @@ public struct Heartbeat: Equatable, Sendable {
     public var deadline: Instant? {
         guard let interval, state != .dead else { return nil }
         if state == .probing, let last = pings.last { return last.sentAt + probeTimeout }
-        let unasked = lastReceived + interval
-        guard let expectingSince else { return unasked }
-        return min(unasked, max(lastReceived, expectingSince) + Self.maxSilenceWhenExpecting)
+        let idleDeadline = lastReceived + interval
+        guard let expectingSince else { return idleDeadline }
+        return min(idleDeadline, max(lastReceived, expectingSince) + Self.maxSilenceWhenExpecting)
     }
 
     /// Restarts the machine on a connection that is established at `now`. The mode, the strategy and the properties of
@@ -154,7 +154,7 @@ public struct Heartbeat: Equatable, Sendable {
     }
 
     /// Reports the use of the application. The change to the foreground, and the end of suspension, cause a ping at
-    /// once. The begin of suspension discards the unanswered pings.
+    /// once. The start of suspension discards the unanswered pings.
     ///
     /// - Returns: The next step of the owner.
     public mutating func setMode(_ mode: HeartbeatMode, now: Instant, random: UInt64) -> Answer {

@@ -29,9 +29,9 @@ public struct NATProbe: Equatable, Sendable {
     public static let maxRememberedNetworks = 64
 
     /// The cause to which a failure is attributed.
-    public enum Verdict: Hashable, Sendable {
+    public enum FailureCause: Hashable, Sendable {
         /// The NAT; the interval decreases.
-        case translator
+        case nat
         /// A path change; the failure is ignored.
         case pathChange
         /// Another cause, because a ping after this interval was answered before.
@@ -42,7 +42,7 @@ public struct NATProbe: Equatable, Sendable {
     private var records: [NATRecord]
     private var lastPathChange: Instant?
     /// The record before the latest failure, while a path change can still revoke it.
-    private var forgivable: Failure?
+    private var revocable: Failure?
 
     private struct Failure: Equatable, Sendable {
         var recordBefore: NATRecord
@@ -66,26 +66,26 @@ public struct NATProbe: Equatable, Sendable {
     }
 
     /// Reports an answered ping after an interval of silence.
-    public mutating func survived(_ silence: Duration, now: Instant) {
-        current.survive(silence)
+    public mutating func answered(after silence: Duration, now: Instant) {
+        current.answer(after: silence)
     }
 
     /// Reports that no ping after an interval of silence was answered and the connection was replaced.
-    public mutating func failed(after silence: Duration, now: Instant) -> Verdict {
+    public mutating func failed(after silence: Duration, now: Instant) -> FailureCause {
         if let lastPathChange, now - lastPathChange <= Self.pathChangeGrace { return .pathChange }
-        forgivable = Failure(recordBefore: current, instant: now)
-        return current.fail(after: silence, now: now) ? .translator : .other
+        revocable = Failure(recordBefore: current, instant: now)
+        return current.fail(after: silence, now: now) ? .nat : .other
     }
 
     /// Reports a path change. `network` is the network of the new path, which can be the same.
     public mutating func pathChanged(to network: NetworkID, now: Instant) {
         lastPathChange = now
-        if let failure = forgivable, now - failure.instant <= Self.pathChangeGrace,
+        if let failure = revocable, now - failure.instant <= Self.pathChangeGrace,
             let index = records.firstIndex(where: { $0.network == failure.recordBefore.network })
         {
             records[index] = failure.recordBefore
         }
-        forgivable = nil
+        revocable = nil
         guard network != current.network else { return }
         let known = records.firstIndex { $0.network == network }
         records.append(known.map { records.remove(at: $0) } ?? NATRecord(network: network))
@@ -101,7 +101,7 @@ public struct NATProbe: Equatable, Sendable {
 /// The state of the search on one network.
 struct NATRecord: Equatable, Sendable {
     let network: NetworkID
-    private var survived = NATProbe.minimum
+    private var answered = NATProbe.minimum
     private var failed: Duration?
     private var failedAt = Instant.zero
     private var contradictionCount = 0
@@ -111,35 +111,35 @@ struct NATRecord: Equatable, Sendable {
     }
 
     func interval(now: Instant) -> Duration {
-        guard let failed = failureHeld(now: now) else {
-            let next = survived < NATProbe.initial ? NATProbe.initial : survived + NATProbe.step
+        guard let failed = currentFailure(now: now) else {
+            let next = answered < NATProbe.initial ? NATProbe.initial : answered + NATProbe.step
             return min(next, NATProbe.maximum)
         }
-        guard failed - survived > NATProbe.resolution else {
-            return max(survived * 9 / 10, NATProbe.minimum)
+        guard failed - answered > NATProbe.resolution else {
+            return max(answered * 9 / 10, NATProbe.minimum)
         }
-        return (survived + failed) / 2
+        return (answered + failed) / 2
     }
 
-    mutating func survive(_ silence: Duration) {
+    mutating func answer(after silence: Duration) {
         contradictionCount = 0
-        survived = max(survived, min(silence, NATProbe.maximum))
-        if let failed, failed <= survived { self.failed = nil }
+        answered = max(answered, min(silence, NATProbe.maximum))
+        if let failed, failed <= answered { self.failed = nil }
     }
 
     /// Records a failure. Returns whether it is attributed to the NAT.
     mutating func fail(after silence: Duration, now: Instant) -> Bool {
-        if silence <= survived {
+        if silence <= answered {
             contradictionCount += 1
             guard contradictionCount >= NATProbe.contradictionLimit else { return false }
             self = NATRecord(network: network)
         }
-        failed = max(min(failureHeld(now: now) ?? silence, silence), NATProbe.minimum)
+        failed = max(min(currentFailure(now: now) ?? silence, silence), NATProbe.minimum)
         failedAt = now
         return true
     }
 
-    private func failureHeld(now: Instant) -> Duration? {
+    private func currentFailure(now: Instant) -> Duration? {
         now - failedAt < NATProbe.failureLifetime ? failed : nil
     }
 }

@@ -1,7 +1,6 @@
 import MartletWire
 
-/// The acknowledgement that is owed on a connection: when it is sent, the sessions that it names, and the timestamp
-/// that it echoes.
+/// The owed acknowledgement of a connection: its instant, the sessions that it names, and the timestamp that it echoes.
 ///
 /// | state | the acknowledgement is sent | ends with |
 /// |---|---|---|
@@ -24,7 +23,7 @@ struct AckSchedule: Sendable {
     }
 
     private var state = State.none
-    /// Sessions to name. `Session.marks` prevents duplicates.
+    /// The slots of the sessions that it names. `Session.marks` prevents duplicates.
     private(set) var slots = Deque<Int>()
     @Compact private var echo: PendingEcho? = nil
     /// The newest timestamp of this connection. It is echoed once.
@@ -48,7 +47,7 @@ struct AckSchedule: Sendable {
         }
     }
 
-    /// Whether it was due before the present instant.
+    /// Whether the acknowledgement was due before the current instant.
     var isRequested: Bool { state == .due }
 
     mutating func deadlinePassed(now: Instant) {

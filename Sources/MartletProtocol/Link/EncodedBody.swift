@@ -28,15 +28,15 @@ public struct EncodedBody: Sendable {
     public static let defaultFragmentByteCount = 16 * 1024
 
     private let storage: [UInt8]
-    /// Its offset in the storage, and the size of all fragments together, in bytes.
+    /// The offset of the body in the storage, and the size of all fragments, in bytes.
     private let start: UInt32
     private let count: UInt32
     private let cut: Cut?
-    /// The CRC-32 of a body of one plain fragment, once computed.
+    /// The CRC-32 of a body of one plain fragment; nil if it was not computed.
     let checksum: UInt32?
     /// The offsets of the body's values, if it is one plain fragment.
     private(set) var layout = BodyLayout.unknown
-    /// Whether the link's deflate stream must not see it (W-96).
+    /// Whether the body is excluded from the link's deflate stream (W-96).
     var isSecret = false
 
     /// Cuts `plain` into fragments of at most `fragmentByteCount` bytes.
@@ -105,7 +105,7 @@ public struct EncodedBody: Sendable {
         checksum = isSummed ? CRC32.checksum(storage.rawBytes.extracting(range)) : nil
     }
 
-    /// The size of all fragments together, in bytes.
+    /// The size of all fragments, in bytes.
     public var byteCount: Int { Int(count) }
 
     /// The bytes of all fragments in an array of their own.

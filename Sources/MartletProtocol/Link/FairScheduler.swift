@@ -2,10 +2,10 @@ import MartletWire
 
 /// The order in which sessions send: deficit round robin over four classes (Shreedhar and Varghese, 1995; S-47).
 ///
-/// A round gives each class its quantum of bytes. Within a round the more urgent class goes first while it has bytes
-/// left of its quantum, so an urgent frame that is queued during a round is sent next. When every class with work has
-/// used its quantum, the next round begins. A class that sends more than it had left (a frame is never cut) carries the
-/// debt into the next round. Within a class, sessions alternate frame by frame.
+/// A round gives each class its quantum of bytes. Within a round the more urgent class is first while it has bytes left
+/// of its quantum, so an urgent frame that is queued during a round is sent next. When every class with work has used
+/// its quantum, the next round begins. A frame is never cut: a class that exceeds its quantum starts the next round
+/// with the difference as a debt. Within a class, sessions alternate frame by frame.
 ///
 /// Bound: between two turns of a class that has work, all others together send at most `waitBoundByteCount(of:)`
 /// (S-48).
@@ -14,7 +14,7 @@ import MartletWire
 /// |---|---|
 /// | absent | `enqueue` |
 /// | ready in its class | `served` without more, `skipHead`, `remove` |
-/// | blocked: it waits for credit | `popBlocked`, `unblock`; it can be enqueued meanwhile |
+/// | blocked: it lacks credit | `popBlocked`, `unblock`; it can be enqueued meanwhile |
 struct FairScheduler: Sendable {
     /// Bytes that a class may send in a round, by priority.
     static func quantumByteCount(of priority: Priority) -> Int {
@@ -26,8 +26,9 @@ struct FairScheduler: Sendable {
         }
     }
 
-    /// The most that other classes send while a class with work waits for its turn, in bytes: their quanta of the round
-    /// that ends and of those in which the class makes up for its last frame, and the frame by which each may overrun.
+    /// The maximum number of bytes that other classes send while a class with work waits for its turn: their quanta of
+    /// the round that ends and of those in which the class makes up for its last frame, and one frame of each as
+    /// overrun.
     static func waitBoundByteCount(of priority: Priority, maxFrameByteCount: Int) -> Int {
         let quantum = quantumByteCount(of: priority)
         let rounds = 1 + (maxFrameByteCount + quantum - 1) / quantum
@@ -42,14 +43,14 @@ struct FairScheduler: Sendable {
 
     private static let allUnused = Priority.allCases.map { Class(deficit: FairScheduler.quantumByteCount(of: $0)) }
 
-    /// Shared by links until they have work.
+    /// The storage is shared by all links without work.
     private var classes = FairScheduler.allUnused
     private var hasUsedClasses = false
     /// A bit for each class that has work, the most urgent lowest.
     private var busy: UInt8 = 0
     /// The bits of the classes that are not bulk.
     private static let interactiveClasses: UInt8 = 0b0011
-    /// Slots of sessions that can send nothing for lack of credit.
+    /// The slots of the sessions that lack credit.
     private var blocked = Deque<Int>()
 
     /// Adds a session's slot to its class; the caller ensures that a slot is there at most once.
@@ -70,8 +71,8 @@ struct FairScheduler: Sendable {
     struct Turn {
         var slot: Int
         var priority: Priority
-        /// The last frame of the turn begins within this many bytes: the rest of the quantum where the session is alone
-        /// in its class, otherwise one frame.
+        /// The number of bytes within which the last frame of the turn begins: the rest of the quantum if the session
+        /// is alone in its class, otherwise one frame.
         var byteCount: Int
     }
 
@@ -85,8 +86,8 @@ struct FairScheduler: Sendable {
         }
     }
 
-    /// Charges frames to the class at whose head the session was; the session moves to the end of its class if it has
-    /// more.
+    /// Charges frames to the class at whose head the session was. A session that has more moves to the end of its
+    /// class.
     mutating func served(_ priority: Priority, byteCount: Int, hasMore: Bool) {
         let index = Int(priority.rawValue)
         classes[index].deficit -= byteCount
@@ -95,7 +96,7 @@ struct FairScheduler: Sendable {
         noteWork(index)
     }
 
-    /// Removes the head of a class, because it may send nothing now.
+    /// Removes the head of a class, which may send nothing now.
     mutating func skipHead(_ priority: Priority) {
         _ = classes[Int(priority.rawValue)].ready.popFirst()
         noteWork(Int(priority.rawValue))

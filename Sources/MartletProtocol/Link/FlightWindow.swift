@@ -9,25 +9,25 @@
 struct FlightWindow: Equatable, Sendable {
     /// Queueing delay that bulk may cause on the path. RFC 6817 §2.5 allows up to 100 ms.
     static let targetDelay: Duration = .milliseconds(30)
-    /// The window never falls below this many bytes, so that bulk always makes progress.
+    /// The minimum of the window in bytes, which ensures progress of bulk.
     static let minimumByteCount = 16 * 1024
     /// The window of a new path, in bytes.
     static let initialByteCount = 48 * 1024
-    /// The window never rises above this many bytes.
+    /// The maximum of the window in bytes.
     static let maximumByteCount = 8 * 1024 * 1024
-    /// Bytes that may be sent at once when the path has been idle, and by which the window grows in a round trip.
+    /// The bytes that may be sent at once on an idle path, and the growth of the window in a round trip.
     static let stepByteCount = 16 * 1024
-    /// The shortest interval of pacing: bytes of this duration are sent at once.
-    static let leastBurst: Duration = .milliseconds(2)
-    /// Samples whose lowest counts as the present RTT: the delay of a frame behind others of its burst is no queueing
-    /// delay (RFC 6817 §3.4.2, CURRENT_FILTER).
+    /// The minimum interval of pacing. The bytes of this duration are sent at once.
+    static let minBurst: Duration = .milliseconds(2)
+    /// The number of latest samples whose minimum is the current RTT. The delay of a frame behind others of its burst
+    /// is no queueing delay (RFC 6817 §3.4.2, CURRENT_FILTER).
     static let currentSampleCount = 4
-    /// RTT samples older than this no longer count as the path's lowest (RFC 6817 §3.4.2 keeps minutes; routes change).
+    /// The maximum age of the path's lowest RTT (RFC 6817 §3.4.2 keeps minutes; routes change).
     static let baseHistory: Duration = .seconds(60)
 
     private(set) var byteCount = FlightWindow.initialByteCount
     private(set) var inFlight = 0
-    /// When bulk may continue; in the past when it may now.
+    /// The instant at which bulk may continue; in the past if it may now.
     private(set) var pacedUntil = Instant.zero
     /// The latest instant at which the caller checked whether bulk may continue.
     private var checkedAt = Instant.zero
@@ -45,7 +45,7 @@ struct FlightWindow: Equatable, Sendable {
         hasRoom && pacedUntil <= now
     }
 
-    /// When bulk may continue, unless `deadlinePassed` has noted that instant or the window is full.
+    /// The instant at which bulk may continue; nil if `deadlinePassed` has noted it or the window is full.
     var pacingDeadline: Instant? { hasRoom && pacedUntil > checkedAt ? pacedUntil : nil }
 
     mutating func deadlinePassed(now: Instant) {
@@ -54,24 +54,24 @@ struct FlightWindow: Equatable, Sendable {
 
     mutating func sent(_ bytes: Int, now: Instant) {
         inFlight += bytes
-        let burst = max(interval(of: FlightWindow.stepByteCount), FlightWindow.leastBurst)
+        let burst = max(interval(of: FlightWindow.stepByteCount), FlightWindow.minBurst)
         pacedUntil = max(pacedUntil, now + (.zero - burst)) + interval(of: bytes)
     }
 
-    /// Bytes left the flight without a measured time: they were lost, or their session ended.
+    /// Removes bytes from the flight without a measured time: lost ones, and those of a session that ended.
     mutating func abandoned(_ bytes: Int) {
         inFlight = max(0, inFlight - bytes)
     }
 
-    /// No frame was acknowledged for a whole timeout: the measurements of the path no longer hold (RFC 9002 §7.6).
+    /// No frame was acknowledged during a timeout: the measurements of the path are obsolete (RFC 9002 §7.6).
     mutating func collapse() {
         byteCount = FlightWindow.minimumByteCount
         isProbing = true
     }
 
-    /// Removes acknowledged bytes from the flight; the window only grows when it was the sender's limit.
+    /// Removes acknowledged bytes from the flight. The window grows only if it was the sender's limit.
     ///
-    /// - Parameter timesBulk: the RTT is that of a bulk frame; other frames do not measure the queue of bulk.
+    /// - Parameter timesBulk: whether the RTT is that of a bulk frame; other frames do not measure the queue of bulk.
     mutating func acknowledged(_ bytes: Int, rtt: Duration?, timesBulk: Bool = true, now: Instant) {
         let wasLimited = inFlight + 2 * FlightWindow.stepByteCount >= byteCount
         inFlight = max(0, inFlight - bytes)
@@ -97,7 +97,7 @@ struct FlightWindow: Equatable, Sendable {
         guard now - lastDecrease > rtt else { return }
         lastDecrease = now
         currentSamples.removeAll(keepingCapacity: true)
-        // An eighth at the target, up to a half at four times of it.
+        // An eighth at the target, up to a half at four times the target.
         let eighths = min(4 * queueing.nanoseconds / FlightWindow.targetDelay.nanoseconds, 16)
         byteCount -= byteCount * Int(eighths) / 32
     }
@@ -117,7 +117,7 @@ struct FlightWindow: Equatable, Sendable {
         }
     }
 
-    /// The time in which this many bytes are sent when a window is sent in four fifths of a round trip.
+    /// The duration in which this many bytes are sent, if a window takes four fifths of a round trip.
     private func interval(of bytes: Int) -> Duration {
         guard let roundTrip else { return .zero }
         return .nanoseconds(roundTrip.nanoseconds / Int64(byteCount) * Int64(bytes) * 4 / 5)
@@ -130,8 +130,8 @@ struct FlightWindow: Equatable, Sendable {
         }
     }
 
-    /// At the end of an epoch bulk pauses for a round trip: otherwise the delay of a queue that never empties would
-    /// count as the delay of the path.
+    /// Observes the lowest RTT. Bulk pauses for a round trip at the end of an epoch: otherwise the delay of a queue
+    /// that never empties would count as the delay of the path.
     private mutating func observeBase(_ rtt: Duration, now: Instant) {
         if now - baseEpochStart > FlightWindow.baseHistory {
             if baseRTT != nil { pacedUntil = max(pacedUntil, now + rtt) }

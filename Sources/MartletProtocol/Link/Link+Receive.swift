@@ -3,11 +3,11 @@ public import MartletWire
 extension Link {
     /// The answer to a received frame.
     public enum Reception: Equatable, Sendable {
-        /// The link has handled it; request `nextArrival` until it is nil.
+        /// The link has handled the frame. The caller requests `nextArrival` until it is nil.
         case handled
-        /// It is the session's next frame: use the body in place. `release` returns `creditByteCount`.
+        /// The frame is the session's next one. The caller uses its body in place; `release` returns `creditByteCount`.
         case deliver(SessionID, creditByteCount: Int)
-        /// Its type is unknown and not critical; it was counted.
+        /// The type is unknown and not critical. The frame was counted.
         case skipped
     }
 
@@ -87,9 +87,8 @@ extension Link {
         }
     }
 
-    /// The fast path: a message, or an acceptance for a client, in one plain frame that comes next and is within the
-    /// credit. Returns its cost in credit; nil, and nothing has changed, for any other frame, which `takeReliable`
-    /// handles.
+    /// Receives a message, or an acceptance at a client, in one plain frame that is next in order and within the
+    /// credit. Returns its cost in credit; nil, without a change, for any other frame, which `takeReliable` handles.
     @inline(__always)
     private mutating func takeNext(_ header: FrameHeader, _ byteCount: Int, _ now: Instant) -> Int? {
         let isAccepted = header.type == .accepted && sessions.role == .client
@@ -117,11 +116,11 @@ extension Link {
         _ header: FrameHeader, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
         connection.acks.noteTimestamp(header.timestamp, now: now)
-        // Fragments of an `opened` that is not due would be joined beside all credit (S-5).
+        // Fragments of an unexpected `opened` would be joined without credit (S-5).
         guard header.type != .opened || sessions.isOurs(header.session) else { throw .peer(.protocolViolation) }
         guard let slot = try slot(for: header, plain, now: now) else { return .handled }
         guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
-        if header.flags.contains(.moreFragments), plain.byteCount < Link.leastFragmentByteCount {
+        if header.flags.contains(.moreFragments), plain.byteCount < Link.minFragmentByteCount {
             guard plain.byteCount > 0 else { throw .peer(.protocolViolation) }  // S-42
             try chargeUnproductive(now: now)
         }
@@ -189,10 +188,10 @@ extension Link {
     private mutating func slot(for header: FrameHeader, _ plain: RawSpan, now: Instant) throws(LinkError) -> Int? {
         let id = header.session
         if let slot = sessions.slot(of: id) { return slot }
-        guard sessions.retired[id] == nil else {
-            sessions.retired.oweAck(id)
+        guard sessions.recentlyEnded[id] == nil else {
+            sessions.recentlyEnded.oweAck(id)
             // Frames in flight when the session ended arrive once each: one acknowledgement covers them (S-14, S-20).
-            guard sessions.retired.noteLate(header.sequence, of: id) else {
+            guard sessions.recentlyEnded.noteLate(header.sequence, of: id) else {
                 if isAttached { connection.acks.request() }
                 try chargeUnproductive(now: now)
                 return nil
@@ -212,7 +211,7 @@ extension Link {
             throw .peer(.protocolViolation)
         }  // S-3
         let open = try Link.parse(Open.self, plain)
-        // Refused without ending the connection: it may be an honest mistake (S-4).
+        // The connection continues: the open may be an honest mistake (S-4).
         guard sessionCount < min(limits.maxSessions, Link.maxSessions) else {
             refuse(id, .tooManySessions)
             return nil
@@ -222,7 +221,7 @@ extension Link {
 
     /// Refuses a session that the peer opens or uses (S-6).
     private mutating func refuse(_ id: SessionID, _ code: ErrorCode) {
-        receiveCredit.release(sessions.retired.insert(id, RetiredSessions.Record(cumulative: 0)))
+        receiveCredit.release(sessions.recentlyEnded.insert(id, RecentlyEndedSessions.Record(cumulative: 0)))
         appendReset(id, code, creditUsed: 0)
     }
 
@@ -338,8 +337,7 @@ extension Link {
         return part
     }
 
-    /// Reports bytes that left a session's queue, and ends the session if nothing is left of it; returns whether it has
-    /// ended.
+    /// Reports bytes that left a session's queue, and ends a finished session. Returns whether the session has ended.
     mutating func finish(_ slot: Int, released: Int) -> Bool {
         if let byteCount = sessions[slot].noteReleased(released) {
             arrivals.append(.event(.acknowledged(sessions[slot].id, byteCount: byteCount)))
@@ -400,7 +398,7 @@ extension Link {
         }
     }
 
-    /// The peer ends a session at once (S-10, S-11).
+    /// The peer resets a session (S-10, S-11).
     private mutating func takeReset(_ reset: Reset, now: Instant) throws(LinkError) {
         let id = reset.session
         if let slot = sessions.slot(of: id) {
@@ -411,13 +409,13 @@ extension Link {
             arrivals.append(.event(.reset(id, code: reset.code)))
         } else {
             try chargeUnproductive(now: now)
-            if sessions.retired[id] == nil {
-                // Its `open` may still be in flight, and must not open the session when it arrives (S-12).
-                receiveCredit.release(sessions.retired.insert(id, RetiredSessions.Record(cumulative: 0)))
+            if sessions.recentlyEnded[id] == nil {
+                // The session's `open` may still be in flight, and must not open it (S-12).
+                receiveCredit.release(sessions.recentlyEnded.insert(id, RecentlyEndedSessions.Record(cumulative: 0)))
             }
         }
         guard let creditUsed = reset.creditUsed else { return }
-        guard let missing = sessions.retired.settle(id, creditUsed: creditUsed) else {
+        guard let missing = sessions.recentlyEnded.settle(id, creditUsed: creditUsed) else {
             throw .peer(.protocolViolation)
         }
         guard receiveCredit.settle(missing) else { throw .peer(.creditExceeded) }

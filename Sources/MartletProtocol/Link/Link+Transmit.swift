@@ -5,7 +5,7 @@ extension Link {
 
     /// Attaches a connection: all unacknowledged frames are sent on it, from the first (Specs/hostile.md row 31).
     ///
-    /// - Parameter isEarly: the peer has not answered the hello; at most `earlyByteCount` bytes are sent until
+    /// - Parameter isEarly: whether the peer has not answered the hello. At most `earlyByteCount` bytes are sent until
     ///   `confirm`.
     public mutating func attach(_ carrier: Carrier, isEarly: Bool, now: Instant) {
         detach()
@@ -36,7 +36,7 @@ extension Link {
     public func canResume(from positions: [SessionPosition]) -> Bool {
         positions.allSatisfy { position in
             guard let slot = sessions.slot(of: position.session) else {
-                return position.received < sessions.firstSequence || sessions.retired[position.session] != nil
+                return position.received < sessions.firstSequence || sessions.recentlyEnded[position.session] != nil
             }
             let send = sessions[slot].send
             return position.received <= send.highestSent && position.received + 1 >= send.base
@@ -45,8 +45,8 @@ extension Link {
 
     /// Continues from the peer's positions; the early limit ends.
     ///
-    /// A session that the peer has closed and does not name has ended there, and ends here. The peer does not know any
-    /// other session that it does not name, or has reset it and sends that reset (C-33).
+    /// A session that the peer has closed and does not name has ended at the peer, and ends here. Any other session
+    /// that the peer does not name is unknown to it, or was reset by it, and the reset arrives (C-33).
     public mutating func confirm(_ positions: [SessionPosition]?, now: Instant) {
         connection.confirm()
         if let positions {
@@ -81,7 +81,7 @@ extension Link {
         return connection.hasFrames(now: now)
     }
 
-    /// Writes whole frames as long as they fit and the peer allows; the others remain queued.
+    /// Writes whole frames as far as they fit and the peer allows; the others remain queued.
     ///
     /// `out` must have room for at least one frame of the negotiated size when it is empty.
     public mutating func transmit(into out: inout OutputRawSpan, now: Instant) {
@@ -103,7 +103,7 @@ extension Link {
         if connection.recovery.overdueDeadline == nil { startOverdueTimer(now: now) }
     }
 
-    /// Whether frames wait for credit, and the peer owes no acknowledgement that would bring it.
+    /// Whether frames wait for credit, and no expected acknowledgement would grant it.
     private var isBlocked: Bool {
         connection.scheduler.blockedCount > 0 && !hasUnacknowledged && !connection.isEarly
     }
@@ -232,7 +232,8 @@ extension Link {
         }
     }
 
-    /// Updates the count of sessions with unacknowledged frames. With the last one the timers of that wait end (S-29).
+    /// Updates the count of sessions with unacknowledged frames. The timers of such frames end with the last one
+    /// (S-29).
     mutating func noteOutstanding(_ slot: Int) {
         if sessions.noteOutstanding(slot), !hasUnacknowledged { connection.recovery.stop() }
     }
@@ -259,12 +260,12 @@ extension Link {
         connection.acks.append(slot)
     }
 
-    /// Requests an acknowledgement if the gain of the link's credit is worth one (S-39).
+    /// Requests an acknowledgement if the gain of the link's credit justifies one (S-39).
     mutating func announceCredit() {
         if isAttached, receiveCredit.wantsAnnouncement(limits) { connection.acks.request() }
     }
 
-    /// Writes the owed acknowledgement, in as many frames as it takes; false when there was no room for all.
+    /// Writes the owed acknowledgement in one or more frames; false when there was no room for all of them.
     private mutating func writeAcks(
         _ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant
     ) -> Bool {
@@ -276,7 +277,7 @@ extension Link {
             encoder.append(header(.ack, [], .control, 0, now), ack, into: &out)
             counters.framesSent += 1
             receiveCredit.announce(credit)
-        } while !connection.acks.slots.isEmpty || !sessions.retired.owed.isEmpty
+        } while !connection.acks.slots.isEmpty || !sessions.recentlyEnded.owed.isEmpty
         connection.acks.finish()
         return true
     }
@@ -285,7 +286,9 @@ extension Link {
     private mutating func takeSessionAcks() -> [SessionAck] {
         var parts: [SessionAck] = []
         var room = Link.maxAckByteCount - Link.maxSessionAckByteCount
-        while room > 0, parts.count < Ack.maxSessionCount, let part = sessions.retired.popOwed() ?? popSessionAck() {
+        while room > 0, parts.count < Ack.maxSessionCount,
+            let part = sessions.recentlyEnded.popOwed() ?? popSessionAck()
+        {
             room -= part.byteCount
             parts.append(part)
         }
@@ -322,7 +325,7 @@ extension Link {
         return written
     }
 
-    /// Returns the size of header and body; nil when there is no room for them.
+    /// Writes a frame, and returns the size of header and body; nil when there is no room for them.
     private mutating func write(
         _ header: FrameHeader, _ body: EncodedBody, fragment index: Int, _ encoder: FrameEncoder,
         into out: inout OutputRawSpan
@@ -348,7 +351,7 @@ extension Link {
         /// A client's stream had no acknowledgement for longer than a path without losses needs: another connection may
         /// be faster.
         case overdue
-        /// The connection is silent: another replaces it, and the link resumes on it.
+        /// The connection is silent. The link resumes on another one.
         case replaceConnection
         /// The peer shows signs of life but has acknowledged no frame for `ackTimeout`.
         case ackTimeout
@@ -362,7 +365,7 @@ extension Link {
             .orEarlier(pacingDeadline).orEarlier(connection.packets.deadline)
     }
 
-    /// When bulk that waits for pacing alone continues.
+    /// The instant at which bulk continues that only pacing delays.
     var pacingDeadline: Instant? { connection.pacingDeadline }
 
     /// Handles the deadlines that have passed.
@@ -392,14 +395,14 @@ extension Link {
         connection.recovery.startOverdueTimer(now: now, interval: isNeeded ? overdueInterval : nil)
     }
 
-    /// Three times the lowest round trip of the path. The smoothed round trip is no measure here: where packets are
-    /// lost, it contains the losses.
+    /// Three times the lowest round trip of the path. The smoothed round trip is unsuitable, because it includes the
+    /// delays of lost packets.
     @inline(__always)
-    var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.leastOverdue) }
+    var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.minOverdueInterval) }
 
     @inline(__always)
     var ackTimeoutInterval: Duration {
-        // On a stream the timer only detects a dead peer and repairs nothing; a second is soon enough (S-27).
+        // On a stream the timer only detects a dead peer, so a second suffices (S-27).
         connection.carrier == .reliable ? max(rtt.timeout, .seconds(1)) : rtt.timeout
     }
 

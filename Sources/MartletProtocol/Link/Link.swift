@@ -21,57 +21,58 @@ public import MartletWire
 /// | a connection: `attach`, `confirm`; its end: `detach` | |
 /// | requests of the application: `open`, `send`, `release`, ... | |
 ///
-/// After one or several of these, the caller asks `hasOutput`. If there is output, it calls `transmit` when the carrier
-/// has room, and afterwards asks `deadline`. An error that `receive` or `nextArrival` throws ends the connection: the
-/// caller reports no further frame and detaches it. All calls name the current instant, which never decreases. Debug
-/// builds check the order of `receive`, `nextArrival` and `transmit`.
+/// After one or several of these, the caller reads `hasOutput`. If there is output, it calls `transmit` when the
+/// carrier has room, and then reads `deadline`. An error that `receive` or `nextArrival` throws ends the connection:
+/// the caller reports no further frame and detaches it. All calls name the current instant, which never decreases.
+/// Debug builds check the order of `receive`, `nextArrival` and `transmit`.
 ///
-/// Getters that every turn asks are inlined by attribute: a call would copy the whole link to pass it.
+/// Getters that every turn calls are inlined by attribute, because a call would copy the link.
 public struct Link: Sendable {
-    /// Frames of a session that one expiry of the timer sends again, on a carrier without order.
+    /// The maximum number of frames of a session that an expiry of the timer sends again, on a carrier without order.
     static let maxOverdueFrames = 16
-    /// Frames without progress that a peer may send at once (S-59, Specs/hostile.md row 43).
+    /// The number of frames without progress that a peer may send at once (S-59, Specs/hostile.md row 43).
     public static let unproductiveBurst = 1000
-    /// Frames without progress that a peer may send in a minute, beyond the burst.
+    /// The number of frames without progress that a peer may send in a minute, beyond the burst.
     public static let unproductivePerMinute = 200 * 60
     static let unproductiveBucket = TokenBucket(burst: unproductiveBurst, perMinute: unproductivePerMinute)
-    /// Sessions that an acknowledgement names without a change, which together count as a frame without progress.
+    /// The number of sessions named without a change by an acknowledgement that count as a frame without progress.
     static let staleSessionsPerFrame = 32
-    /// A fragment with fewer bytes and more to follow is a frame without progress.
-    static let leastFragmentByteCount = 256
-    /// The longest delay of an acknowledgement (RFC 9000 §13.2.1; W-49).
+    /// The minimum number of bytes of a fragment that is not the last; a smaller one is a frame without progress.
+    static let minFragmentByteCount = 256
+    /// The maximum delay of an acknowledgement (RFC 9000 §13.2.1; W-49).
     public static let maxAckDelay: Duration = .milliseconds(25)
-    /// The time without an acknowledgement after which a connection ends, although the peer shows signs of life (C-60,
-    /// Specs/hostile.md row 20).
+    /// The duration without an acknowledgement after which a connection ends, although the peer shows signs of life
+    /// (C-60, Specs/hostile.md row 20).
     public static let ackTimeout: Duration = .seconds(60)
-    /// The least time that a client waits for an acknowledgement on a stream before it asks for another connection
-    /// (C-63).
-    static let leastOverdue: Duration = .milliseconds(500)
+    /// The minimum duration for which a client waits for an acknowledgement on a stream before it requests another
+    /// connection (C-63).
+    static let minOverdueInterval: Duration = .milliseconds(500)
     /// The duration for which an idle deflate stream is kept (W-94).
     static let streamLifetime: Duration = .seconds(60)
-    /// Pongs that are queued at most (Specs/hostile.md row 17).
+    /// The maximum number of queued pongs (Specs/hostile.md row 17).
     public static let maxQueuedPongs = 4
-    /// Bytes of frames, headers included, sent on a new connection before the peer has answered the hello (C-16).
+    /// The maximum number of bytes, with headers, sent on a new connection before the peer has answered the hello
+    /// (C-16).
     public static let earlyByteCount = 8 * 1024
     /// The maximum number of open sessions under any limits: one resume names them and the control session (C-25).
     static let maxSessions = ResumePoint.maxPositionCount - 1
-    /// Sessions that a peer may open at once, those of a new link included, and in a minute thereafter. An opener keeps
-    /// below both, so that opens which a path gathers and delivers at once are no fault (S-4).
+    /// The numbers of sessions that a peer may open at once, those of a new link included, and in a minute thereafter.
+    /// An opener stays below both, so that opens that a path delivers together are no fault (S-4).
     static let openBurst = 256
     static let opensPerMinute = 33 * 60
     static let ownOpenBurst = maxSessions
     static let ownOpensPerMinute = 30 * 60
-    /// The window of the control session in both directions: what requests and responses on it may use (S-37).
+    /// The window of the control session in both directions, for requests and responses (S-37).
     static let controlWindowByteCount = 64 * 1024
-    /// Bytes of an acknowledgement's body at most; the rest goes into another.
+    /// The maximum number of bytes of an acknowledgement's body; the rest is sent in another one.
     static let maxAckByteCount = 8 * 1024
-    /// Bytes of it that one session takes at most.
+    /// The maximum number of bytes of one session in an acknowledgement.
     static let maxSessionAckByteCount = 1024
     /// The bit that distinguishes the nonces of the link's own pings from the engine's.
     static let probeBit: UInt64 = 1 << 63
 
     private let began: Instant
-    /// Pings that requested an acknowledgement; their nonces count them.
+    /// The number of pings that requested an acknowledgement, which their nonces contain.
     private var probeCount: UInt64 = 0
     private(set) var limits: Limits
     private(set) var features: Features
@@ -81,8 +82,8 @@ public struct Link: Sendable {
     var rates = PeerRates()
     var connection = LinkConnection()
     var arrivals = Deque<LinkArrival>()
-    /// The last frame of a queue requests an acknowledgement, because the engine waits for it; its receiver would
-    /// otherwise delay it (S-20).
+    /// Whether the last frame of a queue requests an acknowledgement, for which the engine waits. Its receiver would
+    /// otherwise delay the acknowledgement (S-20).
     var asksForAck = false
     /// Round-trip times measured on this link (RFC 6298).
     public internal(set) var rtt = RTTEstimator()
@@ -96,13 +97,13 @@ public struct Link: Sendable {
     /// A new link without a connection.
     ///
     /// - Parameters:
-    ///   - limits: the negotiated limits, or `Limits.minimum` until they are.
-    ///   - began: the instant that the frames' timestamps count from.
+    ///   - limits: the negotiated limits; `Limits.minimum` before the negotiation.
+    ///   - began: the origin of the frames' timestamps.
     public init(role: LinkRole, limits: Limits, features: Features, began: Instant) {
         self.init(role: role, limits: limits, features: features, began: began, firstSequence: 1)
     }
 
-    /// A new link whose sessions begin with another sequence than 1; both ends have to agree on it (W-11).
+    /// A new link whose sessions begin with another sequence than 1, on which both endpoints agree (W-11).
     init(role: LinkRole, limits: Limits, features: Features, began: Instant, firstSequence: UInt64) {
         self.began = began
         self.limits = limits
@@ -157,10 +158,10 @@ public struct Link: Sendable {
     public mutating func reset(_ id: SessionID, code: ErrorCode) {
         guard id != .control else { return }
         guard let slot = sessions.slot(of: id) else {
-            guard sessions.retired[id] == nil else { return }
+            guard sessions.recentlyEnded[id] == nil else { return }
             return appendReset(id, code, creditUsed: 0)
         }
-        // A peer that was sent nothing does not know the session.
+        // A peer to which nothing was sent does not know the session.
         let isKnown = !sessions.isOurs(id) || sessions[slot].send.highestSent >= sessions.firstSequence
         let creditUsed = sessions[slot].send.creditUsed
         remove(slot, isReset: true, isKnown: isKnown)
@@ -192,7 +193,7 @@ public struct Link: Sendable {
         return sessions.insert(session)
     }
 
-    /// Ends a session. Both sides count what it used of the link's credit, also when it ends amid a message: each reset
+    /// Ends a session. Both sides count its use of the link's credit, also when it ends amid a message: each reset
     /// contains the credit that its sender used (RFC 9000 §4.5, final size).
     mutating func remove(_ slot: Int, isReset: Bool, isKnown: Bool = true) {
         let session = sessions[slot]
@@ -214,7 +215,7 @@ public struct Link: Sendable {
     public enum OnSend: Equatable, Sendable {
         /// The frame is kept until it is acknowledged.
         case queued
-        /// The session holds as many frames as it may; try again after `.acknowledged`.
+        /// The session's queue is full. The caller tries again after `.acknowledged`.
         case full
         /// There is no such session, or it is closing.
         case noSession
@@ -288,26 +289,26 @@ public struct Link: Sendable {
 
     // MARK: Credit
 
-    /// Returns the credit of a message that the application has taken; more than the session has is ignored (S-38).
+    /// Returns the credit of a message that the application has taken; an excess is ignored (S-38).
     public mutating func release(_ byteCount: Int, on id: SessionID) {
         guard byteCount > 0 else { return }
         if let slot = sessions.slot(of: id) {
             receiveCredit.release(UInt64(sessions[slot].receive.release(byteCount)))
             if sessions[slot].receive.wantsAnnouncement { requestAck(of: slot) }
         } else {
-            receiveCredit.release(sessions.retired.release(UInt64(byteCount), of: id))
+            receiveCredit.release(sessions.recentlyEnded.release(UInt64(byteCount), of: id))
         }
         announceCredit()
     }
 
-    /// Returns the credit of every message of a session, taken or not, because the application takes none any more.
+    /// Returns the credit of all messages of a session, taken or not. The application takes no further ones.
     public mutating func releaseAll(on id: SessionID) {
         release(.max, on: id)
     }
 
-    /// Counts frames that bring nothing or that the engine drops: they cost no credit, so they have a rate.
+    /// Counts frames without progress and frames that the engine drops. They cost no credit, so their rate is bounded.
     ///
-    /// A carrier without order repeats and reorders frames, so none are counted there.
+    /// A carrier without order repeats and reorders frames, so none are counted on it.
     ///
     /// - Throws: `controlFlood` beyond the rate (S-59, Specs/hostile.md row 43).
     mutating func chargeUnproductive(_ count: Int = 1, now: Instant) throws(LinkError) {
@@ -324,7 +325,7 @@ public struct Link: Sendable {
             && (features.contains(.zlib) || !self.features.contains(.zlib))
     }
 
-    /// Adopts what hello and welcome agreed on; sessions opened before that get the larger windows.
+    /// Adopts the negotiated limits and features. Sessions opened earlier get the larger windows.
     public mutating func adopt(_ limits: Limits, features: Features) {
         self.limits = limits
         self.features = features
@@ -346,7 +347,7 @@ public struct Link: Sendable {
         for slot in sessions.indices where sessions[slot].isLive {
             let send = sessions[slot].send.backlog
             let messages = send.messageByteCount + send.messageFrameCount * overhead
-            if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
+            if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.nonBulk += messages }
             let requests = send.requestByteCount + send.requestFrameCount * overhead
             backlog.requests += requests
             backlog.others += send.byteCount + sessions[slot].send.count * overhead - messages - requests
@@ -376,7 +377,7 @@ public struct Link: Sendable {
     /// An idle link takes a few numbers for each session. Queues and `OnDemand` state get memory at their first use.
     var hasIdleMemory: Bool { arrivals.slotCount > 0 || connection.hasIdleMemory || sessions.hasIdleMemory }
 
-    /// Releases that memory where it is empty.
+    /// Releases the idle memory that is empty.
     mutating func releaseIdleMemory() {
         arrivals.releaseIfEmpty()
         connection.releaseIdleMemory()
@@ -392,7 +393,7 @@ public struct Link: Sendable {
     typealias Slots = SessionTable.Slots
 
     @inline(__always)
-    var retired: RetiredSessions { sessions.retired }
+    var recentlyEnded: RecentlyEndedSessions { sessions.recentlyEnded }
     @inline(__always)
     var heldByteCount: Int { receiveCredit.heldByteCount }
     @inline(__always)

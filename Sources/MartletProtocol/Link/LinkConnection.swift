@@ -13,11 +13,11 @@ public enum Carrier: UInt8, Sendable {
 /// | state | carrier | frames of sessions |
 /// |---|---|---|
 /// | detached | nil | none |
-/// | early | what carries the frames | within `earlyBudget`, until the peer answers the hello (C-16) |
-/// | confirmed | what carries the frames | within credit and the flight window |
+/// | early | present | within `earlyBudget`, until the peer answers the hello (C-16) |
+/// | confirmed | present | within credit and the flight window |
 struct LinkConnection: Sendable {
     let carrier: Carrier?
-    /// Bytes that may still be sent before the peer answers the hello; nil after its answer.
+    /// Bytes that may still be sent before the peer answers the hello; nil after the answer.
     @Compact private var earlyBudget: Int? = nil
     var control = ControlQueue()
     var acks = AckSchedule()
@@ -47,14 +47,13 @@ struct LinkConnection: Sendable {
         earlyBudget != 0 && scheduler.hasWork(allowsBulk: flight.allows(at: now))
     }
 
-    /// When bulk that waits for pacing alone continues; nil when that instant has been noted, and the carrier's room is
-    /// all that it waits for.
+    /// The instant at which bulk continues that only pacing delays; nil after it has been noted, when bulk waits only
+    /// for room of the carrier.
     var pacingDeadline: Instant? {
         earlyBudget != 0 && scheduler.hasBulkWork ? flight.pacingDeadline : nil
     }
 
-    /// Whether the early budget allows a frame of this size. The first one that it does not allow ends the early phase
-    /// (C-16).
+    /// Whether the early budget allows a frame of this size. The first frame beyond it ends the early phase (C-16).
     mutating func allows(byteCount: Int) -> Bool {
         guard let budget = earlyBudget, byteCount > budget else { return true }
         earlyBudget = 0
@@ -99,7 +98,7 @@ struct ControlQueue: Sendable {
     }
 
     private var frames = Deque<Frame>()
-    /// Pings whose pongs have not arrived.
+    /// The number of pings without a pong.
     private var pongsDue = 0
 
     var isEmpty: Bool { frames.isEmpty }
@@ -148,10 +147,10 @@ struct PacketOutput: Sendable {
         case ending
     }
 
-    /// There from the first packet on.
+    /// The writer; nil before the first packet.
     private(set) var writer: PacketWriter?
     private var stream = Stream.none
-    /// Whether packets pass through a deflate stream where the peer reads that.
+    /// Whether packets pass through a deflate stream, if the peer reads one.
     var deflates = false
 
     @inline(__always)
@@ -162,9 +161,9 @@ struct PacketOutput: Sendable {
     @inline(__always)
     var isEnding: Bool { stream == .ending }
 
-    /// The writer for output now. Writes the end of the stream first, if it is due.
+    /// Returns the writer for output. The end of the stream is written first, if it is due.
     ///
-    /// - Parameter size: the size of a deflate stream; nil where the peer does not read one.
+    /// - Parameter size: the size of a deflate stream; nil if the peer does not read one.
     mutating func begin(size: DeflateStream.Size?, into out: inout OutputRawSpan) -> PacketWriter {
         let writer = writer ?? PacketWriter(deflates: deflates ? size : nil)
         self.writer = writer

@@ -1,6 +1,6 @@
 /// Counts of a link since it began.
 public struct LinkCounters: Equatable, Sendable {
-    /// Frames sent again because they were taken for lost or because a connection broke.
+    /// Frames sent again because they counted as lost or because a connection broke.
     public var retransmissions: UInt64 = 0
     /// Frames received more than once and dropped.
     public var duplicates: UInt64 = 0
@@ -24,13 +24,13 @@ public struct LinkCounters: Equatable, Sendable {
 struct LinkBacklog: Equatable, Sendable {
     /// Messages of bulk sessions: media and files.
     var bulk = 0
-    /// Messages of all other sessions.
-    var talk = 0
-    /// Frames other than messages and requests; of responses the overhead.
+    /// Messages of sessions that are not bulk.
+    var nonBulk = 0
+    /// Frames other than messages and requests, and the overhead of responses.
     var others = 0
-    /// Requests and the bodies of responses, which other members send and which have a bound of their own.
+    /// Requests and the bodies of responses, which have a bound of their own.
     var requests = 0
 
-    /// All but requests.
-    var byteCount: Int { bulk + talk + others }
+    /// The sum without requests.
+    var byteCount: Int { bulk + nonBulk + others }
 }

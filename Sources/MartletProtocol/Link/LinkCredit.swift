@@ -15,25 +15,25 @@ struct LinkSendCredit: Sendable {
     /// Credit for the rest of messages that are partly sent.
     private(set) var reserved: UInt64 = 0
     private var limit: UInt64
-    /// The session that is amid a message for whose rest no credit is reserved.
+    /// The slot of the session with a partly sent message whose rest has no reserved credit.
     @Compact private(set) var unreservedSlot: Int? = nil
 
-    /// Until the first acknowledgement the limit is a window (S-37).
+    /// The limit is a window until the first acknowledgement (S-37).
     init(windowByteCount: Int) {
         limit = UInt64(windowByteCount)
     }
 
-    /// Bytes that were neither used nor reserved.
+    /// Bytes that are neither used nor reserved.
     var available: UInt64 { limit - min(used + reserved, limit) }
 
-    /// The credit as a session sees it.
+    /// The credit that is available to a session.
     func view(holdable: Int = .max) -> SendStream.LinkCredit {
         SendStream.LinkCredit(
             available: available, mayBeginUnreserved: unreservedSlot == nil, holdable: holdable)
     }
 
-    /// Raises the limit; returns whether the gain is one that an honest peer announces (S-39). A limit beyond what the
-    /// peer can have room for gains nothing more.
+    /// Raises the limit; returns whether an honest peer would announce the gain (S-39). A limit beyond the maximum room
+    /// of the peer gains nothing more.
     mutating func raise(to newLimit: UInt64, _ limits: Limits) -> Bool {
         let window = UInt64(limits.linkWindow)
         let plausible = min(newLimit, used + window + UInt64(limits.maxMessageByteCount))
@@ -41,7 +41,7 @@ struct LinkSendCredit: Sendable {
         return plausible > limit && plausible - limit >= window / 16
     }
 
-    /// The window grows to what both sides agreed on.
+    /// Raises the window to the negotiated one.
     mutating func raiseWindow(to byteCount: Int) {
         limit = max(limit, UInt64(byteCount))
     }
@@ -52,7 +52,7 @@ struct LinkSendCredit: Sendable {
         used += cost
     }
 
-    /// Charges a frame of a session, and updates what is reserved for the rest of its message.
+    /// Charges a frame of a session, and updates the credit reserved for the rest of its message.
     mutating func charge(_ sent: SendStream.Sent, slot: Int, reservedBefore: UInt64, reservedAfter: UInt64) {
         used += sent.cost
         reserved = reserved - reservedBefore + reservedAfter
@@ -63,7 +63,7 @@ struct LinkSendCredit: Sendable {
         }
     }
 
-    /// Releases what a session had reserved; its used credit stays used.
+    /// Releases the reserved credit of a session; its used credit remains used.
     mutating func endSession(_ slot: Int, reserved byteCount: UInt64) {
         reserved -= byteCount
         if unreservedSlot == slot { unreservedSlot = nil }
@@ -75,9 +75,9 @@ struct LinkSendCredit: Sendable {
 /// | event | received | released | assembling, held |
 /// |---|---|---|---|
 /// | a frame arrives | rises by its cost | | change with the session's |
-/// | the application takes a message, or no one can | | rises by its cost | |
-/// | a session ends | | rises by what was not delivered | fall by the session's |
-/// | the peer resets a session | rises by what had not arrived | rises by the same | |
+/// | the application takes a message, or can take it no more | | rises by its cost | |
+/// | a session ends | | rises by the undelivered bytes | fall by the session's |
+/// | the peer resets a session | rises by the bytes that had not arrived | rises by the same | |
 ///
 /// The sums exist as long as the link. `announced` is the limit in the latest acknowledgement and never falls.
 struct LinkReceiveCredit: Sendable {
@@ -100,8 +100,8 @@ struct LinkReceiveCredit: Sendable {
         received += byteCount
     }
 
-    /// Charges what a frame changed in its session. A frame with a fault is charged on both levels or on neither: the
-    /// link outlives the connection (S-36, Specs/hostile.md row 41).
+    /// Charges the change that a frame made to its session. A faulty frame is charged to the session and the link or to
+    /// neither, because the link outlives the connection (S-36, Specs/hostile.md row 41).
     mutating func charge(_ usage: ReceiveStream.Usage, since before: ReceiveStream.Usage) {
         received += usage.received - before.received
         assemblingByteCount += usage.assemblingByteCount - before.assemblingByteCount
@@ -127,7 +127,7 @@ struct LinkReceiveCredit: Sendable {
         return true
     }
 
-    /// The window grows to what both sides agreed on.
+    /// Raises the window to the negotiated one.
     mutating func raiseWindow(to byteCount: Int) {
         announced = max(announced, UInt64(byteCount))
     }
@@ -136,7 +136,7 @@ struct LinkReceiveCredit: Sendable {
 
     /// The limit of the next acknowledgement.
     ///
-    /// - Parameter isCompact: a changed limit costs bytes, so a small gain is not announced (S-39).
+    /// - Parameter isCompact: whether a changed limit costs bytes, so that a small gain is not announced (S-39).
     @inline(__always)
     func nextLimit(_ limits: Limits, isCompact: Bool) -> UInt64 {
         let limit = limit(limits)
@@ -144,7 +144,7 @@ struct LinkReceiveCredit: Sendable {
         return isCompact && !isLargeGain ? announced : limit
     }
 
-    /// Whether an acknowledgement is to be sent for the sake of credit (S-39).
+    /// Whether credit requires an acknowledgement (S-39).
     @inline(__always)
     func wantsAnnouncement(_ limits: Limits) -> Bool {
         let gained = limit(limits) - announced
@@ -156,8 +156,8 @@ struct LinkReceiveCredit: Sendable {
         announced = limit
     }
 
-    /// The sum of released credit, the window, and the bytes of incomplete messages: the application cannot release
-    /// these. Of them at most the longest message counts (S-37).
+    /// The sum of released credit, the window, and the bytes of incomplete messages, which the application cannot
+    /// release. These bytes count up to the longest message (S-37).
     private func limit(_ limits: Limits) -> UInt64 {
         let assembling = min(assemblingByteCount, limits.maxMessageByteCount)
         return max(announced, released + UInt64(limits.linkWindow) + UInt64(assembling))

@@ -2,7 +2,7 @@ public import MartletWire
 
 /// The reason for which a link, a connection or a session ends, and which endpoint failed.
 public struct LinkError: Error, Hashable, Sendable {
-    /// The scope that ends: a session, this connection, or the whole link.
+    /// The scope of the error: a session, this connection, or the whole link.
     public var scope: ErrorScope
     /// The code that is sent to the peer.
     public var code: ErrorCode
@@ -31,7 +31,7 @@ public struct LinkError: Error, Hashable, Sendable {
         LinkError(scope: .session, code: code, origin: .local)
     }
 
-    /// A body that does not parse, with the scope of its error.
+    /// Creates the error of a body that does not parse.
     public init(_ error: WireError) {
         self.init(scope: error.scope, code: error.code, origin: error.origin)
     }

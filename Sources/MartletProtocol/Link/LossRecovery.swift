@@ -56,7 +56,7 @@ struct LossRecovery: Sendable {
     @inline(__always)
     mutating func noteOutput() {
         guard wasWaitingForRoom else { return }
-        // A stream takes more bytes only as the peer takes them: a sign of life (S-29).
+        // A stream takes more bytes only after the peer took some, which is a sign of life (S-29).
         wasWaitingForRoom = false
         ackTimer.heard()
     }
@@ -67,12 +67,12 @@ struct LossRecovery: Sendable {
         ackTimer.sent(now: now, timeout: timeout)
     }
 
-    /// The client waits for progress from now on, at most for `interval`; nil where it need not.
+    /// The client waits for progress, for at most `interval`; nil for no wait.
     mutating func startOverdueTimer(now: Instant, interval: Duration?) {
         overdueDeadline = interval.map { now + $0 }
     }
 
-    /// A ping with this nonce requests an acknowledgement.
+    /// Notes the nonce of a ping that requests an acknowledgement.
     mutating func noteProbe(_ nonce: UInt64, now: Instant) {
         probe = Probe(nonce: nonce, sentAt: now)
     }
@@ -91,7 +91,7 @@ struct LossRecovery: Sendable {
         lastProgress = now
     }
 
-    /// Returns when the probe that this pong answers was sent.
+    /// Returns the instant of the probe that this pong answers.
     mutating func takePong(_ nonce: UInt64) -> Instant? {
         guard let probe, probe.nonce == nonce else { return nil }
         self.probe = nil
@@ -117,7 +117,7 @@ struct LossRecovery: Sendable {
         return isProbeDue && answer == .none ? .probe : answer
     }
 
-    /// Whether the client has waited for too long; the next answer comes after half of `interval`.
+    /// Whether the client has waited for too long. The next check is after half of `interval`.
     mutating func overduePassed(now: Instant, interval: Duration) -> Bool {
         guard let deadline = overdueDeadline, deadline <= now else { return false }
         overdueDeadline = now + interval / 2
@@ -185,9 +185,9 @@ struct AckTimer: Equatable, Sendable {
 /// doubles up to `maxInterval`. On a carrier without order, the probe or its answer may be lost, so the interval after
 /// an unanswered probe is at most `maxUnansweredInterval`.
 struct CreditProbe: Equatable, Sendable {
-    /// The longest time between two probes.
+    /// The maximum interval between two probes.
     static let maxInterval: Duration = .seconds(60)
-    /// The longest time after a probe that may have been lost.
+    /// The maximum interval after a probe that may have been lost.
     static let maxUnansweredInterval: Duration = .seconds(5)
 
     @Compact private(set) var deadline: Instant? = nil

@@ -2,7 +2,7 @@ import MartletWire
 
 /// Rates of events that a peer may cause without using credit. They outlive connections.
 ///
-/// Each has a method that counts one event and throws when the peer exceeds its rate.
+/// Each method counts one event, and throws when the peer exceeds its rate.
 struct PeerRates: Sendable {
     private var pings = TokenBucket(burst: 100, perMinute: 600)
     private var opens = TokenBucket(burst: Link.openBurst, perMinute: Link.opensPerMinute)
@@ -13,7 +13,7 @@ struct PeerRates: Sendable {
         guard pings.take(now: now) else { throw .peer(.controlFlood) }
     }
 
-    /// Counts a session that the peer opens or means to have opened.
+    /// Counts a session that the peer opens or uses as an open one.
     mutating func countOpen(now: Instant) throws(LinkError) {  // S-4, Specs/hostile.md row 18
         guard opens.take(now: now) else { throw .peer(.churnLimit) }
     }

@@ -19,30 +19,30 @@ public struct OrderedFrame: Equatable, Sendable {
 /// the sum of released credit, the window, and the received bytes of an incomplete message, which the application
 /// cannot release before its end: a message may be larger than the window (S-36, S-37).
 struct ReceiveStream: Sendable {
-    /// Sequences from the next expected one that a frame may have; one beyond is a fault (S-17, S-31, Specs/hostile.md
-    /// row 21).
+    /// The number of sequences that a frame may have, from the next expected one on. One beyond is a fault (S-17, S-31,
+    /// Specs/hostile.md row 21).
     static let windowFrameCount: UInt64 = 8192
-    /// Frames held out of order at most; further ones are dropped and arrive again (S-31).
+    /// The maximum number of frames held out of order; further ones are dropped and arrive again (S-31).
     static let maxHeldFrames = 1024
     /// Memory of a held frame without its body, in bytes: its entries in the tables and its body's object
     /// (Specs/hostile.md row 38).
     static let heldFrameByteCount = 192
-    /// Ranges that one acknowledgement names at most.
+    /// The maximum number of ranges in an acknowledgement.
     static let maxAckRanges = 32
-    /// The longest message of a type that uses no credit, in bytes; `opened` with all its members is the longest
-    /// (S-44).
+    /// The maximum length of a message of a type that uses no credit, in bytes. `opened` with all its members is the
+    /// longest (S-44).
     static let maxUncreditedByteCount = 64 * 1024
 
     enum Arrival: Equatable {
-        /// It is the next frame and complete: use the body in place.
+        /// The frame is next and complete. The caller uses the body in place.
         case deliver
-        /// It is the next in order or closes a gap; `popReady` has the frames that became deliverable.
+        /// The frame is next or closes a gap. `popReady` has the frames that became deliverable.
         case ready
-        /// It is behind a gap and is held until the gap closes.
+        /// The frame is behind a gap and is held until the gap closes.
         case held
-        /// It had arrived before.
+        /// The frame had arrived before.
         case duplicate
-        /// It is behind a gap and there is no room to hold it; it will arrive again.
+        /// The frame is behind a gap and there is no room for it; it will arrive again.
         case dropped
     }
 
@@ -52,7 +52,7 @@ struct ReceiveStream: Sendable {
         var body: [UInt8]
     }
 
-    /// Frames that arrived and are not deliverable yet, or were not taken.
+    /// Frames that are not deliverable yet, or were not taken.
     private struct Pending: Neutral, Sendable {
         static let neutral = Pending()
 
@@ -88,7 +88,7 @@ struct ReceiveStream: Sendable {
         expected = first
     }
 
-    /// What the link counts of all its sessions, in bytes.
+    /// The bytes that the link counts for all its sessions.
     struct Usage {
         var received: UInt64
         var assemblingByteCount: Int
@@ -122,12 +122,12 @@ struct ReceiveStream: Sendable {
     /// Whether there is memory for frames that are not deliverable yet.
     var hasPending: Bool { pending.isAllocated }
 
-    /// Releases that memory when it is empty.
+    /// Releases the memory of pending frames when there are none.
     mutating func releaseIdleMemory() {
         if pending.isAllocated, pending.value.isEmpty { pending.release() }
     }
 
-    /// Whether frames that come next are delivered at once.
+    /// Whether a frame that is next is delivered at once.
     @inline(__always)
     private var hasNothingPending: Bool { !pending.isAllocated || pending.value.isEmpty }
 
@@ -143,8 +143,8 @@ struct ReceiveStream: Sendable {
         return overflow ? nil : sequence
     }
 
-    /// The fast path: receives a message in one frame that `accept` would answer with `.deliver`. False, and nothing
-    /// has changed, for any other frame.
+    /// Receives a message in one frame for which `accept` would return `.deliver`. False, without a change, for any
+    /// other frame.
     @inline(__always)
     mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
         guard low == UInt32(truncatingIfNeeded: expected), hasNothingPending, byteCount <= maxMessageByteCount,
@@ -189,7 +189,7 @@ struct ReceiveStream: Sendable {
         return .ready
     }
 
-    /// The next frame that a gap or a fragment had held back.
+    /// The next frame that was held behind a gap or a fragment.
     mutating func popReady() -> OrderedFrame? {
         guard hasReady, let frame = pending.value.ready.popFirst() else { return nil }
         creditDelivered += UInt64(frame.creditByteCount)
@@ -207,15 +207,15 @@ struct ReceiveStream: Sendable {
         return Int(released)
     }
 
-    /// Whether an acknowledgement is to be sent for the sake of credit. At half a window the peer does not stall, and
-    /// most announcements are sent with other frames (S-39).
+    /// Whether credit requires an acknowledgement. At half a window the peer does not stall, and most announcements are
+    /// sent with other frames (S-39).
     var wantsAnnouncement: Bool {
         let gained = limit - min(creditLimit, limit)
         if gained >= max(windowByteCount / 2, 1) { return true }
         return creditReleased == creditReceived && gained > windowByteCount / 16
     }
 
-    /// Whether the gain of the limit is worth its bytes in a compact acknowledgement.
+    /// Whether the gain of the limit justifies its bytes in a compact acknowledgement.
     var isCreditGainLarge: Bool { limit - min(creditLimit, limit) > windowByteCount / 16 }
 
     /// Raises the announced limit to the present one, because an acknowledgement is sent in any case.
@@ -223,7 +223,7 @@ struct ReceiveStream: Sendable {
         creditLimit = max(creditLimit, limit)
     }
 
-    /// The window grows to the limits that were negotiated after the session was opened.
+    /// Raises the window to the limits that were negotiated after the session was opened.
     mutating func raiseWindow(to byteCount: Int, maxMessageByteCount: Int) {
         window = max(window, UInt32(byteCount))
         creditLimit = max(creditLimit, windowByteCount)
@@ -244,7 +244,7 @@ struct ReceiveStream: Sendable {
 
     // MARK: Order and fragments
 
-    /// Joins the held frames that are next, also behind a fault: `held` never has the expected sequence, since the link
+    /// Joins the held frames that are next, also after a fault: `held` never has the expected sequence, since the link
     /// can be resumed (Specs/hostile.md row 41). Returns the first fault.
     private mutating func drainHeld(after fault: LinkError?) -> LinkError? {
         guard hasGap else { return fault }

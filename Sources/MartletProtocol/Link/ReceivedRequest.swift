@@ -7,7 +7,7 @@ enum ReceivedRequest: Equatable, Sendable {
 
     /// Parses a request's body, whose fields may be invalid.
     ///
-    /// - Throws: the body's fault, when its structure is invalid or it has no correlation for a response.
+    /// - Throws: the fault of a body whose structure is invalid or that has no correlation for a response.
     init(parsing body: RawSpan) throws(LinkError) {
         do throws(WireError) {
             self = .valid(try Request(parsing: body))

@@ -1,7 +1,7 @@
 /// The bodies of a session's queued frames, in the batches in which they were queued.
 ///
-/// Messages that all of a room's members get are one array, of which each member's queue holds a part by one reference.
-/// A batch is removed with the last of its frames.
+/// Messages to all members of a room are one array, and each member's queue refers to a part of it. A batch is removed
+/// with the last of its frames.
 struct SendBatches: Sendable {
     struct Batch: Sendable {
         /// The sequence of the first frame.
@@ -11,7 +11,7 @@ struct SendBatches: Sendable {
 
     enum Bodies: Sendable {
         case fragments(EncodedBody)
-        /// One frame each.
+        /// Messages of one frame each.
         case messages(ArraySlice<LogEntry>)
     }
 

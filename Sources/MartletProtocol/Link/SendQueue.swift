@@ -1,34 +1,34 @@
 import MartletWire
 
-/// The unacknowledged frames of a `SendStream`, sent or not, and the state of the connection in them.
+/// The unacknowledged frames of a `SendStream`, sent or not, and their state on the connection.
 ///
 /// | part | frames |
 /// |---|---|
 /// | first `sentCount` | sent on this connection |
-/// | first `paidCount` | sent on any connection; credit is charged for them |
+/// | first `chargedCount` | sent on any connection; credit is charged for them |
 /// | the rest | not sent yet |
 ///
-/// A frame in `again` was sent and taken for lost, and is sent before the rest (S-49).
+/// A frame in `lostSequences` was sent and taken for lost, and is sent before the rest (S-49).
 struct SendQueue: Neutral, Sendable {
     static let neutral = SendQueue()
     typealias Totals = SendStream.Totals
 
     /// The state of a frame.
     struct Frame: Sendable {
-        /// When it was last sent, in nanoseconds of the caller's clock.
+        /// The instant of the last transmission, in nanoseconds of the caller's clock.
         var sentAt: UInt64 = 0
-        /// The number of the transmission that carried it last.
+        /// The number of the last transmission.
         var transmission: UInt64 = 0
-        /// Of its body, as it is sent.
+        /// The size of the body as sent.
         var byteCount: UInt32
         var type: FrameType
-        /// Whether it is all of a body that can be written as it is.
+        /// Whether the frame is a whole body that is written without a change.
         var isWhole: Bool
         var isAcknowledged = false
-        /// Whether it is taken for lost and in `again`.
+        /// Whether the frame counts as lost and is in `lostSequences`.
         var isLost = false
 
-        /// Its cost in credit if it is whole: such a body is not compressed.
+        /// The cost in credit of a whole frame, whose body is not compressed.
         @inline(__always)
         var wholeCost: UInt64 { type.isCredited ? UInt64(byteCount) : 0 }
     }
@@ -60,9 +60,9 @@ struct SendQueue: Neutral, Sendable {
     private(set) var frames = Deque<Frame>()
     private var bodies = SendBatches()
     private(set) var sentCount = 0
-    private(set) var paidCount = 0
+    private(set) var chargedCount = 0
     /// Sequences to send again; some may have been acknowledged since.
-    private var again = Deque<UInt64>()
+    private var lostSequences = Deque<UInt64>()
     private(set) var backlog = Backlog()
     /// Bytes of bodies in flight on this connection: sent, neither acknowledged nor lost.
     private(set) var inFlightByteCount = 0
@@ -79,9 +79,9 @@ struct SendQueue: Neutral, Sendable {
     private var highestAcknowledged: UInt64 = 0
 
     /// Whether no frame is queued, and nothing of the earlier ones has to be processed.
-    var isEmpty: Bool { frames.isEmpty && again.isEmpty && transmissions.isEmpty }
+    var isEmpty: Bool { frames.isEmpty && lostSequences.isEmpty && transmissions.isEmpty }
 
-    var hasUnsent: Bool { sentCount < frames.count || !again.isEmpty }
+    var hasUnsent: Bool { sentCount < frames.count || !lostSequences.isEmpty }
 
     func entry(_ sequence: UInt64, _ totals: Totals) -> SendStream.Entry {
         let (body, fragment) = bodies.body(of: sequence)
@@ -128,11 +128,11 @@ struct SendQueue: Neutral, Sendable {
     }
 
     func nextToSend(_ link: SendStream.LinkCredit, _ totals: Totals) -> UInt64? {
-        if let first = again.first { return first }
+        if let first = lostSequences.first { return first }
         guard sentCount < frames.count else { return nil }
         guard !totals.losesOvertaken || sentCount == 0 || isNextHoldable(link) else { return nil }
         let next = totals.base + UInt64(sentCount)
-        guard sentCount >= paidCount else { return next }
+        guard sentCount >= chargedCount else { return next }
         let entry = entry(next, totals)
         let cost = entry.cost
         guard cost <= totals.creditLeft else { return nil }
@@ -150,7 +150,7 @@ struct SendQueue: Neutral, Sendable {
         _ sequence: UInt64, at now: Instant, available: UInt64, _ totals: inout Totals
     ) -> SendStream.Sent? {
         let position = Int(sequence - totals.base)
-        if again.first == sequence { _ = again.popFirst() }
+        if lostSequences.first == sequence { _ = lostSequences.popFirst() }
         if position == sentCount {
             advance()
             skipAcknowledged()
@@ -162,8 +162,8 @@ struct SendQueue: Neutral, Sendable {
         frames[position].isLost = false
         inFlightByteCount += Int(frames[position].byteCount)
         dropStale(totals)
-        guard position >= paidCount else { return nil }
-        paidCount = position + 1
+        guard position >= chargedCount else { return nil }
+        chargedCount = position + 1
         let entry = entry(sequence, totals)
         totals.creditUsed += entry.cost
         isReserved = !entry.isLast && (isReserved || entry.costToEnd <= available)
@@ -176,8 +176,8 @@ struct SendQueue: Neutral, Sendable {
         into out: inout OutputRawSpan, now: Instant, _ totals: inout Totals
     ) -> SendStream.Batch {
         var batch = SendStream.Batch()
-        guard sentCount == paidCount, sentCount < frames.count, again.isEmpty, !isReserved, !totals.losesOvertaken,
-            let ring = frames.ownRing()
+        guard sentCount == chargedCount, sentCount < frames.count, lostSequences.isEmpty, !isReserved,
+            !totals.losesOvertaken, let ring = frames.ownRing()
         else { return batch }
         let credit = min(credit, totals.creditLeft)
         let base = totals.base
@@ -210,7 +210,7 @@ struct SendQueue: Neutral, Sendable {
             batchIndex += 1
         }
         sentCount = position
-        paidCount = position
+        chargedCount = position
         inFlightByteCount += batch.byteCount - batch.frameCount * FrameHeader.byteCount
         totals.creditUsed += batch.cost
         return batch
@@ -248,7 +248,7 @@ struct SendQueue: Neutral, Sendable {
         totals.base += UInt64(count)
         bodies.drop(before: totals.base, end: totals.base + UInt64(frames.count))
         sentCount = max(sentCount - count, 0)
-        paidCount -= count
+        chargedCount -= count
         skipAcknowledged()
         dropStale(totals)
         return result
@@ -273,7 +273,7 @@ struct SendQueue: Neutral, Sendable {
         return result
     }
 
-    /// Counts a frame as acknowledged, unless it was before; returns the bytes of its body.
+    /// Counts a frame as acknowledged, unless it already was; returns the bytes of its body.
     @inline(__always)
     private mutating func note(
         _ ring: Ring<Frame>, _ position: Int, in result: inout SendStream.Acknowledged
@@ -327,14 +327,16 @@ struct SendQueue: Neutral, Sendable {
         let position = Int(sequence - totals.base)
         frames[position].isLost = true
         inFlightByteCount -= Int(frames[position].byteCount)
-        again.append(sequence)
+        lostSequences.append(sequence)
         lost.frameCount += 1
         lost.byteCount += Int(frames[position].byteCount)
     }
 
     mutating func rewind(_ totals: Totals) {
-        for sequence in again where sequence >= totals.base { frames[Int(sequence - totals.base)].isLost = false }
-        again.removeAll()
+        for sequence in lostSequences where sequence >= totals.base {
+            frames[Int(sequence - totals.base)].isLost = false
+        }
+        lostSequences.removeAll()
         transmissions.removeAll()
         firstTransmission = lastTransmission + 1
         highestAcknowledged = 0
@@ -346,7 +348,7 @@ struct SendQueue: Neutral, Sendable {
 
     /// Frames that the peer holds out of order, from this connection or an earlier one, are not sent again (S-22).
     private mutating func skipAcknowledged() {
-        while sentCount < paidCount, frames[sentCount].isAcknowledged { advance() }
+        while sentCount < chargedCount, frames[sentCount].isAcknowledged { advance() }
     }
 
     private mutating func advance() {
@@ -355,7 +357,9 @@ struct SendQueue: Neutral, Sendable {
     }
 
     private mutating func dropStale(_ totals: Totals) {
-        while let first = again.first, first < totals.base || !frame(first, totals).isLost { _ = again.popFirst() }
+        while let first = lostSequences.first, first < totals.base || !frame(first, totals).isLost {
+            _ = lostSequences.popFirst()
+        }
     }
 }
 

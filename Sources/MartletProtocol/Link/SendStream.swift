@@ -2,10 +2,10 @@ import MartletWire
 
 /// The outgoing direction of a session: its credit, and its queue of unacknowledged frames.
 ///
-/// There is one queue (``SendQueue``). Its front part was sent and waits for acknowledgement, the rest was not sent on
-/// this connection; sequences follow from positions, so a frame is a few numbers. A new connection resets the front
-/// part (resume), an acknowledgement removes frames from the front, ranges mark frames behind it (S-16, S-26). The
-/// bodies are stored separately (``SendBatches``).
+/// There is one queue (``SendQueue``). Its front part was sent and waits for acknowledgement; the rest was not sent on
+/// this connection. The position of a frame determines its sequence. A new connection resets the front part (resume),
+/// an acknowledgement removes frames from the front, ranges mark frames behind it (S-16, S-26). The bodies are stored
+/// separately (``SendBatches``).
 ///
 /// On a carrier without order each transmission has a number of its own, also when it repeats a frame: a transmission
 /// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so the loss of a retransmission is detected
@@ -17,7 +17,7 @@ struct SendStream: Sendable {
         var fragment: Int
         var type: FrameType
 
-        /// Of the body, as it is sent.
+        /// The size of the fragment as sent.
         var byteCount: Int { body.byteCount(ofFragment: fragment) }
         /// Its cost in credit, in bytes before compression.
         var cost: UInt64 { type.isCredited ? UInt64(body.plainByteCount(ofFragment: fragment)) : 0 }
@@ -30,10 +30,10 @@ struct SendStream: Sendable {
         var isLast: Bool { fragment + 1 == body.fragmentCount }
     }
 
-    /// Frames that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of
-    /// their own (S-31).
+    /// The maximum number of frames of a session, sent or not. Frames without a body cost no credit, so their number is
+    /// bounded (S-31).
     static let maxEntries = 8192
-    /// Later transmissions that must have arrived before an earlier one counts as lost (RFC 9002's kPacketThreshold).
+    /// The number of later transmissions whose arrival means that an earlier one is lost (RFC 9002's kPacketThreshold).
     static let reorderThreshold: UInt64 = 3
 
     /// The state that the stream keeps without a queue.
@@ -60,13 +60,13 @@ struct SendStream: Sendable {
     var base: UInt64 { totals.base }
     /// The sequence to send next on this connection.
     var next: UInt64 { totals.base + UInt64(queue.value.sentCount) }
-    /// One past the highest sequence ever sent on any connection: below it credit has been paid.
-    var neverSent: UInt64 { totals.base + UInt64(queue.value.paidCount) }
+    /// One past the highest sequence that was sent on any connection. Credit is charged for all below it.
+    var neverSent: UInt64 { totals.base + UInt64(queue.value.chargedCount) }
     var creditUsed: UInt64 { totals.creditUsed }
     var creditLimit: UInt64 { totals.creditLimit }
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
     var byteCount: Int { queue.value.backlog.byteCount }
-    /// The same by the type of the frames.
+    /// The same for each type of frame.
     var backlog: SendQueue.Backlog { queue.value.backlog }
     /// Bytes of bodies in flight on this connection: sent, neither acknowledged nor lost.
     var inFlightByteCount: Int { queue.value.inFlightByteCount }
@@ -76,7 +76,7 @@ struct SendStream: Sendable {
     var hasUnacknowledged: Bool { queue.value.sentCount > 0 }
     /// Whether it has frames to send, with or without credit for them.
     var hasUnsent: Bool { queue.isAllocated && queue.value.hasUnsent }
-    /// The highest sequence that a peer may truthfully have received.
+    /// The highest sequence that the peer can have received.
     var highestSent: UInt64 { neverSent - 1 }
 
     subscript(sequence: UInt64) -> Entry { queue.value.entry(sequence, totals) }
@@ -99,18 +99,18 @@ struct SendStream: Sendable {
         queue.value.append(type, body, first: end)
     }
 
-    /// Appends messages of a room; false, and nothing is appended, when there is no room for all of them.
+    /// Appends messages of a room, all or none; false when the queue is full.
     mutating func append(_ messages: ArraySlice<LogEntry>) -> Bool {
         queue.value.append(messages, base: totals.base)
     }
 
     // MARK: Sending
 
-    /// Credit of the link as one of its sessions sees it.
+    /// The credit of the link that is available to one of its sessions.
     struct LinkCredit: Equatable {
         /// Bytes that are neither used nor reserved.
         var available: UInt64
-        /// Whether a message may begin although there is no credit for the whole of it yet: one at a time may (S-40).
+        /// Whether a message may begin before there is credit for all of it, as one message at a time may (S-40).
         var mayBeginUnreserved: Bool
         /// Bytes that the receiver can still hold behind gaps, on a carrier without order (S-32).
         var holdable = Int.max
@@ -129,7 +129,7 @@ struct SendStream: Sendable {
         var isUnreserved: Bool
     }
 
-    /// Marks a frame as sent; nil when it had been sent before and has been paid for (S-35).
+    /// Marks a frame as sent; nil when it had been sent before, so that its credit is charged (S-35).
     ///
     /// - Parameter available: the link's credit; when it covers the rest of the message, the rest is reserved.
     mutating func markSent(_ sequence: UInt64, at now: Instant, available: UInt64) -> Sent? {
@@ -139,7 +139,7 @@ struct SendStream: Sendable {
     /// The sums of a batch of frames.
     struct Batch {
         var frameCount = 0
-        /// Bytes of headers and bodies, as they are without packets.
+        /// Bytes of headers and bodies without packets.
         var byteCount = 0
         /// Credit used.
         var cost: UInt64 = 0
@@ -162,9 +162,9 @@ struct SendStream: Sendable {
     /// `nextToSend` and `markSent` for each. The batch ends before any other frame. The bodies are read in place.
     ///
     /// - Parameters:
-    ///   - common: what the frames' headers have in common.
+    ///   - common: the header fields that all frames have in common.
     ///   - credit: the link's available credit, in bytes.
-    ///   - limit: the last frame begins within this many bytes.
+    ///   - limit: the number of bytes within which the last frame begins.
     mutating func writeBatch(
         _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, _ encoder: FrameEncoder,
         into out: inout OutputRawSpan, now: Instant
@@ -187,15 +187,15 @@ struct SendStream: Sendable {
 
     /// Whether frames that cost credit may not have arrived.
     var hasUnacknowledgedCredit: Bool {
-        queue.value.frames.prefix(queue.value.paidCount).contains { !$0.isAcknowledged && $0.type.isCredited }
+        queue.value.frames.prefix(queue.value.chargedCount).contains { !$0.isAcknowledged && $0.type.isCredited }
     }
 
     mutating func raiseCreditLimit(to limit: UInt64) {
         totals.creditLimit = max(totals.creditLimit, limit)
     }
 
-    /// Raises the limit; returns whether the gain is one that an honest peer announces (S-39). A limit beyond what the
-    /// peer can have room for gains nothing more (S-37).
+    /// Raises the limit; returns whether an honest peer would announce the gain (S-39). A limit beyond the maximum room
+    /// of the peer gains nothing more (S-37).
     mutating func raiseCreditLimit(to limit: UInt64, windowByteCount: Int, maxMessageByteCount: Int) -> Bool {
         let plausible = min(limit, creditUsed + UInt64(windowByteCount) + UInt64(maxMessageByteCount))
         defer { raiseCreditLimit(to: limit) }
@@ -237,13 +237,13 @@ struct SendStream: Sendable {
 
     // MARK: Loss
 
-    /// Frames that are taken for lost and sent again, and their bytes, which are no longer in flight.
+    /// Frames that count as lost and are sent again, and their bytes, which are no longer in flight.
     struct Lost: Equatable {
         var frameCount = 0
         var byteCount = 0
     }
 
-    /// Takes frames for lost that were sent on this connection before `time`, the oldest `limit` of them.
+    /// Declares the oldest `limit` frames lost that were sent on this connection before `time`.
     mutating func loseFrames(sentBefore time: Instant, limit: Int) -> Lost {
         queue.isAllocated ? queue.value.loseFrames(sentBefore: time, limit: limit, totals) : Lost()
     }
@@ -257,7 +257,7 @@ struct SendStream: Sendable {
 
     /// All unacknowledged frames are to be sent again on a new connection.
     ///
-    /// - Parameter losesOvertaken: the carrier may reorder frames, so an overtaken frame may be lost.
+    /// - Parameter losesOvertaken: whether the carrier may reorder frames, so that an overtaken frame may be lost.
     mutating func rewind(losesOvertaken: Bool) {
         totals.losesOvertaken = losesOvertaken
         if queue.isAllocated { queue.value.rewind(totals) }

@@ -35,15 +35,15 @@ struct Session: Sendable {
 
     /// Queues of the connection that contain the session's slot.
     struct Marks: Sendable {
-        /// The scheduler serves it.
+        /// Whether the scheduler serves the session.
         var isScheduled = false
-        /// It waits for credit, of its own or of the link.
+        /// Whether the session waits for credit, of its own or of the link.
         var isBlocked = false
-        /// The next acknowledgement names it.
+        /// Whether the next acknowledgement names the session.
         var needsAck = false
     }
 
-    /// Transient frames that are queued at most; beyond that the oldest is dropped (S-52).
+    /// The maximum number of queued transient frames, beyond which the oldest is dropped (S-52).
     static let maxTransients = 16
     /// Bytes that leave the queue between two reports to the engine, while frames remain.
     static let reportByteCount = 16 * 1024
@@ -77,7 +77,7 @@ struct Session: Sendable {
             windowByteCount: windowByteCount, maxMessageByteCount: maxMessageByteCount, first: first)
     }
 
-    /// The content of a slot without a session.
+    /// A slot without a session.
     static var free: Session {
         Session(id: .control, kind: .chat, local: .free, windowByteCount: 0, maxMessageByteCount: 0, first: 1)
     }
@@ -102,7 +102,7 @@ struct Session: Sendable {
 
     // MARK: States
 
-    /// False when the peer has not asked to open it (S-5).
+    /// Accepts the session; false when the peer has not requested to open it (S-5).
     mutating func accept() -> Bool {
         guard local == .accepting else { return false }
         local = .open
@@ -140,7 +140,7 @@ struct Session: Sendable {
 
     // MARK: Frames
 
-    /// Receives a message in one frame if it is the next one; false, and nothing has changed, when it is not.
+    /// Receives a message in one frame if it is the next one; otherwise false, without a change.
     @inline(__always)
     mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
         peer != .closed && receive.takeNext(low: low, byteCount: byteCount)
@@ -176,7 +176,7 @@ struct Session: Sendable {
     @inline(__always)
     var hasIdleMemory: Bool { send.hasQueue || receive.hasPending || transients.slotCount > 0 }
 
-    /// Releases that memory where it is empty.
+    /// Releases the idle memory that is empty.
     mutating func releaseIdleMemory() {
         send.releaseIdleMemory()
         receive.releaseIdleMemory()
@@ -186,19 +186,19 @@ struct Session: Sendable {
 
 /// An event of a session or of the link.
 public enum LinkEvent: Equatable, Sendable {
-    /// The peer opens a session; answer with `accept` or `reset`.
+    /// The peer opens a session. The answer is `accept` or `reset`.
     case open(SessionID, Open)
     /// The peer accepted a session of this side.
     case opened(SessionID, Opened)
-    /// The peer asks to hold messages back.
+    /// The peer requests that messages be held back.
     case suspended(SessionID)
-    /// The peer asks for messages again, from a cursor if it names one.
+    /// The peer requests messages again, from a cursor if it names one.
     case resumed(SessionID, cursor: UInt64?)
-    /// The peer has closed its side of the session; answer with `close` when nothing more is to be sent.
+    /// The peer has closed its side of the session. The answer is `close`, after the last frame.
     case closed(SessionID, code: ErrorCode?)
     /// The session has ended by a reset, of the peer or because of the peer's fault.
     case reset(SessionID, code: ErrorCode)
-    /// This many body bytes were acknowledged and left the session's queue.
+    /// Body bytes were acknowledged and left the session's queue.
     case acknowledged(SessionID, byteCount: Int)
     /// The answer to one of the engine's pings.
     case pong(nonce: UInt64)
@@ -210,6 +210,6 @@ public enum LinkEvent: Equatable, Sendable {
 public enum LinkArrival: Equatable, Sendable {
     /// An event of a session or of the link.
     case event(LinkEvent)
-    /// A frame for the application that a gap or missing fragments had held back.
+    /// A frame for the application that was held behind a gap or missing fragments.
     case frame(SessionID, OrderedFrame)
 }

@@ -4,9 +4,9 @@ public import MartletWire
 public struct SessionPreset: Equatable, Sendable {
     /// The class in which the scheduler serves the session.
     public var priority: Priority
-    /// Bytes of message bodies that the receiver lets the sender have outstanding.
+    /// The receive window, in bytes of message bodies.
     public var windowByteCount: Int
-    /// Bytes of a body that one frame carries at most.
+    /// The maximum number of bytes of a body in one frame.
     public var fragmentByteCount: Int
 
     /// Signalling precedes chat, chat precedes media, and files are last (S-51).

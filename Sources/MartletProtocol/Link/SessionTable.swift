@@ -8,7 +8,7 @@ public enum LinkRole: UInt8, Sendable {
     case relay
 }
 
-/// The sessions of a link by slot and by ID, and what is kept of those that ended.
+/// The sessions of a link by slot and by ID, and the recently ended sessions.
 ///
 /// Slot 0 is the control session. The slot of a session that has ended is free until another session takes it. As a
 /// collection the table has all slots; `isLive` is false for a free one.
@@ -28,9 +28,9 @@ struct SessionTable: Sendable {
     private var outstandingCount = 0
     /// Sessions with memory for frames.
     private(set) var queueCount = 0
-    /// Acknowledgements received, to detect one that names a session twice.
+    /// The number of received acknowledgements, to detect one that names a session twice.
     private var ackCount: UInt64 = 0
-    var retired = RetiredSessions()
+    var recentlyEnded = RecentlyEndedSessions()
 
     init(role: LinkRole, firstSequence: UInt64, maxMessageByteCount: Int) {
         self.role = role
@@ -61,7 +61,7 @@ struct SessionTable: Sendable {
     /// The ID of the next session that this side opens; one in use or recently ended is skipped (S-2).
     mutating func takeID() -> SessionID {
         var id = SessionID(rawValue: nextID)
-        while slots[id] != nil || retired[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
+        while slots[id] != nil || recentlyEnded[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
         nextID = following(id.rawValue)
         return id
     }
@@ -81,8 +81,8 @@ struct SessionTable: Sendable {
     /// Ends a session and frees its slot.
     ///
     /// - Parameters:
-    ///   - isReset: the peer may have used credit for frames that have not arrived.
-    ///   - isKnown: the peer may know the session.
+    ///   - isReset: whether the peer may have used credit for frames that have not arrived.
+    ///   - isKnown: whether the peer may know the session.
     /// - Returns: credit of the oldest recently ended session, which this one replaces there.
     mutating func remove(_ slot: Int, isReset: Bool, isKnown: Bool) -> UInt64 {
         let session = sessions[slot]
@@ -93,11 +93,11 @@ struct SessionTable: Sendable {
         freeSlots.append(slot)
         guard isKnown else { return 0 }
         let receive = session.receive
-        let record = RetiredSessions.Record(
+        let record = RecentlyEndedSessions.Record(
             cumulative: receive.cumulative, creditReceived: receive.creditReceived,
             unreleased: receive.creditDelivered - receive.creditReleased, isSettled: !isReset,
             owesAck: session.marks.needsAck)
-        return retired.insert(session.id, record)
+        return recentlyEnded.insert(session.id, record)
     }
 
     // MARK: Frames for the application
@@ -108,7 +108,7 @@ struct SessionTable: Sendable {
 
     var hasReady: Bool { !readySlots.isEmpty }
 
-    /// The next frame that a gap or a fragment had held back.
+    /// The next frame that was held behind a gap or a fragment.
     mutating func popReady() -> (slot: Int, frame: OrderedFrame)? {
         while let slot = readySlots.first {
             if sessions[slot].isLive, let frame = sessions[slot].receive.popReady() { return (slot, frame) }

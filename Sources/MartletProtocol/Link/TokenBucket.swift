@@ -22,12 +22,12 @@ struct TokenBucket: Equatable, Sendable {
         return true
     }
 
-    /// Takes tokens, also more than are left: the bucket is then overdrawn until `availableAt(0)`.
+    /// Takes tokens, also more than are left. The bucket is then overdrawn until `availableAt(0)`.
     mutating func spend(_ count: Int, now: Instant) {
         fullAt = max(fullAt, now) + interval * count
     }
 
-    /// When the bucket has this many tokens, if none is taken before.
+    /// The instant at which the bucket has this many tokens, if none is taken before.
     func availableAt(_ count: Int = 1) -> Instant {
         fullAt + (.zero - interval * (Int(burst) - count))
     }

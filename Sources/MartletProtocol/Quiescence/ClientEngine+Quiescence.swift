@@ -1,11 +1,11 @@
 package import MartletWire
 
 extension ClientEngine {
-    /// The state that is left over although the client is online and everything was accepted, taken and answered.
+    /// Checks the state that remains while the client is online and all messages and requests have ended.
     package func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("client \(configuration.device)")
         check.add(link.quiescence())
-        check.unset("a timer of the client's", rooms.deadline)
+        check.unset("a timer of the rooms", rooms.deadline)
         check.empty("requests without an outcome", count: rooms.requests.count)
         check.empty("backup connections", count: connection.hasBackup ? 1 : 0)
         check.equal("sessions of rooms", rooms.idOfSession.count, rooms.rooms.count)

@@ -1,18 +1,18 @@
 package import MartletWire
 
-/// Credit of a link and of its sessions as one end counts it, to be held against the other end's: what one has used,
-/// the other has received and given back (S-36, S-38).
+/// The credit of a link and of its sessions as one endpoint counts it, for comparison with the other endpoint: the
+/// credit that one has used, the other has received (S-36, S-38).
 package struct CreditTable: Sendable {
-    /// Bytes since the link or the session began.
+    /// The credit in bytes since the start of the link or session.
     package struct Totals: Equatable, Sendable {
-        /// Used for what was sent.
+        /// The credit used for sent frames.
         package var used: UInt64
-        /// Received from the peer.
+        /// The credit of received frames.
         package var received: UInt64
-        /// Given back to the peer.
+        /// The credit released to the peer.
         package var released: UInt64
 
-        /// Totals as they were counted.
+        /// Creates totals.
         package init(used: UInt64, received: UInt64, released: UInt64) {
             self.used = used
             self.received = received
@@ -20,12 +20,12 @@ package struct CreditTable: Sendable {
         }
     }
 
-    /// The link's.
+    /// The credit of the link.
     package let link: Totals
-    /// The sessions'.
+    /// The credit of the sessions.
     package let sessions: [SessionID: Totals]
 
-    /// Credit as it was counted.
+    /// Creates a table.
     package init(link: Totals, sessions: [SessionID: Totals]) {
         self.link = link
         self.sessions = sessions
@@ -43,13 +43,13 @@ package struct CreditTable: Sendable {
         self.sessions = sessions
     }
 
-    /// Where two ends of a link that has nothing under way disagree, one line each.
+    /// Returns the differences between the endpoints of a quiescent link, one line each.
     package func differences(from peer: CreditTable) -> [String] {
         var lines: [String] = []
-        func compare(_ what: String, _ own: Totals?, _ other: Totals?) {
-            guard let own, let other else { return lines.append("\(what) is known to one end") }
-            if own.used != other.received { lines.append("\(what): \(own.used) used, \(other.received) received") }
-            if other.used != own.received { lines.append("\(what): \(other.used) used, \(own.received) received") }
+        func compare(_ name: String, _ own: Totals?, _ other: Totals?) {
+            guard let own, let other else { return lines.append("\(name) is known to one endpoint") }
+            if own.used != other.received { lines.append("\(name): \(own.used) used, \(other.received) received") }
+            if other.used != own.received { lines.append("\(name): \(other.used) used, \(own.received) received") }
         }
         compare("link", link, peer.link)
         for id in Set(sessions.keys).union(peer.sessions.keys).sorted(by: { $0.rawValue < $1.rawValue }) {

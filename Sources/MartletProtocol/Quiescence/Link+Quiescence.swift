@@ -1,7 +1,7 @@
 import MartletWire
 
 extension Link {
-    /// The state that remains although nothing is queued, held or outstanding.
+    /// Checks the state that remains while no frame is queued, held or outstanding.
     func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("link")
         check.equal("credit released", receiveCredit.released, receiveCredit.received)

@@ -1,35 +1,37 @@
-/// What is left over in an engine that has nothing under way: credit that was not given back, timers without a cause,
-/// objects without an owner.
+/// A check of the state that remains in a quiescent engine: unreleased credit, timers without a cause, objects without
+/// an owner.
 ///
-/// An engine is quiescent when everything sent was acknowledged and taken, every request was answered, and both ends
-/// are connected. Then each count that traffic raises is back where it began. The simulator asks at the end of a
-/// scenario; nothing asks in production.
+/// An engine is quiescent when all frames were acknowledged and taken, all requests were answered, and both endpoints
+/// are connected. Each count that traffic increases then has its initial value. The simulator performs the check at the
+/// end of a scenario.
 package struct QuiescenceCheck: Sendable {
-    /// What does not hold, one line each.
+    /// The deviations, one line each.
     package private(set) var faults: [String] = []
     private var place: String
 
-    /// - Parameter place: which part of the engine is looked at, for the lines.
+    /// Creates a check of a part of the engine.
+    ///
+    /// - Parameter place: The name of the part, for the lines.
     package init(_ place: String) {
         self.place = place
     }
 
-    /// A count is what it has to be.
-    package mutating func equal<Count: Equatable>(_ what: String, _ count: Count, _ expected: Count) {
-        if count != expected { faults.append("\(place): \(what) is \(count), not \(expected)") }
+    /// Checks that a count has the expected value.
+    package mutating func equal<Count: Equatable>(_ name: String, _ count: Count, _ expected: Count) {
+        if count != expected { faults.append("\(place): \(name) is \(count), not \(expected)") }
     }
 
-    /// A deadline is not set, because nothing is waited for.
-    package mutating func unset(_ what: String, _ deadline: Instant?) {
-        if let deadline { faults.append("\(place): \(what) is set, to \(deadline.nanoseconds / 1_000_000) ms") }
+    /// Checks that a deadline is not set.
+    package mutating func unset(_ name: String, _ deadline: Instant?) {
+        if let deadline { faults.append("\(place): \(name) is set, to \(deadline.nanoseconds / 1_000_000) ms") }
     }
 
-    /// A collection holds nothing.
-    package mutating func empty(_ what: String, count: Int) {
-        if count != 0 { faults.append("\(place): \(count) \(what)") }
+    /// Checks that a collection is empty.
+    package mutating func empty(_ name: String, count: Int) {
+        if count != 0 { faults.append("\(place): \(count) \(name)") }
     }
 
-    /// What a part of this one has found.
+    /// Adds the deviations in a subordinate part.
     package mutating func add(_ other: QuiescenceCheck) {
         faults += other.faults.map { "\(place), \($0)" }
     }

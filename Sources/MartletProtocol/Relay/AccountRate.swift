@@ -1,4 +1,5 @@
-/// What an account may publish over all of its links. Credit for more is withheld (R-54, Specs/hostile.md row 54).
+/// The rate at which an account may publish over all of its links. Credit beyond it is withheld (R-54, Specs/hostile.md
+/// row 54).
 public struct AccountRate: Equatable, Sendable {
     /// Messages a second, 1 to 1,000,000.
     public var messagesPerSecond = 500
@@ -37,6 +38,6 @@ struct AccountAllowance: Equatable, Sendable {
         bytes.spend(byteCount, now: now)
     }
 
-    /// When no bucket is overdrawn any more.
+    /// The instant from which on no bucket is overdrawn.
     var creditAt: Instant { max(messages.availableAt(0), bytes.availableAt(0)) }
 }

@@ -7,11 +7,11 @@ import MartletWire
 /// | unlisted | nothing: a search visits the few members | a join beyond `maxUnlistedCount` |
 /// | listed | a list of slots for each account | the room is evicted |
 struct AccountSlots: Sendable {
-    /// Slots of members up to which a room has no lists.
+    /// The maximum number of members of a room without lists.
     static let maxUnlistedCount = 16
 
     private var lists: [AccountName: [Int]] = [:]
-    /// Counts joins, which gives the order of an account's members.
+    /// The number of joins, which orders the members of an account.
     private var joinCount: UInt32 = 0
 
     /// A member has joined at a slot.

@@ -2,9 +2,9 @@ import MartletWire
 
 /// The accounts with links on this loop, their numbers of links and sessions, and their suspended links.
 ///
-/// All links of an account are on one loop, so this table counts all of them. After its last link an account stays for
-/// `lifetime`, so that its rates do not start again with each link; then the next change of the table removes it,
-/// without a timer.
+/// All links of an account are on one loop, so this table counts all of them. An account is kept for `lifetime` after
+/// its last link, so that a new link does not restart its rates. The next change of the table then removes it, without
+/// a timer.
 ///
 ///     with links ──last link ends──► idle ──lifetime over, or too many are idle──► removed
 ///         ▲                            │
@@ -12,28 +12,29 @@ import MartletWire
 struct AccountTable: Sendable {
     /// The duration for which an account without links is kept.
     static let lifetime: Duration = .seconds(60)
-    /// Accounts without links at the most.
+    /// The maximum number of kept accounts without links.
     static let maxIdleCount = 16_384
-    /// Sessions that an account may open at once, over all of its links, and in a minute thereafter (S-4).
+    /// The numbers of sessions that an account may open at once, over all of its links, and in a minute thereafter
+    /// (S-4).
     static let opensBurst = 512
     static let opensPerMinute = 66 * 60
 
     private struct Account: Sendable {
         let name: AccountName
-        /// Its links and their numbers of sessions.
+        /// The links and their numbers of sessions.
         var links: [Holding] = []
-        /// The sessions of all its links.
+        /// The number of sessions of all links.
         var sessionCount = 0
         var opens = TokenBucket(burst: AccountTable.opensBurst, perMinute: AccountTable.opensPerMinute)
-        /// The lowest remaining allowance of its ended links (S-59).
+        /// The lowest remaining allowance of the ended links (S-59).
         var unproductive = Link.unproductiveBucket
-        /// What it may publish; nil without a bound.
+        /// The allowance for messages; nil without a bound.
         var allowance: AccountAllowance?
-        /// Its links without a connection, the longest suspended first.
+        /// The links without a connection, the longest suspended first.
         var suspended: [LinkKey] = []
-        /// Since when it has had no link; nil while it has one.
+        /// The instant at which the last link ended; nil while there is a link.
         var idleSince: Instant?
-        /// Its neighbours among the accounts with as many suspended links; negative at the ends.
+        /// The neighbours among the accounts with as many suspended links; negative at the ends.
         var before: Int32 = -1
         var after: Int32 = -1
     }
@@ -58,11 +59,11 @@ struct AccountTable: Sendable {
     private let rate: AccountRate?
     private var accounts = SlotTable<Account>()
     private var accountOfName = SlotIndex()
-    /// By the number of suspended links, from 1. The last rank is not empty.
+    /// The ranks by number of suspended links, from 1. The last rank is not empty.
     private var ranks: [Rank] = []
     private var idle = Deque<Idle>()
 
-    /// - Parameter rate: What each account may publish; nil without a bound.
+    /// - Parameter rate: The rate of each account; nil without a bound.
     init(rate: AccountRate? = nil) {
         self.rate = rate
     }
@@ -99,7 +100,7 @@ struct AccountTable: Sendable {
         accounts[Int(account)].allowance?.spend(byteCount: byteCount, now: now)
     }
 
-    /// When an account may publish more; nil if it may now.
+    /// The instant at which an account may publish more; nil if it may now.
     func waitsUntil(_ account: Int32, now: Instant) -> Instant? {
         guard let at = accounts[Int(account)].allowance?.creditAt, at > now else { return nil }
         return at
@@ -126,9 +127,9 @@ struct AccountTable: Sendable {
         accounts[Int(account)].sessionCount += count
     }
 
-    /// The link with most sessions of the account with most sessions, and the account's number; nil when no account has
-    /// more than `count`.
-    func largestCrowd(above count: Int) -> (link: LinkKey, sessionCount: Int)? {
+    /// The link with most sessions of the account with most sessions, and the number of the account's sessions; nil
+    /// when no account has more than `count`.
+    func linkWithMostSessions(above count: Int) -> (link: LinkKey, sessionCount: Int)? {
         var most = count
         var found: Int?
         for slot in accounts.slots where accounts.isLive(slot) && accounts[slot].sessionCount > most {
@@ -157,9 +158,9 @@ struct AccountTable: Sendable {
     /// The longest suspended link of an account.
     func oldestSuspended(of account: Int32) -> LinkKey? { accounts[Int(account)].suspended.first }
 
-    /// The longest suspended link of the account with most suspended links; of several such accounts, of the one that
-    /// reached the number first.
-    var greediestSuspended: LinkKey? {
+    /// The longest suspended link of the account with most suspended links. Of several such accounts, the first to
+    /// reach the number counts.
+    var oldestSuspendedOfLargest: LinkKey? {
         ranks.last.flatMap { accounts[Int($0.first)].suspended.first }
     }
 
@@ -207,7 +208,7 @@ struct AccountTable: Sendable {
             _ = idle.popFirst()
             let slot = Int(first.account)
             guard accounts.isLive(slot), accounts[slot].idleSince == first.since else { continue }
-            // An account that is overdrawn does not become another one by leaving.
+            // An overdrawn account is kept, so that its next link does not restart its allowance.
             if idle.count < AccountTable.maxIdleCount, waitsUntil(first.account, now: now) != nil {
                 accounts[slot].idleSince = now
                 idle.append(Idle(account: first.account, since: now))

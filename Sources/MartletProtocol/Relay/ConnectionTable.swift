@@ -8,20 +8,22 @@ import MartletWire
 /// | state of a slot | owns | ends |
 /// |---|---|---|
 /// | free | nothing | `insert` |
-/// | in use | a connection, a timer, its bytes | `remove` |
+/// | in use | a connection, its timers, its bytes | `remove` |
 struct ConnectionTable {
     private var connections = SlotTable<RelayConnection>()
     private var generation: UInt32 = 0
     private var timers = SlotTimers()
+    /// The expiries of the connections' credentials.
+    private var credentialExpiries = SlotTimers()
     /// Bytes that framers and carriers hold, as of the last `settle` of each connection.
     private(set) var byteCount = 0
 
     var count: Int { connections.count }
     var slots: Range<Int> { connections.slots }
     /// Connections and their timers.
-    var heldCount: Int { connections.count + timers.count }
-    /// The earliest timer.
-    var deadline: Instant? { timers.earliest }
+    var heldCount: Int { connections.count + timers.count + credentialExpiries.count }
+    /// The earliest timer or expiry of a credential.
+    var deadline: Instant? { timers.earliest.orEarlier(credentialExpiries.earliest) }
 
     @inline(__always)
     func isLive(_ slot: Int) -> Bool { connections.isLive(slot) }
@@ -60,7 +62,7 @@ struct ConnectionTable {
         guard isLive(slot) else { return }
         byteCount -= connections[slot].charge
         connections.remove(slot)
-        timers.cancel(slot)
+        disarm(slot)
     }
 
     /// Updates the byte count after a change of a connection.
@@ -69,13 +71,23 @@ struct ConnectionTable {
 
     // MARK: Timers
 
-    /// Sets the timer of a connection to its deadline, unless the timer is earlier already. A timer that fires early is
-    /// set again then.
+    /// Sets the timer of a connection to its deadline, unless the timer is earlier. A timer that fires early is set
+    /// again.
     mutating func arm(_ slot: Int, _ configuration: RelayConfiguration) {
         if isLive(slot), let due = connections[slot].arm(configuration) { timers.set(slot, at: due) }
     }
 
-    mutating func disarm(_ slot: Int) { timers.cancel(slot) }
+    /// Cancels the timers of a connection.
+    mutating func disarm(_ slot: Int) {
+        timers.cancel(slot)
+        credentialExpiries.cancel(slot)
+    }
+
+    /// Sets the expiry of a connection's credential (C-66).
+    mutating func setCredentialExpiry(_ slot: Int, at expiry: Instant) { credentialExpiries.set(slot, at: expiry) }
+
+    /// Takes the next connection whose credential has expired.
+    mutating func popExpiredCredential(now: Instant) -> Int? { credentialExpiries.popExpired(now: now) }
 
     /// Takes the next connection whose deadline has passed, and the deadline's error code.
     mutating func popOverdue(_ configuration: RelayConfiguration, now: Instant) -> (slot: Int, code: ErrorCode)? {

@@ -14,11 +14,11 @@ import MartletWire
 /// | appended and not durable yet, or durable | duplicate |
 /// | below the window and in a gap | tooOld |
 struct DeduplicationWindow: Equatable, Sendable {
-    /// Runs of accepted messages with known offsets.
+    /// The maximum number of runs of accepted messages with known offsets.
     static let maxRuns = 32
-    /// Ranges of skipped counters; the widest ones are kept.
+    /// The maximum number of ranges of skipped counters; the widest ones are kept.
     static let maxGaps = 16
-    /// How far a counter may lie above its device's highest one.
+    /// The maximum difference of a counter and its device's highest one.
     static let maxAdvance: UInt64 = 1 << 32
 
     enum OnCounter: Equatable {
@@ -52,7 +52,7 @@ struct DeduplicationWindow: Equatable, Sendable {
         return gaps.contains { $0.contains(counter) } ? .tooOld : .duplicate(offset: nil)
     }
 
-    /// Whether a counter is further above a device's highest than that of any correct client. The first may be any.
+    /// Whether a counter exceeds a device's highest one by more than the maximum. The first counter may be any.
     @inline(__always)
     static func isTooFar(_ counter: UInt64, above watermark: UInt64) -> Bool {
         watermark > 0 && counter > watermark && counter - watermark > maxAdvance

@@ -10,27 +10,27 @@ import MartletWire
 /// | in use | a window, an entry in the account's share | not used for the lifetime, and the account needs another one |
 /// | blank | nothing | the room is evicted |
 struct DeduplicationWindows: Sendable {
-    /// Devices of a room with a window at the most, of all accounts.
+    /// The maximum number of devices of a room with a window, of all accounts.
     static let maxCount = 262_144
-    /// Devices of one account in a room with a window at the most.
+    /// The maximum number of devices of one account in a room with a window.
     static let maxCountPerAccount = 1024
-    /// The shortest time for which a window is kept after its device last published, by the relay's wall clock, in
-    /// milliseconds: seven days, the time in which a client may publish a message again.
+    /// The minimum duration for which a window is kept after its device last published, in milliseconds of the relay's
+    /// wall clock: seven days, in which a client may publish a message again.
     static let lifetime: UInt64 = 7 * 24 * 3600 * 1000
 
     private struct Share: Sendable {
         var count = 0
-        /// No window of the account can be removed before this time, in milliseconds since 1970.
+        /// The time before which no window of the account can be removed, in milliseconds since 1970.
         var nothingUntil: UInt64 = 0
     }
 
     private var indexOfDevice: [DeviceKey: Int] = [:]
     private var shares: [AccountName: Share] = [:]
     private var windows: [DeduplicationWindow] = []
-    /// When each device last published, or became known, in milliseconds since 1970.
+    /// The time at which each device last published, or became known, in milliseconds since 1970.
     private var usedAt: [UInt64] = []
 
-    /// Assigned indexes.
+    /// The number of assigned indexes.
     var count: Int { windows.count }
 
     subscript(index: Int) -> DeduplicationWindow {
@@ -41,7 +41,7 @@ struct DeduplicationWindows: Sendable {
     /// The index of a device's window; nil when it has none.
     subscript(device: DeviceKey) -> Int? { indexOfDevice[device] }
 
-    /// Adds a device of the store, beyond the maximum as well: without its window, its messages would be stored twice.
+    /// Adds a device of the store, also beyond the maximum: without a window, its messages would be stored twice.
     mutating func load(_ device: DeviceKey, watermark: UInt64, at now: UInt64) {
         insert(device, DeduplicationWindow(watermark: watermark), at: now)
     }
@@ -57,7 +57,7 @@ struct DeduplicationWindows: Sendable {
         case added(Int)
         /// Another device of the account has lost its window.
         case replaced(Int, of: DeviceKey)
-        /// The account or the room has as many windows as it may.
+        /// The account or the room has the maximum number of windows.
         case none
     }
 
@@ -80,7 +80,7 @@ struct DeduplicationWindows: Sendable {
         return windows.count - 1
     }
 
-    /// Removes the account's window that was not used for the longest time, if that is a lifetime.
+    /// Removes the account's least recently used window, if its last use is a lifetime ago.
     private mutating func removeUnused(of account: AccountName, at now: UInt64) -> DeviceKey? {
         guard let share = shares[account], share.nothingUntil <= now else { return nil }
         let own = indexOfDevice.lazy.filter { $0.key.account == account }

@@ -1,18 +1,18 @@
 /// The slots of links that have changed since they were last asked for output.
 ///
-/// The engine processes them in groups: a group's links stay in the processor's cache, and a large room's first members
-/// are sent to before the engine reaches the last ones.
+/// The engine processes them in groups: a group's links stay in the processor's cache, and the first members of a large
+/// room are sent to before the last ones are processed.
 ///
 /// | state of a link | owns | ends |
 /// |---|---|---|
 /// | dirty | an entry in the group | `takeAll` |
 /// | kept | an entry before the group | `takeAll` |
 struct DirtyLinks: Sendable {
-    /// Links of one group.
+    /// The number of links of a group.
     static let groupCount = 64
 
     private var slots: [Int] = []
-    /// Links in front that belong to no group, because they wait until no effects of rooms remain.
+    /// The number of links in front that belong to no group, because they wait until no effects of rooms remain.
     private var keptCount = 0
     /// Memory for the next links.
     private var spare: [Int] = []

@@ -2,11 +2,11 @@
 struct FailureScore: Equatable, Sendable {
     /// The duration without a failure after which the number halves.
     static let halvingInterval: Duration = .seconds(60)
-    /// Failures that are counted at the most, so that an end of the failures has an effect within minutes.
+    /// The maximum of the number, so that an end of the failures has an effect within minutes.
     static let maxCount = 16
 
     private var count = 0
-    /// The last failure, or the end of the refusal that it caused.
+    /// The instant of the last failure, or of the end of the refusal that it caused.
     private var lastFailure = Instant.zero
 
     /// The number of recent failures.
@@ -22,10 +22,10 @@ struct FailureScore: Equatable, Sendable {
         return count
     }
 
-    /// Keeps the number until an instant, because none can fail before.
+    /// Keeps the number until an instant, before which no failure is possible.
     mutating func hold(until end: Instant) { lastFailure = max(lastFailure, end) }
 
-    /// When the number becomes zero; nil if there was no failure.
+    /// The instant at which the number becomes zero; nil if there was no failure.
     var end: Instant? {
         count == 0 ? nil : lastFailure + Self.halvingInterval * (Int.bitWidth - count.leadingZeroBitCount)
     }

@@ -2,9 +2,8 @@ import MartletWire
 
 /// The frames that a session has sent before its room was loaded, in their order, in one storage.
 ///
-/// A frame costs its body and `overheadByteCount`, whatever its length. The bound of credited frames follows from their
-/// credit: no honest message is so short that the overhead exceeds it, so a client that keeps to its credit keeps to
-/// this bound.
+/// A frame costs its body and `overheadByteCount`. The bound of credited frames follows from their credit: no honest
+/// message is so short that the overhead exceeds it, so a client within its credit is within this bound.
 struct HeldFrames: Sendable {
     /// Bytes of a frame beside its body: its type, its credit and its length.
     static let overheadByteCount = 10
@@ -12,7 +11,7 @@ struct HeldFrames: Sendable {
     static let maxCostPerCredit = 2
 
     private var bytes: [UInt8] = []
-    /// Where the next frame begins.
+    /// The index at which the next frame begins.
     private var start = 0
     /// The credit of all frames held, in bytes.
     private(set) var creditByteCount = 0
@@ -25,7 +24,7 @@ struct HeldFrames: Sendable {
 
     var isEmpty: Bool { start == bytes.count }
 
-    /// Adds a frame; false, and nothing has changed, when it costs much more than the credit that it used.
+    /// Adds a frame; false, without a change, when it costs much more than the credit that it used.
     mutating func append(_ type: FrameType, _ body: RawSpan, credit: Int) -> Bool {
         let cost = HeldFrames.overheadByteCount + body.byteCount
         if credit == 0 {

@@ -4,13 +4,13 @@ public import MartletWire
 public struct Identity: Hashable, Sendable {
     /// The account as which the link acts.
     public var account: AccountName
-    /// What the credential says of the account beside its name.
+    /// The claims of the credential about the account.
     public var claims: Claims
 
-    /// When the credential ceases to be valid, in milliseconds since 1970; nil if it does not expire.
+    /// The expiry of the credential, in milliseconds since 1970; nil if it does not expire.
     public var expiresAt: UInt64?
 
-    /// The identity of an account.
+    /// Creates the identity of an account.
     public init(_ account: AccountName, claims: Claims = Claims(), expiresAt: UInt64? = nil) {
         self.account = account
         self.claims = claims
@@ -27,7 +27,7 @@ public struct Claims: Hashable, Sendable {
     /// Other properties by name.
     public var values: [String: String]
 
-    /// Claims; none by default.
+    /// Creates claims; none by default.
     public init(roles: [String] = [], values: [String: String] = [:]) {
         self.roles = roles
         self.values = values

@@ -1,11 +1,11 @@
-/// The sessions that wait to join rooms, of which a turn admits a limited number: a join is the most expensive request
-/// of a peer, because it reports all members.
+/// The sessions that wait to join rooms. A turn admits a limited number, because a join is the most expensive request
+/// of a peer: it reports all members.
 ///
 /// | state of a session | owns | ends |
 /// |---|---|---|
 /// | waiting | an entry in the queue | `popFirst`, in its turn; `withdraw` |
 struct JoinQueue: Sendable {
-    /// Joins of one turn.
+    /// The maximum number of joins in a turn.
     static let maxPerTurn = 16
 
     private var waiting = Deque<JoinRequest>()
@@ -26,7 +26,7 @@ struct JoinQueue: Sendable {
         waiting.append(join)
     }
 
-    /// Removes a session; false when it does not wait here.
+    /// Removes a session; false when it does not wait.
     mutating func withdraw(_ key: MemberKey) -> Bool {
         guard keys.remove(key) != nil else { return false }
         if keys.isEmpty { waiting.removeAll() }

@@ -30,7 +30,7 @@ struct LinkTable {
 
     /// - Parameters:
     ///   - firstID: the number before the first link's ID.
-    ///   - rate: what each account may publish; nil without a bound.
+    ///   - rate: the rate of each account; nil without a bound.
     init(loop: UInt8, firstID: UInt64, rate: AccountRate? = nil) {
         self.loop = loop
         accounts = AccountTable(rate: rate)
@@ -136,7 +136,7 @@ struct LinkTable {
         while let first = suspensions.first, currentSlot(of: first) == nil { _ = suspensions.popFirst() }
     }
 
-    /// When the longest suspension ends.
+    /// The instant at which the longest suspension ends.
     func suspensionDeadline(lifetime: Duration) -> Instant? { suspensions.first.map { $0.since + lifetime } }
 
     /// The next link whose suspension has lasted for the lifetime.
@@ -148,9 +148,9 @@ struct LinkTable {
         return nil
     }
 
-    /// The longest suspended link of the account that has most, if more links are suspended than may be (C-62).
+    /// The longest suspended link of the account that has most, if more than `maxCount` links are suspended (C-62).
     mutating func surplusSuspended(maxCount: Int) -> Int? {
-        if suspendedCount > maxCount { return greediestSuspended }
+        if suspendedCount > maxCount { return oldestSuspendedOfLargest }
         guard suspensions.count > RelayEngine.maxQueued(current: suspendedCount) else { return nil }
         for _ in suspensions.indices {
             if let first = suspensions.popFirst(), currentSlot(of: first) != nil { suspensions.append(first) }
@@ -173,9 +173,9 @@ struct LinkTable {
         if accounts.isRated { accounts.spend(byteCount: byteCount, of: links[slot].account, now: now) }
     }
 
-    /// When the link's account may publish more; nil if it may now.
+    /// The instant at which the link's account may publish more; nil if it may now.
     ///
-    /// Mutating although it changes nothing: the table copies an element for a call that does not mutate.
+    /// The method is mutating because the table copies an element for a call that does not mutate.
     mutating func waitsUntil(_ slot: Int, now: Instant) -> Instant? {
         accounts.isRated ? accounts.waitsUntil(links[slot].account, now: now) : nil
     }
@@ -196,8 +196,8 @@ struct LinkTable {
     /// The earliest timer of a connected link.
     var deadline: Instant? { timers.earliest }
 
-    /// Sets the timer of a connected link to its deadline, unless the timer is earlier already. To set it for every
-    /// acknowledgement costs more than a timer that fires early.
+    /// Sets the timer of a connected link to its deadline, unless the timer is earlier. Setting it for every
+    /// acknowledgement would cost more than a timer that fires early.
     @inline(__always)
     mutating func arm(_ slot: Int, now: Instant) {
         if let deadline = links[slot].deadline(now: now) { arm(slot, at: deadline) }
@@ -235,26 +235,28 @@ struct LinkTable {
     }
 
     /// The longest suspended link of the account that has most of them.
-    var greediestSuspended: Int? { mutating get { accounts.greediestSuspended.flatMap { slot($0) } } }
+    var oldestSuspendedOfLargest: Int? { mutating get { accounts.oldestSuspendedOfLargest.flatMap { slot($0) } } }
 
-    /// The link with most sessions of the account that has most, and the account's number of sessions; nil when every
-    /// account has few.
-    mutating func largestCrowd() -> (slot: Int, sessionCount: Int)? {
-        guard let crowd = accounts.largestCrowd(above: RelayLink.fewSessions), let slot = slot(crowd.link) else {
+    /// The link with most sessions of the account that has most, and the number of the account's sessions; nil when
+    /// every account has few.
+    mutating func linkWithMostSessions() -> (slot: Int, sessionCount: Int)? {
+        guard let largest = accounts.linkWithMostSessions(above: RelayLink.exemptSessionCount),
+            let slot = slot(largest.link)
+        else {
             return nil
         }
-        return (slot, crowd.sessionCount)
+        return (slot, largest.sessionCount)
     }
 
-    /// Links with considerable queues, first those of the account that holds most, and of these first the link that
-    /// holds most. Accounts that hold less than `least` bytes are omitted.
+    /// Links with considerable queues, by the bytes of their accounts and then by their own, largest first. Accounts
+    /// that hold less than `least` bytes are omitted.
     func holders(above least: Int, areSuspended: Bool, _ connections: ConnectionTable) -> [Int] {
         var found: [(slot: Int, account: Int32, byteCount: Int)] = []
         var byteCountOfAccount: [Int32: Int] = [:]
         for slot in links.slots where links.isLive(slot) && (links[slot].suspendedAt != nil) == areSuspended {
             let unsent = links[slot].connection.map { Int(connections[$0].unsentByteCount) } ?? 0
             let byteCount = links[slot].waitingByteCount + unsent
-            guard byteCount >= RelayLink.leastResetByteCount else { continue }
+            guard byteCount >= RelayLink.minResetByteCount else { continue }
             found.append((slot, links[slot].account, byteCount))
             byteCountOfAccount[links[slot].account, default: 0] += byteCount
         }

@@ -5,16 +5,16 @@ import MartletWire
 ///
 /// The bounds apply to messages. A row that was removed in part keeps all of its memory.
 package struct LogRows: Sendable {
-    /// How much of a log is kept.
+    /// The bounds of the kept part of a log.
     package struct Bounds: Sendable {
         var minCount: Int
         var maxCount: Int
         var maxByteCount: Int
 
         /// - Parameters:
-        ///   - minCount: messages that are kept regardless of their length.
-        ///   - maxCount: messages at the most.
-        ///   - maxByteCount: bytes of bodies at the most.
+        ///   - minCount: the number of messages that are kept regardless of their length.
+        ///   - maxCount: the maximum number of messages.
+        ///   - maxByteCount: the maximum number of bytes of bodies.
         package init(minCount: Int = 0, maxCount: Int, maxByteCount: Int) {
             self.minCount = minCount
             self.maxCount = maxCount
@@ -24,27 +24,27 @@ package struct LogRows: Sendable {
 
     private struct Row: Sendable {
         var entries: ArraySlice<LogEntry>
-        /// Bytes of their bodies.
+        /// Bytes of the bodies.
         var byteCount: Int
         /// Bytes of the last body.
         let lastByteCount: Int
     }
 
     private var rows = Deque<Row>()
-    /// Messages held.
+    /// The number of messages.
     package private(set) var count = 0
-    /// Bytes of their bodies.
+    /// Bytes of the bodies.
     package private(set) var byteCount = 0
-    /// The offset of the first message; without messages that of the next one.
+    /// The offset of the first message; without messages the offset of the next one.
     package private(set) var first: UInt64
 
-    /// No messages of a log with this next offset.
+    /// Creates rows without messages, of a log with this next offset.
     package init(next: UInt64) {
         first = next
     }
 
     package var isEmpty: Bool { count == 0 }
-    /// The offset behind the last message held.
+    /// The offset behind the last message.
     package var end: UInt64 { first + UInt64(count) }
 
     /// Appends messages, whose offsets follow the last one.
@@ -74,7 +74,7 @@ package struct LogRows: Sendable {
         }
     }
 
-    /// Removes the oldest row and its memory; false when there is none, or only the newest one and that is kept.
+    /// Removes the oldest row and its memory; false when there is none, or only the newest one, which is kept.
     package mutating func removeFirstRow(keepsLast: Bool) -> Bool {
         guard rows.count > (keepsLast ? 1 : 0) else { return false }
         byteCount -= rows[0].byteCount

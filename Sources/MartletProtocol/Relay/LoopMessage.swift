@@ -45,6 +45,6 @@ public enum RoomCall: Sendable {
     case request(MemberHandle, Request)
     /// An answer of the member.
     case respond(MemberHandle, Response)
-    /// The member needs an answer no longer.
+    /// The member no longer needs the answer.
     case cancel(MemberHandle, correlation: UInt64)
 }

@@ -3,14 +3,14 @@ public import MartletWire
 /// The loop of an engine, and the loops of rooms and accounts: a room, and all links of an account, belong to the loop
 /// to which the name hashes. A device that resumes therefore finds its link, and a room has one order, without a lock.
 public struct LoopPlace: Equatable, Sendable {
-    /// Loops of a relay at the most.
+    /// The maximum number of loops of a relay.
     public static let maxCount = 64
     /// A relay with one loop.
     public static let only = LoopPlace(index: 0, count: 1)
 
     /// The loop's number, from 0.
     public let index: Int
-    /// How many loops the relay has.
+    /// The number of loops of the relay.
     public let count: Int
 
     /// - Precondition: `count` is 1 to ``maxCount``, and `index` below it.
@@ -28,8 +28,8 @@ public struct LoopPlace: Equatable, Sendable {
     /// The loop of an account's links.
     public func loop(of account: AccountName) -> Int { loop(of: account.text) }
 
-    /// FNV-1a of 64 bits, mixed as MurmurHash3 does it at the end, so that names which differ in their last byte alone
-    /// are spread, too; the same in every process.
+    /// FNV-1a of 64 bits with the finalizer of MurmurHash3, which spreads names that differ in their last byte only.
+    /// The result is the same in every process.
     private func loop(of name: String) -> Int {
         guard count > 1 else { return 0 }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -1,5 +1,5 @@
-/// The decision when rooms and links of one loop are evicted, so that they fit the loop's share of the relay's memory
-/// budget (R-48, Specs/hostile.md row 37).
+/// The eviction of rooms and links of one loop that exceed the loop's share of the relay's memory budget (R-48,
+/// Specs/hostile.md row 37).
 ///
 /// The tables of connections, links and rooms count their bytes, so that no search is needed for a message. The bytes
 /// of a queue are an upper bound until they are counted again: a body counts in each queue that holds it.
@@ -7,28 +7,35 @@
 ///     fits ──more than the budget──► over: rooms and links are evicted ──still over──► full: new objects are refused
 ///      ▲                               │                                                │
 ///      └───────────────────────────────┴────────── within the budget again ─────────────┘
+///
+/// An eviction that ends a link with many sessions continues in the next turn, so that no turn is long.
 struct MemoryLedger: Sendable {
     /// Bytes of a connection beside its incomplete frame, its socket's objects included.
     static let connectionByteCount = 768
-    /// The shortest time between two evictions, unless the budget is exceeded by a sixteenth: a successful one frees at
-    /// least three sixteenths then.
+    /// The minimum duration between two evictions, unless the budget is exceeded by a sixteenth: a successful one then
+    /// frees at least three sixteenths.
     static let evictionInterval: Duration = .milliseconds(50)
 
     enum OnCheck: Equatable {
         case fits
         /// Rooms and links are evicted until this many bytes are held.
         case evict(to: Int)
+        /// The eviction of the last turn continues.
+        case continueEviction(to: Int)
         /// The last eviction was recent, or nothing can be evicted.
         case wait
     }
 
-    /// Bytes that may be held.
+    /// The maximum number of bytes.
     let budget: Int
     /// Whether new objects are refused.
     private(set) var isFull = false
     private var evictedAt: Instant?
     private var roomsEvictedAt: Instant?
-    private var continues = false
+    /// Whether the eviction continues in the next turn.
+    private(set) var continues = false
+    /// Whether this turn has ended a link with many sessions.
+    private var isTurnSpent = false
 
     init(budget: Int) {
         self.budget = budget
@@ -41,23 +48,31 @@ struct MemoryLedger: Sendable {
             isFull = false
             return .fits
         }
+        guard !isTurnSpent else { return .wait }
         return overBudget(byteCount, now: now)
     }
 
     @inline(never)
     private mutating func overBudget(_ byteCount: Int, now: Instant) -> OnCheck {
-        if !continues, let evictedAt, evictedAt + MemoryLedger.evictionInterval > now {
+        let goal = budget - budget / 8
+        if continues { return .continueEviction(to: goal) }
+        if let evictedAt, evictedAt + MemoryLedger.evictionInterval > now {
             // One message to a large room can charge more than a sixteenth, which requires an eviction at once but no
             // refusal.
             guard !isFull, byteCount > budget + budget / 16 else { return .wait }
         }
         evictedAt = now
-        return .evict(to: budget - budget / 8)
+        return .evict(to: goal)
     }
 
-    /// Continues the eviction at the next check. The memory of an ended link is freed later in the turn.
-    mutating func continueEviction() {
-        continues = true
+    /// A link with many sessions was ended. The eviction continues in the next turn.
+    mutating func linkEnded() {
+        (continues, isTurnSpent) = (true, true)
+    }
+
+    /// Ends the turn.
+    mutating func endTurn() {
+        isTurnSpent = false
     }
 
     /// Whether links may end now because the number of rooms has reached its maximum.
@@ -67,7 +82,7 @@ struct MemoryLedger: Sendable {
         return true
     }
 
-    /// Everything that can be evicted was. The relay is full if the rest still exceeds the budget.
+    /// All possible evictions were made. The relay is full if the rest still exceeds the budget.
     mutating func evicted(remaining byteCount: Int) {
         continues = false
         isFull = byteCount > budget

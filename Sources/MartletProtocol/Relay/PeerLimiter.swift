@@ -16,29 +16,29 @@ package struct AddressPrefix: Hashable, Sendable {
     }
 }
 
-/// Decides which connections and authentications a relay takes, by address and account (C-11, C-67).
+/// The admission of connections and authentications at a relay, by address and account (C-11, C-67).
 ///
 /// | state of a prefix | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | a connection is admitted |
 /// | connected | the numbers of its connections and of those in the handshake, its recent failures | the last one closes |
-/// | remembered | its recent failures, of which there is at least one | a connection; `forget`; eviction |
+/// | kept | its recent failures, of which there is at least one | a connection; `removeExpired`; eviction |
 ///
 /// | state of an account | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | an authentication fails |
-/// | remembered | its recent failures | `forget`, when their number has halved to zero; eviction |
+/// | kept | its recent failures | `removeExpired`, when their number has halved to zero; eviction |
 ///
 /// A prefix with `PeerLimits.maxFailures` recent failures is refused for a time that doubles with each further one. An
-/// account is never refused, because then anybody could lock it out: its authentications are delayed.
+/// account is never refused, because any peer could then lock it out; its authentications are delayed.
 package struct PeerLimiter: Sendable {
-    /// Prefixes, and accounts, that are kept at the most. A further one replaces the one whose failures end first. A
-    /// prefix with connections is always kept, so connections beyond this number raise it.
+    /// The maximum number of kept prefixes, and of kept accounts. A further one replaces the one whose failures end
+    /// first. A prefix with connections is always kept, so connections beyond this number raise it.
     package static let maxCount = 65_536
-    /// For how long a prefix is refused after its first failure too many, and at the most.
+    /// The minimum and the maximum duration for which a prefix is refused.
     static let minRefusal: Duration = .seconds(1)
     static let maxRefusal: Duration = .seconds(60)
-    /// Recent failures of an account at which the delay reaches its maximum.
+    /// The number of recent failures of an account at which the delay reaches its maximum.
     static let failuresOfMaxDelay = 10
     /// The minimum duration between two reports of refused connections.
     static let reportInterval: Duration = .seconds(1)
@@ -46,21 +46,21 @@ package struct PeerLimiter: Sendable {
     /// The answer to a connection.
     package enum Answer: Equatable {
         case admit
-        /// Close it. A report of the number of refused connections since the last report may be due.
+        /// The connection is closed. A report of the number of refused connections since the last report may be due.
         case refuse(report: Int?)
     }
 
     /// The answer to a hello.
     package enum Start: Equatable {
-        /// Authenticate it after a delay.
+        /// The hello is authenticated after a delay.
         case authenticate(after: Duration)
-        /// Reject it. The prefix is admitted again after this duration.
+        /// The hello is rejected. The prefix is admitted again after this duration.
         case refuse(retryAfter: Duration)
     }
 
     private struct Prefix: Sendable {
         var connectionCount = 0
-        /// Those of the connections that are not authenticated.
+        /// The number of the connections that are not authenticated.
         var handshakeCount = 0
         var failures = FailureScore()
         var refusedUntil = Instant.zero
@@ -69,7 +69,7 @@ package struct PeerLimiter: Sendable {
     private let limits: PeerLimits
     private let maxCount: Int
     private var prefixes: [AddressPrefix: Prefix] = [:]
-    /// When the failures of prefixes without connections end.
+    /// The instants at which the failures of prefixes without connections end.
     private var prefixEnds = DeadlineQueue<AddressPrefix, Instant>()
     private var accounts: [AccountName: FailureScore] = [:]
     private var accountEnds = DeadlineQueue<AccountName, Instant>()
@@ -88,11 +88,11 @@ package struct PeerLimiter: Sendable {
 
     /// A connection arrived.
     package mutating func accepted(_ prefix: AddressPrefix, now: Instant) -> Answer {
-        forget(now: now)
+        removeExpired(now: now)
         let state = prefixes[prefix] ?? Prefix()
         guard state.refusedUntil <= now, state.connectionCount < limits.maxConnections,
             state.handshakeCount < limits.maxHandshakes,
-            // A flood from a few addresses leaves room for the others.
+            // A prefix without handshakes is admitted, also during a flood from others.
             handshakeCount < limits.maxTotalHandshakes || state.handshakeCount == 0
         else { return refuse(now: now) }
         if state.connectionCount == 0 { prefixEnds.cancel(prefix) }
@@ -134,7 +134,7 @@ package struct PeerLimiter: Sendable {
         return limits.maxAuthenticationDelay * count / Self.failuresOfMaxDelay
     }
 
-    /// A connection was authenticated. To be called once for each.
+    /// A connection was authenticated. The caller reports each connection once.
     package mutating func handshakeEnded(_ prefix: AddressPrefix) {
         guard let count = prefixes[prefix]?.handshakeCount, count > 0 else { return }
         prefixes[prefix]?.handshakeCount = count - 1
@@ -143,7 +143,7 @@ package struct PeerLimiter: Sendable {
 
     /// A credential was not accepted.
     package mutating func authenticationFailed(of account: AccountName, from prefix: AddressPrefix, now: Instant) {
-        forget(now: now)
+        removeExpired(now: now)
         if accounts[account] == nil { makeRoomForAccount() }
         _ = accounts[account, default: FailureScore()].add(now: now)
         accountEnds.set(account, at: accounts[account]?.end)
@@ -159,14 +159,14 @@ package struct PeerLimiter: Sendable {
 
     // MARK: Bounds
 
-    /// Forgets a prefix without connections and failures, or sets when it will be forgotten.
+    /// Removes a prefix without connections and failures, or sets the instant of its removal.
     private mutating func settle(_ prefix: AddressPrefix) {
         guard let state = prefixes[prefix], state.connectionCount == 0 else { return }
         if let end = state.failures.end { prefixEnds.set(prefix, at: end) } else { prefixes[prefix] = nil }
     }
 
-    /// Forgets whose failures have ended.
-    private mutating func forget(now: Instant) {
+    /// Removes prefixes and accounts whose failures have ended.
+    private mutating func removeExpired(now: Instant) {
         while let prefix = prefixEnds.popExpired(now: now) { prefixes[prefix] = nil }
         while let account = accountEnds.popExpired(now: now) { accounts[account] = nil }
     }

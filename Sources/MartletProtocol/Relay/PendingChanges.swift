@@ -10,11 +10,12 @@ import MartletWire
 /// | empty | nothing | `note` |
 /// | pending | accounts, numbers of requests | the link takes all, in several steps; the member leaves |
 struct PendingChanges: Sendable {
-    /// Frames that are sent in one step.
+    /// The maximum number of frames that are sent in one step.
     static let maxStepCount = 16
-    /// Accounts with pending receipts. A receipt of another account is sent when its offset rises next.
+    /// The maximum number of accounts with pending receipts. A receipt of another account is sent when its offset rises
+    /// next.
     static let maxAccounts = 1024
-    /// Pending cancels, beyond which the member gets no further requests.
+    /// The maximum number of pending cancels, beyond which the member gets no further requests.
     static let maxCancels = 256
 
     /// The receipts of an account that have risen.

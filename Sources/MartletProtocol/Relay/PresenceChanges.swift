@@ -11,11 +11,11 @@ import MartletWire
 /// | empty | nothing | an account changes |
 /// | pending | changed accounts | a batch is due and takes them, or they change back |
 struct PresenceChanges: Sendable {
-    /// Accounts of one batch.
+    /// The maximum number of accounts of a batch.
     static let maxBatchCount = 16
-    /// Transient frames of one batch with more than one account.
+    /// The maximum number of transient frames of a batch with more than one account.
     static let maxBatchFrames = 2048
-    /// Batches of a room that are sent at once, and in a minute thereafter.
+    /// The numbers of batches of a room that are sent at once, and in a minute thereafter.
     static let batchBurst = 10
     static let batchesPerMinute = 600
 
@@ -36,7 +36,7 @@ struct PresenceChanges: Sendable {
 
     var isEmpty: Bool { changes.isEmpty }
 
-    /// When the next batch may be sent.
+    /// The instant at which the next batch may be sent.
     var deadline: Instant? { isEmpty ? nil : batches.availableAt() }
 
     /// An account's presence has changed.

@@ -103,7 +103,8 @@ struct Publication: Neutral, Sendable {
         return true
     }
 
-    /// Makes a part of the message at an offset. Returns its index, or nil when the message is durable.
+    /// Separates the message at an offset into a part of its own. Returns the part's index; nil when the message is
+    /// durable.
     private mutating func separate(_ offset: UInt64, durable: UInt64) -> Int? {
         var first = durable + 1
         guard offset >= first else { return nil }

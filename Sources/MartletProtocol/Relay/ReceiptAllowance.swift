@@ -3,7 +3,7 @@
 ///
 /// It owns a count of receipts and the sequence up to which sent frames were counted.
 struct ReceiptAllowance: Equatable, Sendable {
-    /// Receipts that accumulate while a member sends none.
+    /// The maximum number of receipts that accumulate while a member sends none.
     static let maxCount: UInt64 = 1024
 
     private var count: UInt64 = 0

@@ -8,48 +8,49 @@ public struct RelayConfiguration: Sendable {
     public var features = Features.all
     /// Whether packets to clients pass through a deflate stream, if the client supports it; 39 KiB for each busy link.
     public var deflatesPackets = false
-    /// From the accept to a whole hello (W-75, Specs/hostile.md row 5).
+    /// The duration from the accept to a whole hello (W-75, Specs/hostile.md row 5).
     public var handshakeTimeout: Duration = .seconds(5)
-    /// From the accept to an accepted hello, regardless of other input (Specs/hostile.md row 6).
+    /// The duration from the accept to an accepted hello, regardless of other input (Specs/hostile.md row 6).
     public var authTimeout: Duration = .seconds(10)
-    /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
+    /// The duration from a frame's first byte to its last (C-60, Specs/hostile.md row 5).
     public var frameTimeout: Duration = .seconds(30)
-    /// How long a peer may not read while output is queued for it (W-75, Specs/hostile.md row 20).
+    /// The duration for which a peer may read nothing while output is queued for it (W-75, Specs/hostile.md row 20).
     public var slowConsumerTimeout: Duration = .seconds(10)
-    /// How long a connection may be silent; longer than any client's heartbeat interval (C-52).
+    /// The duration for which a connection may be silent; longer than any client's heartbeat interval (C-52).
     public var idleTimeout: Duration = .seconds(1500)
-    /// How long a link without a connection is kept for its device to resume.
+    /// The duration for which a link without a connection is kept for a resume.
     public var resumeLifetime: Duration = .seconds(300)
-    /// Connections at the most, in all phases.
+    /// The maximum number of connections, in all phases.
     public var maxConnections = 100_000
-    /// Links at the most, with a connection or without.
+    /// The maximum number of links, with a connection or without.
     public var maxLinks = 100_000
-    /// Links of one account at the most, with a connection or without. One more replaces the longest suspended link;
-    /// when none is suspended, it is refused with `tooManyLinks` (C-64).
+    /// The maximum number of links of an account, with a connection or without. One more replaces the longest suspended
+    /// link; when none is suspended, it is refused with `tooManyLinks` (C-64).
     public var maxLinksPerAccount = 64
-    /// Suspended links at the most; beyond it the longest suspended link of the account that has most ends (C-62).
+    /// The maximum number of suspended links; beyond it the longest suspended link of the account that has most ends
+    /// (C-62).
     public var maxSuspendedLinks = 20_000
-    /// Bytes of the relay's links, connections and rooms at the most, objects counted, divided evenly over its loops;
-    /// beyond it they are evicted in the order of R-48, and new ones are refused. The store is not included. Less than
-    /// 16 MiB for each loop is for tests only.
+    /// The maximum number of bytes of the relay's links, connections and rooms, objects counted, divided evenly over
+    /// its loops. Beyond it they are evicted in the order of R-48, and new ones are refused. The store is not included.
+    /// Less than 16 MiB for each loop is for tests only.
     public var memoryBudget = 1024 * 1024 * 1024
     /// Whether the room policy decides about each session. Otherwise every account may enter every room, with
     /// every permission.
     public var asksRoomPolicy = false
-    /// From a question to the room policy to its answer. A session without an answer is reset with `serverBusy`.
+    /// The duration of a question to the room policy. A session without an answer is reset with `serverBusy`.
     public var policyTimeout: Duration = .seconds(10)
     /// The use of roles; nil if rooms have none. The store has to keep them.
     public var roomRoles: RoomRolesConfiguration?
-    /// What each account may publish over all of its links; nil without a bound.
+    /// The rate of each account over all of its links; nil without a bound.
     public var accountRate: AccountRate?
-    /// Refused resumes of a connection at the most (Specs/hostile.md row 23).
+    /// The maximum number of refused resumes of a connection (Specs/hostile.md row 23).
     public var maxResumeAttempts = 5
     /// The duration after which a client that was rejected with `serverBusy` may connect again (C-27).
     package var busyRetryAfter: Duration = .seconds(5)
     /// The sequence of each session's first frame, as at the clients (W-11).
     package var firstSequence: UInt64 = 1
 
-    /// The defaults.
+    /// The default configuration.
     public init() {}
 }
 
@@ -99,35 +100,38 @@ public struct TokenGrant: Sendable {
     }
 }
 
-/// The identity that a client claims in its hello; the authenticator verifies it.
+/// The account and the device that a client claims in its hello; the authenticator verifies them.
 public struct AuthenticationRequest: Equatable, Sendable {
     /// The claimed account.
     public var account: AccountName
     /// The claimed device.
     public var device: DeviceID
-    /// The proof of the claim.
+    /// The proof of the account.
     public var credential: Credential?
     /// The name of the client software, for people.
     public var agent: String?
     /// The presented resume token, which the driver hashes.
     public var presentedToken: ResumeToken?
+    /// The client's certificate, which the driver sets; nil without one, and without TLS (C-73).
+    public var certificate: PeerCertificate?
 
-    /// A claim; tests of authenticators create these.
+    /// Creates a request, for tests of authenticators.
     public init(
         account: AccountName, device: DeviceID, credential: Credential? = nil, agent: String? = nil,
-        presentedToken: ResumeToken? = nil
+        presentedToken: ResumeToken? = nil, certificate: PeerCertificate? = nil
     ) {
         self.account = account
         self.device = device
         self.credential = credential
         self.agent = agent
         self.presentedToken = presentedToken
+        self.certificate = certificate
     }
 }
 
 /// The driver's answer to an `AuthenticationRequest`.
 public enum AuthenticationAnswer: Sendable {
-    /// The identity is proven; with a fresh token, and the digest of the presented token if there is one (C-26).
+    /// The proven identity, a fresh token, and the digest of the presented token if there is one (C-26).
     case accepted(Identity, TokenGrant, presented: TokenDigest?)
     /// The peer is refused.
     case refused(Notice)
@@ -139,8 +143,8 @@ public enum RelayOutput: Sendable {
     case authenticate(ConnectionKey, AuthenticationRequest)
     /// Ask the room policy; the result is `authorized`. The number of questions without a result is limited.
     case authorize(QuestionID, RoomAuthorizationRequest)
-    /// Call `transmit` for each of these connections as soon as its carrier has room, at best before the next output:
-    /// their state is in the cache.
+    /// Call `transmit` for each of these connections as soon as its carrier has room, preferably before the next
+    /// output, because their state is in the cache.
     case transmit([ConnectionKey])
     /// End the connection, with `afterFlush` after the output of `transmit` was sent. `closed` follows.
     case close(ConnectionKey, afterFlush: Bool)

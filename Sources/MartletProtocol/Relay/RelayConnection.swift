@@ -22,18 +22,18 @@ struct RelayConnection {
         case closing
     }
 
-    /// Bytes kept behind a hello at the most, before the peer is authenticated. A client may send half of them early
-    /// (`Specs/wire.md` W-35).
+    /// The maximum number of bytes kept behind a hello before the peer is authenticated. A client may send half of them
+    /// early (`Specs/wire.md` W-35).
     static let maxHeldByteCount = 2 * Link.earlyByteCount
 
     private(set) var generation: UInt32 = 0
-    /// How long a body may be, in bytes.
+    /// The maximum length of a body in bytes.
     private(set) var maxBodyByteCount = UInt32(Limits.maxHandshakeBodyByteCount)
     private(set) var phase = Phase.awaitingHello
     let carrier: Carrier
-    /// Whether the transmit queue has it among the connections of this turn.
+    /// Whether the transmit queue has the connection among those of this turn.
     var isInTurn = false
-    /// Whether `UnreadInput` has input of it.
+    /// Whether `UnreadInput` has input of the connection.
     var hasUnread = false
     /// The state of the handshake; nil after a link was attached.
     private(set) var entry: ConnectionEntry?
@@ -43,14 +43,14 @@ struct RelayConnection {
     var outbox = HandshakeQueue()
     /// Bytes that the carrier holds unsent.
     var unsentByteCount: UInt32 = 0
-    /// The bytes that the table counts for it.
+    /// The bytes that the table counts for the connection.
     private var chargedByteCount: UInt32 = 0
     private var lastReceived: Instant
-    /// When `transmit` was requested, as long as it was not called.
+    /// The instant at which `transmit` was requested; nil after the call.
     @Compact var requestedAt: Instant? = nil
-    /// Since when a frame has been incomplete.
+    /// The instant from which on a frame has been incomplete.
     @Compact var partialSince: Instant? = nil
-    /// When the timer fires; not later than the deadline.
+    /// The instant at which the timer fires; not later than the deadline.
     @Compact private var armedAt: Instant? = nil
 
     init(carrier: Carrier, now: Instant) {
@@ -59,7 +59,7 @@ struct RelayConnection {
         entry = ConnectionEntry(acceptedAt: now)
     }
 
-    /// Starts in a table, as accepted or as transferred from another loop.
+    /// Starts the connection in a table, as accepted or as transferred from another loop.
     mutating func start(generation: UInt32) {
         self.generation = generation
         chargedByteCount = 0
@@ -113,10 +113,10 @@ struct RelayConnection {
 
     // MARK: Memory
 
-    /// The bytes that the table counts for it.
+    /// The bytes that the table counts for the connection.
     var charge: Int { Int(chargedByteCount) }
 
-    /// Returns the change of the bytes that its framer and its carrier hold since the last call.
+    /// Returns the change of the bytes that the framer and the carrier hold since the last call.
     mutating func takeChargeChange() -> Int {
         let byteCount = (framer?.framer.storageByteCount ?? 0) + Int(unsentByteCount)
         defer { chargedByteCount = UInt32(clamping: byteCount) }
@@ -141,7 +141,7 @@ struct RelayConnection {
 
     /// The next deadline and its error code (C-10, C-60).
     ///
-    /// Mutating although it changes nothing: the table copies an element for a call that does not mutate.
+    /// The method is mutating because the table copies an element for a call that does not mutate.
     mutating func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
         switch phase {
         case .closing: return nil
@@ -165,7 +165,7 @@ struct RelayConnection {
 final class ConnectionEntry {
     let acceptedAt: Instant
     var hello: Hello?
-    /// When the authentication began.
+    /// The instant at which the authentication began.
     var askedAt = Instant.zero
     /// The proven identity, during a transfer to the loop of the account.
     var admission: Admission?
@@ -196,7 +196,7 @@ struct Admission {
 }
 
 /// A connection during its transfer from one loop's engine to another's.
-public struct DepartingConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
+public struct TransferredConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
     let connection: RelayConnection
 }
 
@@ -209,5 +209,5 @@ final class FramerBox {
     }
 }
 
-// One connection has it at a time, and one engine all of them.
+// A framer belongs to one connection at a time, and all of them to one engine.
 extension FramerBox: @unchecked Sendable {}

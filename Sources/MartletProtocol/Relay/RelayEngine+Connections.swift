@@ -260,7 +260,7 @@ extension RelayEngine {
 
     private mutating func admit(_ slot: Int, _ admission: Admission, now: Instant) {
         let (hello, who, token) = (admission.hello, admission.device, admission.grant.digest)
-        // Minor versions only add: a client of a later one speaks the current version, a client of an earlier one its
+        // Minor versions only add: a client of a later one uses the current version, a client of an earlier one its
         // own (W-40, C-22).
         let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
         let version = min(spoken, configuration.features.spokenVersion)
@@ -304,14 +304,13 @@ extension RelayEngine {
         sessions.markDirty(link)
         if let expiresAt = admission.identity.expiresAt {
             let rest = Duration.milliseconds(Int64(clamping: expiresAt) - Int64(clamping: wallClock))
-            credentialExpiries.set(connections.key(slot), at: now + min(max(rest, .zero), .seconds(1 << 30)))
+            connections.setCredentialExpiry(slot, at: now + min(max(rest, .zero), .seconds(1 << 30)))
         }
     }
 
     /// Ends connections whose credentials have expired. The clients continue their links with other credentials (C-66).
     mutating func expireCredentials(now: Instant) {
-        while let key = credentialExpiries.popExpired(now: now) {
-            guard let slot = connections.slot(key), connections[slot].phase != .closing else { continue }
+        while let slot = connections.popExpiredCredential(now: now) {
             end(slot, with: .goaway, Notice(code: .unauthenticated), now: now)
         }
     }
@@ -325,8 +324,8 @@ extension RelayEngine {
         return slot
     }
 
-    /// Refuses a whole resume. The connection may send another hello, a few times (Specs/hostile.md row 23), unless
-    /// early frames of the old link can overtake it (C-34, C-35, W-38).
+    /// Refuses a whole resume. The connection may send another hello a limited number of times (Specs/hostile.md row
+    /// 23), unless early frames of the old link can overtake it (C-34, C-35, W-38).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         note(.refused(who.account, .resumeRejected), on: slot)
         let notice = Notice(code: .resumeRejected)
@@ -414,7 +413,6 @@ extension RelayEngine {
     mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
         guard connections[slot].phase != .closing else { return }
         detach(slot, now: now)
-        credentialExpiries.cancel(connections.key(slot))
         connections[slot].close()
         connections.disarm(slot)
         outputs.append(.close(connections.key(slot), afterFlush: afterFlush))

@@ -2,37 +2,40 @@ import MartletWire
 
 /// Eviction when a loop holds more than its share of the relay's memory, in the order of R-48.
 extension RelayEngine {
-    /// Bytes that the engine holds, objects counted.
+    /// The number of bytes that the engine holds, objects counted.
     public var memoryByteCount: Int {
         sessions.links.byteCount + connections.byteCount + sessions.rooms.local.memoryByteCount
             + connections.count * MemoryLedger.connectionByteCount
     }
 
-    /// Evicts rooms and links at the end of a turn while the budget is exceeded. Returns true when something was
-    /// evicted; the caller processes the effects before the next call.
+    /// Evicts rooms and links at the end of a turn while the budget is exceeded, of links with many sessions one in a
+    /// turn. Returns true when something was evicted; the caller processes the effects before the next call.
     mutating func evictIfNeeded(now: Instant) -> Bool {
-        if sessions.rooms.local.isCrowded, memory.mayEvictForRooms(now: now), let largest = largestCrowd() {
+        if sessions.rooms.local.hasMaxRooms, memory.mayEvictForRooms(now: now), let largest = linkWithMostSessions() {
             endLink(largest.slot, Notice(code: .serverBusy), now: now)
             return true
         }
         let answer = memory.check(memoryByteCount, now: now)
         defer { sessions.rooms.local.isFull = memory.isFull }
-        guard case .evict(let goal) = answer else { return false }
-        sessions.links.recount()
-        guard memoryByteCount > goal else {
-            memory.evicted(remaining: memoryByteCount)
-            return false
+        let goal: Int
+        switch answer {
+        case .fits, .wait: return false
+        case .continueEviction(let byteCount): goal = byteCount
+        case .evict(let byteCount):
+            goal = byteCount
+            sessions.links.recount()
+            sessions.rooms.local.trimTails(byteCount: memoryByteCount - goal)
+            let largest = linkWithMostSessions()
+            endSuspendedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
+            resetConnectedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
         }
-        sessions.rooms.local.trimTails(byteCount: memoryByteCount - goal)
-        let largest = largestCrowd()
-        endSuspendedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
-        resetConnectedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
-        if memoryByteCount > goal, let largest {
+        // The rooms of the link are evicted before the next one ends.
+        if memoryByteCount > goal, let largest = linkWithMostSessions() {
             endLink(largest.slot, Notice(code: .serverBusy), now: now)
-            memory.continueEviction()
+            memory.linkEnded()
             return true
         }
-        while memoryByteCount > goal, let slot = sessions.links.greediestSuspended { removeLink(slot, now: now) }
+        while memoryByteCount > goal, let slot = sessions.links.oldestSuspendedOfLargest { removeLink(slot, now: now) }
         memory.evicted(remaining: memoryByteCount)
         return true
     }
@@ -40,12 +43,11 @@ extension RelayEngine {
     /// The link with most sessions of the account that has most, and the approximate bytes of the account's sessions
     /// and their rooms; nil when every account has few sessions.
     ///
-    /// One link ends at a time, so that its rooms are evicted before the next one. A single session is not reset: the
-    /// frame that reports it takes more than the session (Specs/hostile.md row 48).
-    private mutating func largestCrowd() -> (slot: Int, byteCount: Int)? {
-        guard let crowd = sessions.links.largestCrowd() else { return nil }
+    /// A single session is not reset: the frame that reports it takes more than the session (Specs/hostile.md row 48).
+    private mutating func linkWithMostSessions() -> (slot: Int, byteCount: Int)? {
+        guard let largest = sessions.links.linkWithMostSessions() else { return nil }
         let rooms = sessions.rooms.local.memoryByteCount / max(sessions.rooms.local.count, 1)
-        return (crowd.slot, crowd.sessionCount * (RelayLink.sessionByteCount + rooms))
+        return (largest.slot, largest.sessionCount * (RelayLink.sessionByteCount + rooms))
     }
 
     /// Ends suspended links with considerable queues, of accounts that hold at least `least` bytes.
@@ -65,7 +67,7 @@ extension RelayEngine {
             guard memoryByteCount > goal else { return }
             guard sessions.links.isLive(slot) else { continue }
             if let connection = sessions.links[slot].connection,
-                connections[connection].unsentByteCount >= RelayLink.leastResetByteCount
+                connections[connection].unsentByteCount >= RelayLink.minResetByteCount
             {
                 end(connection, afterFlush: false, now: now)
             }
@@ -75,7 +77,7 @@ extension RelayEngine {
                 guard memoryByteCount > goal else { return }
                 let held = sessions.links[slot].link.memoryByteCount(of: session, perFrame: RelayLink.entryByteCount)
                 let early = sessions.links[slot].sessions[session]?.heldByteCount ?? 0
-                guard held.queued + held.received + early >= RelayLink.leastResetByteCount else { continue }
+                guard held.queued + held.received + early >= RelayLink.minResetByteCount else { continue }
                 sessions.markDirty(slot)
                 sessions.reset(
                     session, held.queued >= held.received + early ? .slowConsumer : .serverBusy, of: slot)

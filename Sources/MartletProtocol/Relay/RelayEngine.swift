@@ -12,7 +12,7 @@ public import MartletWire
 /// 2. The driver calls `nextOutput` and performs the output, one at a time, until the result is nil. It may report an
 ///    immediate result of an output at once; the outputs of this event follow the queued ones.
 /// 3. The driver reads `deadline`, sleeps until then at the latest, and calls `deadlinePassed`. A deadline in the past
-///    means that unread input or joins continue in the next turn.
+///    means that unread input, joins or an eviction continue in the next turn.
 ///
 /// | output | the driver | answers with |
 /// |---|---|---|
@@ -39,7 +39,7 @@ public struct RelayEngine: ~Copyable {
         set { sessions.wallClock = newValue }
     }
 
-    /// Entries of a queue, of which at most `current` are current, beyond which outdated ones are removed.
+    /// The number of entries of a queue with at most `current` valid ones beyond which the outdated ones are removed.
     static func maxQueued(current: Int) -> Int { 2 * current + 16 }
 
     var connections = ConnectionTable()
@@ -50,8 +50,6 @@ public struct RelayEngine: ~Copyable {
     var outputs = Deque<RelayOutput>()
     /// The framer for all connections without an incomplete frame.
     var spareFramer: FramerBox?
-    /// When the credentials of connections expire.
-    var credentialExpiries = DeadlineQueue<ConnectionKey, Instant>()
     private(set) var drainNotice: Notice?
     private(set) var revocations = Revocations()
     var memory: MemoryLedger
@@ -99,7 +97,6 @@ public struct RelayEngine: ~Copyable {
         noteEvent()
         guard let slot = connections.slot(key) else { return }
         detach(slot, now: now)
-        credentialExpiries.cancel(key)
         connections.remove(slot)
     }
 
@@ -114,7 +111,7 @@ public struct RelayEngine: ~Copyable {
 
     /// Writes whole frames of a connection, as far as `out` has room.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be more output.
     @discardableResult
     public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) -> Bool {
         guard let slot = connections.slot(key) else { return false }
@@ -141,18 +138,17 @@ public struct RelayEngine: ~Copyable {
 
     // MARK: Time
 
-    /// When `deadlinePassed` is due; in the past while unread input or joins remain.
+    /// The instant at which `deadlinePassed` is due; in the past while unread input, joins or an eviction remain.
     ///
     /// - Precondition: `nextOutput` has returned nil since the last event.
     public var deadline: Instant? {
         assert(isDrained, "the driver reads the deadline before it has performed all outputs")
-        guard unread.isEmpty else { return .zero }
+        guard unread.isEmpty, !memory.continues else { return .zero }
         return connections.deadline.orEarlier(sessions.links.deadline)
             .orEarlier(transmits.deadline(in: connections, timeout: configuration.slowConsumerTimeout))
             .orEarlier(sessions.links.suspensionDeadline(lifetime: configuration.resumeLifetime))
             .orEarlier(sessions.rooms.local.deadline)
             .orEarlier(sessions.authorizations.deadline)
-            .orEarlier(credentialExpiries.earliest)
             .orEarlier(sessions.withheld.deadline)
     }
 
@@ -318,22 +314,22 @@ public struct RelayEngine: ~Copyable {
     }
 
     /// Takes a connection out of the engine, for the engine of its account's loop; nil when it has closed.
-    public mutating func transfer(_ key: ConnectionKey) -> DepartingConnection? {
+    public mutating func transfer(_ key: ConnectionKey) -> TransferredConnection? {
         noteEvent()
         guard let slot = connections.slot(key), connections[slot].entry?.admission != nil else { return nil }
         let connection = connections[slot]
         connections.remove(slot)
-        return DepartingConnection(connection: connection)
+        return TransferredConnection(connection: connection)
     }
 
     /// Continues the handshake of a connection from another loop. Returns nil when there are too many; the driver then
     /// closes it at once (C-11).
-    public mutating func adopt(_ departing: DepartingConnection, now: Instant) -> ConnectionKey? {
+    public mutating func adopt(_ transferred: TransferredConnection, now: Instant) -> ConnectionKey? {
         noteEvent()
-        guard connections.count < configuration.maxConnections, let entry = departing.connection.entry,
+        guard connections.count < configuration.maxConnections, let entry = transferred.connection.entry,
             let admission = entry.admission.take()
         else { return nil }
-        let slot = connections.insert(departing.connection)
+        let slot = connections.insert(transferred.connection)
         let key = connections.key(slot)
         if let drainNotice {
             end(slot, with: .reject, drainNotice, now: now)
@@ -364,11 +360,12 @@ public struct RelayEngine: ~Copyable {
                 isFlushingGroup = false
             } else if !sessions.dirty.isEmpty {
                 flushDirty(isGroup: false, now: now)
-            } else if let output = sessions.rooms.nextDeparture() {
+            } else if let output = sessions.rooms.nextOutgoing() {
                 return output
             } else if !evictIfNeeded(now: now) {
                 transmits.endTurn(in: &connections, now: now)
                 sessions.endTurn()
+                memory.endTurn()
                 isDrained = true
                 return nil
             }
@@ -413,7 +410,7 @@ public struct RelayEngine: ~Copyable {
     /// Checks that no state is left over, although every device is connected and has received everything.
     package func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("relay")
-        check.empty("messages to other loops", count: sessions.rooms.departureCount)
+        check.empty("messages to other loops", count: sessions.rooms.outgoingCount)
         connections.check(&check)
         sessions.links.check(&check)
         sessions.authorizations.check(&check)

@@ -7,8 +7,8 @@ import MartletWire
 /// | connected | the slot of a connection, the state of its packet stream | `detach` |
 /// | suspended | the instant of the suspension | `attach`, or the end of the link |
 struct RelayLink: Sendable {
-    /// Bytes that all sessions of a link may send before their rooms are loaded, beside frames with credit; each frame
-    /// counts with the cost of holding it.
+    /// The maximum number of bytes that all sessions of a link may send before their rooms are loaded, beside frames
+    /// with credit. Each frame counts with the cost of holding it.
     static let maxHeldByteCount = 64 * 1024
     /// Bytes of messages in flight to a device, objects counted, beyond which its rooms hold messages back. Bulk is
     /// counted separately, so that no other message waits behind a file.
@@ -25,24 +25,23 @@ struct RelayLink: Sendable {
     static let maxRequestByteCount = 192 * 1024
     /// Bytes of a queued frame beside its body: its entry in the queue and the body's objects.
     static let entryByteCount = 192
-    /// The same as `holdingByteCount` while the device has no connection: it reads the rest from the log when it has
-    /// resumed.
+    /// `holdingByteCount` for a device without a connection, which reads the rest from the log after a resume.
     static let suspendedHoldingByteCount = 16 * 1024
     /// Bytes of a link with its entries in the tables, and of a session that ended recently.
     static let baseByteCount = MemoryLayout<RelayLink>.stride + 384
-    static let retiredByteCount = 96
-    /// Sessions of an account beyond which links of it end when memory is short.
-    static let fewSessions = 4
+    static let recentlyEndedByteCount = 96
+    /// The number of sessions of an account beyond which its links end when memory is short.
+    static let exemptSessionCount = 4
     /// Bytes of a session at the link.
     static let sessionByteCount =
         MemoryLayout<Session>.stride + Link.Slots.entryByteCount + SortedMap<SessionID, Membership>.entryByteCount
     /// Bytes of the deflate stream that a device sends (W-94).
     static let streamByteCount = 44 * 1024
-    /// Bytes that a session has to hold at least to be reset when memory is short.
-    static let leastResetByteCount = 4096
-    /// Transient frames of a link in a minute, beyond which they are dropped.
+    /// The minimum number of bytes of a session that is reset when memory is short.
+    static let minResetByteCount = 4096
+    /// The maximum number of transient frames of a link in a minute, beyond which they are dropped.
     static let transientsPerMinute = 600
-    /// Cancels that a client may send for requests that it has sent, before they count as frames without progress.
+    /// The maximum number of cancels for requests of a client, before they count as frames without progress.
     static let maxCancelsDue = 1024
 
     let key: LinkKey
@@ -66,7 +65,7 @@ struct RelayLink: Sendable {
     private var cancelsDue = 0
     /// Bytes that all sessions hold without credit.
     private(set) var heldByteCount = 0
-    /// The queues in bytes with objects. An upper bound until they are counted again.
+    /// The bytes of the queues with objects; an upper bound until they are counted again.
     private var queued = LinkBacklog()
     /// Sessions whose rooms hold messages back, the longest held first, for bulk and for other sessions.
     private var heldBackBulk = Deque<SessionID>()
@@ -74,9 +73,9 @@ struct RelayLink: Sendable {
     /// Sessions whose rooms have pending receipts or cancels for them, the longest waiting first.
     private var pending = Deque<SessionID>()
     var isDirty = false
-    /// When the timer fires; not later than the deadline.
+    /// The instant at which the timer fires; not later than the deadline.
     @Compact var armedAt: Instant? = nil
-    /// The bytes that the table counts for it.
+    /// The bytes that the table counts for the link.
     private var chargedByteCount = 0
 
     init(
@@ -94,13 +93,13 @@ struct RelayLink: Sendable {
 
     /// A session's membership in a room.
     struct Membership: Sendable {
-        /// The room that has not admitted the session, or a room of another loop; otherwise the handle finds the room.
+        /// The room, if it has not admitted the session or is on another loop; otherwise the handle finds it.
         var room: RoomName?
         /// Whether the session has the priority of bulk.
         var isBulk: Bool
-        /// Nil until the room has admitted the session.
+        /// The handle in the room; nil until the room has admitted the session.
         var handle: MemberHandle?
-        /// What the room policy permits.
+        /// The permissions of the room policy.
         var permissions = RoomPermissions.all
         /// The question to the room policy that has no answer.
         var question: QuestionID?
@@ -144,7 +143,7 @@ struct RelayLink: Sendable {
         link.deflatesPackets = deflatesPackets
     }
 
-    /// Returns false when the connection is not the link's.
+    /// Detaches a connection; false when it is not the link's.
     mutating func detach(_ connection: Int) -> Bool {
         guard self.connection == connection else { return false }
         self.connection = nil
@@ -228,7 +227,7 @@ struct RelayLink: Sendable {
 
     /// The link's next deadline, the release of idle memory included.
     ///
-    /// Mutating although nothing changes: the table copies an element for a call that does not mutate.
+    /// The method is mutating because the table copies an element for a call that does not mutate.
     mutating func deadline(now: Instant) -> Instant? {
         guard !link.hasUnacknowledged, hasIdleMemory else { return link.deadline }
         return link.deadline.orEarlier(RelayLink.releaseTime(after: now))
@@ -253,7 +252,7 @@ struct RelayLink: Sendable {
         queued.others < RelayLink.maxOthersByteCount || queued.byteCount < RelayLink.maxQueuedByteCount
     }
 
-    /// The same after an exact count, if the upper bound exceeds the limits.
+    /// Whether one more frame that is no message fits, by an exact count if the upper bound exceeds the limits.
     mutating func checkRoom() -> Bool {
         if !hasRoom { countQueued() }
         return hasRoom
@@ -266,7 +265,7 @@ struct RelayLink: Sendable {
         return true
     }
 
-    /// Queues a request or a response; false when too much is queued. One of any length fits an empty queue.
+    /// Queues a request or a response; false when too much is queued. An empty queue takes one of any length.
     mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, on session: SessionID) -> Bool {
         // Other members' requests count with objects; responses were requested.
         let objects = body.fragmentCount * RelayLink.entryByteCount
@@ -290,7 +289,7 @@ struct RelayLink: Sendable {
             byteCount += messages[index].body.byteCount
             byteCount += messages[index].body.fragmentCount * RelayLink.entryByteCount
         }
-        if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
+        if isBulk { queued.bulk += byteCount } else { queued.nonBulk += byteCount }
         return true
     }
 
@@ -298,12 +297,12 @@ struct RelayLink: Sendable {
 
     /// Whether the rooms of a priority have to hold messages back.
     func isHolding(bulk: Bool) -> Bool {
-        (bulk ? queued.bulk : queued.talk) > holdingLimit
+        (bulk ? queued.bulk : queued.nonBulk) > holdingLimit
     }
 
-    /// Whether the queues are, by the upper bound, so long that an exact count is worthwhile.
+    /// Whether the upper bound of the queues is so high that an exact count is worthwhile.
     @inline(__always)
-    private var isMuchQueued: Bool { queued.byteCount > RelayLink.holdingByteCount / 2 }
+    private var needsCount: Bool { queued.byteCount > RelayLink.holdingByteCount / 2 }
 
     /// Whether rooms hold messages back.
     @inline(__always)
@@ -318,11 +317,11 @@ struct RelayLink: Sendable {
 
     /// Whether rooms hold messages back, or will unless the queues are counted.
     @inline(__always)
-    var needsRelease: Bool { isHoldingBack || isMuchQueued }
+    var needsRelease: Bool { isHoldingBack || needsCount }
 
     /// The member that receives messages again, if the queue of its priority is short enough.
     mutating func popHeldBack() -> MemberHandle? {
-        if isMuchQueued { countQueued() }
+        if needsCount { countQueued() }
         while let session = nextHeldBack() {
             guard let index = sessions.index(of: session), let handle = sessions[at: index].handle else { continue }
             sessions[at: index].isHeldBack = false
@@ -332,7 +331,7 @@ struct RelayLink: Sendable {
     }
 
     private mutating func nextHeldBack() -> SessionID? {
-        if queued.talk <= holdingLimit / 2, let session = heldBackOthers.popFirst() { return session }
+        if queued.nonBulk <= holdingLimit / 2, let session = heldBackOthers.popFirst() { return session }
         return queued.bulk <= holdingLimit / 2 ? heldBackBulk.popFirst() : nil
     }
 
@@ -359,7 +358,7 @@ struct RelayLink: Sendable {
 
     // MARK: Memory
 
-    /// Returns the change of the bytes that it holds, with objects, since the last call.
+    /// Returns the change of the bytes that the link holds, with objects, since the last call.
     ///
     /// Credit that was not released counts for the frames that used it: those that precede an admission, incomplete
     /// ones, and those behind a gap.
@@ -367,7 +366,7 @@ struct RelayLink: Sendable {
     mutating func takeChargeChange() -> Int {
         var byteCount = RelayLink.baseByteCount + link.storageByteCount + waitingByteCount
         byteCount += sessions.capacity * SortedMap<SessionID, Membership>.entryByteCount
-        byteCount += link.retired.count * RelayLink.retiredByteCount
+        byteCount += link.recentlyEnded.count * RelayLink.recentlyEndedByteCount
         if let packetReader {
             byteCount += packetReader.storageByteCount
             if packetReader.isStreaming { byteCount += RelayLink.streamByteCount }
@@ -376,7 +375,7 @@ struct RelayLink: Sendable {
         return byteCount - chargedByteCount
     }
 
-    /// Returns the bytes that the table counts for it, when it ends.
+    /// The bytes that the table counts for the link.
     var charge: Int { chargedByteCount }
 
     /// Bytes queued for the device, and received bytes that no room has taken, objects included.
@@ -391,22 +390,22 @@ struct RelayLink: Sendable {
 
     // MARK: Idle
 
-    /// How long an idle link keeps memory that it does not need, so that infrequent messages do not allocate each time.
+    /// The duration for which an idle link keeps memory, so that infrequent messages do not allocate each time.
     private static let idleMemoryLifetime: Duration = .seconds(1)
 
-    /// When a link that is idle now releases memory. The instants are the same for all links, so that one turn releases
-    /// the memory of many.
+    /// The instant at which a link that is idle now releases memory. It is the same for all links, so that one turn
+    /// releases the memory of many.
     private static func releaseTime(after now: Instant) -> Instant {
         let step = UInt64(idleMemoryLifetime.nanoseconds)
         return Instant(nanoseconds: (now.nanoseconds / step + 2) * step)
     }
 
-    /// Whether it holds memory that only a busy link needs.
+    /// Whether the link holds memory that only a busy link needs.
     var hasIdleMemory: Bool {
         link.hasIdleMemory || heldBackBulk.slotCount + heldBackOthers.slotCount + pending.slotCount > 0
     }
 
-    /// Releases that memory where it is empty.
+    /// Releases the memory that only a busy link needs, where it is empty.
     mutating func releaseIdleMemory() {
         link.releaseIdleMemory()
         heldBackBulk.releaseIfEmpty()

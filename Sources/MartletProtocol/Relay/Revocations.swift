@@ -5,7 +5,7 @@ import MartletWire
 struct Revocations: Sendable {
     /// The duration for which a revocation is kept; longer than any handshake.
     static let lifetime: Duration = .seconds(60)
-    /// Revocations at the most; a new one replaces the oldest.
+    /// The maximum number of revocations; a new one replaces the oldest.
     static let maxCount = 65_536
 
     private var order = Deque<(account: AccountName, at: Instant)>()

@@ -2,7 +2,7 @@ import MartletWire
 
 /// Publishing, storing and delivering messages.
 extension Room {
-    /// Bytes and messages of one read of the store for a lagging member.
+    /// The maximum numbers of bytes and messages of one read of the store for a lagging member.
     private static let readByteCount = 64 * 1024
     private static let readCount = 256
     /// Bytes of bodies delivered to a member in one step. The member continues in the room's next step, after its link
@@ -18,7 +18,7 @@ extension Room {
         _ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64, batch: inout RoomBatch,
         into effects: inout Deque<RoomEffect>
     ) {
-        // The member has left meanwhile: the credit is released all the same (S-38).
+        // The member has left. The credit is released nevertheless (S-38).
         guard let slot = members.slot(handle) else {
             return effects.append(.release(handle.key, byteCount: message.byteCount))
         }
@@ -74,8 +74,8 @@ extension Room {
         return false
     }
 
-    /// The window of a member's device, which exists from the first message on; nil when the account or the room has as
-    /// many as it may.
+    /// The window of a member's device, which exists from the first message on; nil when the account or the room has
+    /// the maximum number.
     mutating func window(ofMember slot: Int, at now: UInt64) -> Int? {
         let device = members[slot].who
         guard let window = members[slot].window ?? windows[device] ?? addWindow(device, at: now) else { return nil }
@@ -232,7 +232,7 @@ extension Room {
         while start < entries.endIndex {
             skipGap(slot, to: entries[start].offset, into: &effects)
             let row = members[slot].takeRow(of: entries, from: start)
-            if !row.isSpared {
+            if !row.isExcluded {
                 effects.append(.deliver(members[slot].key, Room.part(start..<row.end, of: entries[...])))
             }
             start = row.end

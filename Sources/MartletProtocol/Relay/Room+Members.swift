@@ -22,8 +22,8 @@ extension Room {
         for slot in slots { noteReceipt(receipt.mark, of: who.account, on: who.device, for: slot, into: &effects) }
     }
 
-    /// The members whose devices published messages in memory, and that read receipts. The messages find them: there
-    /// are as many receipts as members, and a receipt must not visit all members.
+    /// The members that read receipts and whose devices published messages in memory. They are found by the messages,
+    /// because a receipt of each member must not visit all members.
     private func slotsOfAuthors(from first: UInt64, upTo last: UInt64, except account: AccountName) -> [Int] {
         let first = max(first, log.tail.first)
         guard first <= last else { return [] }
@@ -41,7 +41,7 @@ extension Room {
 
     /// A member that joins receives the progress of the others, of many accounts that of the furthest.
     mutating func noteEarlierProgress(for slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard members.areFew, members[slot].features.contains(.receipts) else { return }
+        guard members.reportsPresence, members[slot].features.contains(.receipts) else { return }
         for (account, progress) in receipts.furthest(RoomMembers.maxPresenceCount) {
             for (mark, upTo) in [(Receipt.Mark.delivered, progress.delivered), (.read, progress.read)] where upTo > 0 {
                 noteReceipt(mark, of: account, on: nil, for: slot, into: &effects)
@@ -168,7 +168,7 @@ extension Room {
         send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
     }
 
-    /// The requester needs no answer any more (S-56).
+    /// The requester no longer needs the answer (S-56).
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
         guard let slot = members.slot(handle), let number = requests.number(of: correlation, from: slot) else { return }
         cancel(number, into: &effects)

@@ -1,6 +1,6 @@
 public import MartletWire
 
-/// An action of a room outside: a frame of a session, or a call of the store.
+/// An external action of a room: a frame of a session, or a call of the store.
 public enum RoomEffect: Sendable {
     /// The session is a member.
     case opened(MemberKey, handle: MemberHandle, Opened)
@@ -36,9 +36,9 @@ public enum RoomEffect: Sendable {
 public struct ReadRange: Equatable, Sendable {
     /// The first offset.
     public var from: UInt64
-    /// Messages at the most.
+    /// The maximum number of messages.
     public var maxCount: Int
-    /// Bytes of bodies at the most; one message of any length is read.
+    /// The maximum number of bytes of bodies; one message of any length is read.
     public var maxByteCount: Int
 
     /// A range that begins at `from`.
@@ -88,9 +88,9 @@ struct Room: Sendable {
     var windows = DeduplicationWindows()
     var receipts = RoomReceipts()
     var requests = RoomRequests()
-    /// The bytes that the table of rooms counts for it.
+    /// The bytes that the table of rooms counts for the room.
     private(set) var chargedByteCount = 0
-    /// Allocated while messages are not durable, and as long as messages are in memory.
+    /// Allocated while messages are not durable or are in memory.
     private var allocatedPublication = OnDemand<Publication>()
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
@@ -120,7 +120,7 @@ struct Room: Sendable {
         return members.count == 0 && !publication.isWaiting && !isModerating
     }
 
-    /// When the room has work although no event occurs.
+    /// The instant at which the room has work although no event occurs.
     var deadline: Instant? { requests.deadline.orEarlier(members.deadline) }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -265,7 +265,7 @@ struct Room: Sendable {
         if isBusy { flushPublication(into: &effects) }
     }
 
-    /// Releases the memory for messages that are not durable. A room with messages in memory keeps it for the next.
+    /// Releases the memory for messages that are not durable, unless messages are in memory.
     mutating func releaseIdleMemory() {
         if isBusy, log.tail.isEmpty, publication.isEmpty { allocatedPublication.release() }
     }
@@ -285,7 +285,7 @@ struct Room: Sendable {
     /// Bytes of a message in memory beside its body.
     private static let entryByteCount = 128
 
-    /// Returns the change of the bytes that it holds, with objects, since the last call.
+    /// Returns the change of the bytes that the room holds, with objects, since the last call.
     @inline(__always)
     mutating func takeChargeChange() -> Int {
         var byteCount = Room.baseByteCount + name.text.utf8.count + log.tail.byteCount

@@ -15,9 +15,9 @@ public struct QuestionID: Hashable, Sendable {
 /// A limited number of questions is in flight. The others wait in order. A question that is withdrawn or overdue
 /// remains in flight until its answer, which then has no effect (Specs/hostile.md row 50).
 struct RoomAuthorizations: Sendable {
-    /// Questions in flight at the most.
+    /// The maximum number of questions in flight.
     static let maxInFlightCount = 1024
-    /// The shortest validity of a decision.
+    /// The minimum validity of a decision.
     static let minValidity: Duration = .seconds(1)
 
     struct Question: Sendable {

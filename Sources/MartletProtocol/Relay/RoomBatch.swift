@@ -12,15 +12,15 @@ import MartletWire
 /// | empty | memory for the next batch | `begin` |
 /// | open | a publisher, its messages | `close`: another publisher, another time, the end of the turn |
 struct RoomBatch: ~Copyable, Sendable {
-    /// Bytes of bodies that share a storage at the most.
+    /// The maximum number of bytes of bodies that share a storage.
     static let maxByteCount = 16 * 1024
-    /// A body that is longer, before it is stamped, has a storage of its own.
+    /// The maximum number of bytes of a body, before it is stamped, that shares a storage.
     static let maxSharingByteCount = 2048
 
     private struct Position: Sendable {
         var counter: UInt64
         var end: Int
-        /// Of the client's body.
+        /// The layout of the client's body.
         var layout: BodyLayout
     }
 

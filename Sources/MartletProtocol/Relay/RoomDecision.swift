@@ -1,6 +1,6 @@
 public import MartletWire
 
-/// What a session may do in its room, beside receiving new messages.
+/// The permissions of a session in its room, in which every session receives new messages.
 public struct RoomPermissions: OptionSet, Hashable, Sendable {
     /// The bits of the permissions.
     public let rawValue: UInt8
@@ -26,7 +26,7 @@ public struct RoomPermissions: OptionSet, Hashable, Sendable {
     public static let all: RoomPermissions = [.publish, .readHistory, .request, .create]
 }
 
-/// Who asks to open which room.
+/// The request of a peer to open a room, about which a room policy decides.
 public struct RoomAuthorizationRequest: Hashable, Sendable {
     /// The verified identity of the peer.
     public var identity: Identity
@@ -35,7 +35,7 @@ public struct RoomAuthorizationRequest: Hashable, Sendable {
     /// The room.
     public var room: RoomName
 
-    /// A question to a room policy.
+    /// Creates a request.
     public init(identity: Identity, device: DeviceID, room: RoomName) {
         self.identity = identity
         self.device = device
@@ -50,7 +50,7 @@ public enum RoomDecision: Hashable, Sendable {
     /// The account may enter the room.
     ///
     /// - Parameters:
-    ///   - permissions: what the session may do.
+    ///   - permissions: the permissions of the session.
     ///   - validFor: the duration after which the policy is asked again, at least 1 s; nil if the decision is valid
     ///     until the session ends or the decision is revoked.
     case granted(RoomPermissions, validFor: Duration? = nil)

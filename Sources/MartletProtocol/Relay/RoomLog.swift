@@ -1,16 +1,16 @@
 public import MartletWire
 
-/// A message as a room's log holds it.
+/// A message in a room's log.
 public struct LogEntry: Sendable {
     /// The position in the room's log, from 1.
     public var offset: UInt64
-    /// The account that published it.
+    /// The account that published the message.
     public var sender: AccountName
     /// The publisher's device.
     public var device: DeviceID
     /// The device's own number for the message.
     public var counter: UInt64
-    /// When the relay accepted it, in milliseconds since 1970.
+    /// The time at which the relay accepted the message, in milliseconds since 1970.
     public var acceptedAt: UInt64
     /// The body for members, with the relay's fields in front.
     public var body: EncodedBody
@@ -65,13 +65,13 @@ public struct DeviceKey: Hashable, Sendable {
 
 /// The state of a room in the store.
 public struct RoomSnapshot: Sendable {
-    /// The log's identity, a random number of each log. Nil when the store has none; then readers notice another
-    /// log only while it is shorter than the one that they know.
+    /// The log's identity, a random number of each log. Nil when the store has none; readers then notice another
+    /// log only while it is shorter than the known one.
     public var log: LogID?
     /// The highest offset stored; 0 when the room is new.
-    public var head: UInt64
-    /// The lowest offset that is kept; `head + 1` when none is.
-    public var first: UInt64
+    public var lastOffset: UInt64
+    /// The lowest offset that is kept; `lastOffset + 1` when none is.
+    public var firstOffset: UInt64
     /// The highest counter accepted from each device.
     public var watermarks: [DeviceKey: UInt64]
     /// The roles in the form in which they were saved; nil if none were saved.
@@ -79,13 +79,13 @@ public struct RoomSnapshot: Sendable {
 
     /// A room's state.
     public init(
-        log: LogID? = nil, head: UInt64 = 0, first: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:],
+        log: LogID? = nil, lastOffset: UInt64 = 0, firstOffset: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:],
         roles: [UInt8]? = nil
     ) {
         self.roles = roles
         self.log = log
-        self.head = head
-        self.first = first
+        self.lastOffset = lastOffset
+        self.firstOffset = firstOffset
         self.watermarks = watermarks
     }
 }
@@ -99,8 +99,8 @@ public struct RoomSnapshot: Sendable {
 struct RoomLog: Sendable {
     /// The durable messages that a room keeps in memory.
     static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)
-    /// The same when memory is short.
-    static let leastTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
+    /// The bounds when memory is short.
+    static let minTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
     /// Bytes of bodies in one array, which a queue that holds any of them retains.
     static let rowByteCount = 64 * 1024
 
@@ -117,8 +117,8 @@ struct RoomLog: Sendable {
 
     init(_ snapshot: RoomSnapshot) {
         id = snapshot.log
-        firstOffset = snapshot.first
-        lastOffset = snapshot.head
+        firstOffset = snapshot.firstOffset
+        lastOffset = snapshot.lastOffset
         tail = LogRows(next: lastOffset + 1)
     }
 
@@ -158,5 +158,5 @@ struct RoomLog: Sendable {
     mutating func raiseFirstOffset(to offset: UInt64) { firstOffset = max(firstOffset, offset) }
 
     /// Removes all but the last few messages from memory; the store has them.
-    mutating func trimTail() { tail.trim(to: RoomLog.leastTailBounds) }
+    mutating func trimTail() { tail.trim(to: RoomLog.minTailBounds) }
 }

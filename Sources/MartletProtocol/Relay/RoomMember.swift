@@ -30,7 +30,8 @@ public struct LinkKey: Hashable, Sendable {
 /// | lagging | a cursor in the log, which it reads as its credit returns (R-31) | it has read the last offset |
 /// | left | acceptances of its last messages | they were sent |
 struct RoomMember: Sendable {
-    /// Bytes of bodies in flight from a room to one member, which bounds a slow consumer (Specs/hostile.md row 20).
+    /// The number of bytes of bodies in flight from a room to one member, which bounds a slow consumer
+    /// (Specs/hostile.md row 20).
     static let creditByteCount = 256 * 1024
 
     var key: MemberKey
@@ -39,7 +40,7 @@ struct RoomMember: Sendable {
     private var flags: Flags = []
     /// What the room policy permits.
     var permissions = RoomPermissions.all
-    /// Ascends with each join of the room.
+    /// The number of the join, ascending in the room.
     var joinNumber: UInt32 = 0
     var who: DeviceKey
     /// The highest offset that was delivered or skipped.
@@ -48,7 +49,7 @@ struct RoomMember: Sendable {
     var features = Features.supported
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
-    /// The index of its device's deduplication window, from its first message on.
+    /// The index of the device's deduplication window; nil before the first message.
     @Compact var window: Int? = nil
 
     private struct Flags: OptionSet, Sendable {
@@ -86,7 +87,7 @@ struct RoomMember: Sendable {
         get { flags.contains(.left) }
         set { set(.left, newValue) }
     }
-    /// Whether the store reads messages for it.
+    /// Whether the store reads messages for the member.
     var isReading: Bool {
         get { flags.contains(.reading) }
         set { set(.reading, newValue) }
@@ -96,7 +97,7 @@ struct RoomMember: Sendable {
         get { flags.contains(.heldBack) }
         set { set(.heldBack, newValue) }
     }
-    /// Whether it has more messages than one step delivers.
+    /// Whether the member has more messages than one step delivers.
     var isUnfinished: Bool {
         get { flags.contains(.unfinished) }
         set { set(.unfinished, newValue) }
@@ -109,14 +110,14 @@ struct RoomMember: Sendable {
 
     /// Whether a message that was published while the room is in memory is the member's own and is not sent back.
     @inline(__always)
-    private func isSparedOf(recent entry: LogEntry) -> Bool {
+    private func excludes(recent entry: LogEntry) -> Bool {
         guard noLocal else { return false }
         if let window, entry.window >= 0 { return Int32(window) == entry.window }
-        return isSparedOf(entry)
+        return excludes(entry)
     }
 
     /// Whether a message is the member's own and is not sent back.
-    func isSparedOf(_ entry: LogEntry) -> Bool {
+    func excludes(_ entry: LogEntry) -> Bool {
         noLocal && entry.device == who.device && entry.sender == who.account
     }
 
@@ -132,9 +133,9 @@ struct RoomMember: Sendable {
     @inline(__always)
     mutating func take(_ entries: ArraySlice<LogEntry>, _ room: inout Int) -> Range<Int> {
         var start = entries.startIndex
-        while start < entries.endIndex, isSparedOf(recent: entries[start]) { start += 1 }
+        while start < entries.endIndex, excludes(recent: entries[start]) { start += 1 }
         var end = start
-        while end < entries.endIndex, credit > 0, room > 0, !isSparedOf(recent: entries[end]) {
+        while end < entries.endIndex, credit > 0, room > 0, !excludes(recent: entries[end]) {
             credit -= entries[end].body.byteCount
             room -= entries[end].body.byteCount
             end += 1
@@ -145,15 +146,15 @@ struct RoomMember: Sendable {
 
     /// Takes messages at consecutive offsets that were read from the store: either only its own ones that are not sent
     /// back, or none of these.
-    mutating func takeRow(of entries: [LogEntry], from start: Int) -> (end: Int, isSpared: Bool) {
-        let isSpared = isSparedOf(entries[start])
+    mutating func takeRow(of entries: [LogEntry], from start: Int) -> (end: Int, isExcluded: Bool) {
+        let isExcluded = excludes(entries[start])
         var end = start
         repeat {
-            if !isSpared { credit -= entries[end].body.byteCount }
+            if !isExcluded { credit -= entries[end].body.byteCount }
             cursor = entries[end].offset
             end += 1
-        } while end < entries.endIndex && entries[end].offset == cursor + 1 && isSparedOf(entries[end]) == isSpared
-        return (end, isSpared)
+        } while end < entries.endIndex && entries[end].offset == cursor + 1 && excludes(entries[end]) == isExcluded
+        return (end, isExcluded)
     }
 
     mutating func noteAccepted(_ run: AcceptedRun) {
@@ -190,7 +191,7 @@ public struct JoinRequest: Equatable, Sendable {
     /// What the room policy permits.
     public var permissions: RoomPermissions
 
-    /// A session's request.
+    /// Creates a request.
     public init(
         member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false,
         permissions: RoomPermissions = .all

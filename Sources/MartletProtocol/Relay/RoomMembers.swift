@@ -11,9 +11,9 @@ import MartletWire
 /// An account is online when one of its members has a connection, and away when none has. A room with many
 /// members reports no presence.
 struct RoomMembers: Sendable {
-    /// Members of one room at the most.
+    /// The maximum number of members of a room.
     static let maxCount = 16_384
-    /// Members of a room that reports presence and earlier progress.
+    /// The maximum number of members of a room that reports presence and earlier progress.
     static let maxPresenceCount = 256
 
     private var members = SlotTable<RoomMember>()
@@ -28,11 +28,11 @@ struct RoomMembers: Sendable {
 
     var isFull: Bool { count >= RoomMembers.maxCount }
     /// Whether the room reports presence and earlier progress.
-    var areFew: Bool { count <= RoomMembers.maxPresenceCount }
+    var reportsPresence: Bool { count <= RoomMembers.maxPresenceCount }
     var slots: Range<Int> { members.slots }
     /// Slots in use, members that have left included.
     var slotCount: Int { members.count }
-    /// When presence changes are due.
+    /// The instant at which presence changes are due.
     var deadline: Instant? { presenceChanges.deadline }
     var hasUnfinished: Bool { !unfinished.isEmpty }
 
@@ -143,14 +143,14 @@ struct RoomMembers: Sendable {
     private mutating func notePresence(of slot: Int, from before: Transient.Presence) {
         let account = members[slot].who.account
         let presence = presence(of: account)
-        guard presence != before, areFew else { return }
+        guard presence != before, reportsPresence else { return }
         presenceChanges.note(account, from: before, to: presence, of: members[slot].key)
     }
 
     /// Takes the presence changes that are due now.
     mutating func takePresenceChanges(now: Instant) -> [PresenceChanges.Change] {
         guard !presenceChanges.isEmpty else { return [] }
-        guard areFew else {
+        guard reportsPresence else {
             presenceChanges.removeAll()
             return []
         }

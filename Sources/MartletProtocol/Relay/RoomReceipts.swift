@@ -7,10 +7,10 @@ import MartletWire
 /// | progress of an account | a delivered and a read offset | the room is evicted |
 /// | pending changes of a member | a `PendingChanges` | `takePending`, when the link has room or the member leaves |
 struct RoomReceipts: Sendable {
-    /// Accounts with progress in one room at the most.
+    /// The maximum number of accounts with progress in a room.
     static let maxAccounts = 4096
 
-    /// How much of the log an account has taken.
+    /// The progress of an account in the log.
     struct Progress: Equatable, Sendable {
         fileprivate(set) var delivered: UInt64 = 0
         fileprivate(set) var read: UInt64 = 0
@@ -19,7 +19,7 @@ struct RoomReceipts: Sendable {
     private struct Pending: Neutral, Sendable {
         static let neutral = Pending()
 
-        /// By the slots of members.
+        /// The pending changes by the slots of members.
         var changes: [Int: PendingChanges] = [:]
         var accountCount = 0
     }
@@ -71,7 +71,7 @@ struct RoomReceipts: Sendable {
         return isFirst
     }
 
-    /// Whether a member has as many pending cancels as it may.
+    /// Whether a member has the maximum number of pending cancels.
     func hasManyCancels(_ slot: Int) -> Bool {
         pending.isAllocated && pending.value.changes[slot]?.cancelCount ?? 0 >= PendingChanges.maxCancels
     }

@@ -10,9 +10,9 @@ import MartletWire
 /// A cancelled request stays open until its recipient is notified. Otherwise the next request could follow at once, and
 /// both would wait in the recipient's queue (R-52, Specs/hostile.md row 46).
 struct RoomRequests: Sendable {
-    /// Open requests of one member at the most.
+    /// The maximum number of open requests of a member.
     static let maxCountPerMember = 64
-    /// The longest timeout of a request.
+    /// The maximum timeout of a request.
     static let maxTimeout: Duration = .seconds(300)
 
     struct Entry: Sendable {
@@ -31,7 +31,7 @@ struct RoomRequests: Sendable {
         var timers = TimerQueue<UInt64>()
         /// The numbers of each requester's requests, by slot.
         var asked: [Int32: [UInt64]] = [:]
-        /// How many requests each recipient has to answer, by slot.
+        /// The number of requests that each recipient has to answer, by slot.
         var answering: [Int32: Int] = [:]
 
         var isEmpty: Bool { entries.isEmpty && timers.isEmpty && asked.isEmpty && answering.isEmpty }
@@ -46,7 +46,7 @@ struct RoomRequests: Sendable {
 
     subscript(number: UInt64) -> Entry? { open.isAllocated ? open.value.entries[number] : nil }
 
-    /// Whether a member has as many open requests as it may.
+    /// Whether a member has the maximum number of open requests.
     func isFull(_ slot: Int) -> Bool {
         open.isAllocated && open.value.asked[Int32(slot)]?.count ?? 0 >= RoomRequests.maxCountPerMember
     }
@@ -92,7 +92,7 @@ struct RoomRequests: Sendable {
         case notify(MemberHandle)
     }
 
-    /// A requester needs the answer no longer (S-56).
+    /// A requester no longer needs the answer (S-56).
     mutating func cancel(_ number: UInt64) -> OnCancel {
         guard let entry = self[number], !entry.isCancelled else { return .none }
         guard let to = entry.to else {
@@ -118,7 +118,8 @@ struct RoomRequests: Sendable {
         if open.isAllocated { open.value.asked[Int32(slot)] = nil }
     }
 
-    /// The numbers of the requests that a member has to answer, in their order: effects do not depend on hashes.
+    /// The numbers of the requests that a member has to answer, in their order, so that effects do not depend on
+    /// hashes.
     func unanswered(by handle: MemberHandle) -> [UInt64] {
         guard open.isAllocated, open.value.answering[handle.slot] != nil else { return [] }
         return open.value.entries.filter { $0.value.to == handle }.keys.sorted()

@@ -1,28 +1,28 @@
 import MartletWire
 
-/// The rooms of this loop, and the way to the rooms and links of other loops.
+/// The rooms of this loop, and the messages to the rooms and links of other loops.
 ///
-/// A call for a room goes to the loop of the room, an effect of a room to the loop of the member's link. Messages for
-/// another loop wait here until the end of the turn.
+/// A call for a room is passed to the loop of the room, an effect of a room to the loop of the member's link. Messages
+/// for another loop are kept until the end of the turn.
 struct RoomRouter: ~Copyable {
     var local: Rooms
     let place: LoopPlace
     /// The messages for other loops, by loop.
-    private var departures: [[LoopMessage]]
+    private var outgoing: [[LoopMessage]]
 
     init(place: LoopPlace, roles: RoomRolesConfiguration?) {
         self.place = place
         local = Rooms(loop: place.number, roles: roles)
-        departures = Array(repeating: [], count: place.count)
+        outgoing = Array(repeating: [], count: place.count)
     }
 
-    /// Messages for other loops.
-    var departureCount: Int { departures.reduce(0) { $0 + $1.count } }
+    /// The number of messages for other loops.
+    var outgoingCount: Int { outgoing.reduce(0) { $0 + $1.count } }
 
-    /// Passes a link's event to a room, wherever the room is.
+    /// Passes a link's event to a room of any loop.
     mutating func call(_ call: RoomCall, now: Instant = .zero) {
         let loop = call.loop(place)
-        if loop == place.index { local.receive(call, now: now) } else { departures[loop].append(.call(call)) }
+        if loop == place.index { local.receive(call, now: now) } else { outgoing[loop].append(.call(call)) }
     }
 
     /// Passes a message to its room. The bytes of the message are borrowed, so another loop gets a copy.
@@ -44,15 +44,15 @@ struct RoomRouter: ~Copyable {
     /// Queues an effect for a link of another loop; false for every other effect.
     mutating func forward(_ effect: RoomEffect) -> Bool {
         guard place.count > 1, let loop = effect.member?.link.loop, loop != place.number else { return false }
-        departures[Int(loop)].append(.effect(effect))
+        outgoing[Int(loop)].append(.effect(effect))
         return true
     }
 
     /// The messages for one of the other loops; nil when there are none.
-    mutating func nextDeparture() -> RelayOutput? {
-        guard place.count > 1, let loop = departures.firstIndex(where: { !$0.isEmpty }) else { return nil }
-        let messages = departures[loop]
-        departures[loop] = []
+    mutating func nextOutgoing() -> RelayOutput? {
+        guard place.count > 1, let loop = outgoing.firstIndex(where: { !$0.isEmpty }) else { return nil }
+        let messages = outgoing[loop]
+        outgoing[loop] = []
         return .send(loop: loop, messages)
     }
 }

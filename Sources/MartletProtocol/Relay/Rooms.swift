@@ -2,14 +2,14 @@ import MartletWire
 
 /// The rooms of one loop: passes each event to its room and collects the effects.
 ///
-/// Rooms know no links and no connections. A session is a `MemberKey`, and its link may be on another loop.
+/// Rooms do not access links and connections. A session is a `MemberKey`, and its link may be on another loop.
 ///
 /// | state of a room | owns | ends |
 /// |---|---|---|
 /// | in memory | a slot, a deadline, its bytes | it is idle; the store failed to load it or has lost its log |
 /// | dirty | an entry in the order of the turn | `nextEffect` |
 struct Rooms: ~Copyable, Sendable {
-    /// Rooms in memory at the most; a room without members is evicted.
+    /// The maximum number of rooms in memory; a room without members is evicted.
     static let maxRooms = 65_536
 
     private let loop: UInt8
@@ -27,12 +27,12 @@ struct Rooms: ~Copyable, Sendable {
     private var batch = RoomBatch()
     /// Bytes of the rooms, with objects, as of the last step of each.
     private(set) var memoryByteCount = 0
-    /// Rooms in memory at the most, as in `Rooms.maxRooms`.
+    /// The maximum number of rooms in memory, as in `Rooms.maxRooms`.
     var maxRooms = Rooms.maxRooms
     /// Whether new rooms and messages are refused for lack of memory.
     var isFull = false
 
-    /// No rooms.
+    /// Creates a table without rooms.
     ///
     /// - Parameters:
     ///   - loop: the number of the loop.
@@ -46,11 +46,11 @@ struct Rooms: ~Copyable, Sendable {
     var count: Int { indexOfName.count }
 
     /// Whether the number of rooms has reached its maximum.
-    var isCrowded: Bool { count >= maxRooms }
+    var hasMaxRooms: Bool { count >= maxRooms }
 
     // MARK: Outputs
 
-    /// When `deadlinePassed` is due; in the past while sessions wait to join.
+    /// The instant at which `deadlinePassed` is due; in the past while sessions wait to join.
     var deadline: Instant? { joins.isEmpty ? deadlines.earliest : .zero }
 
     /// The next effect; nil when there is none until the next event.
@@ -88,7 +88,6 @@ struct Rooms: ~Copyable, Sendable {
         case .withdraw(let key, let name):
             guard !joins.withdraw(key), let index = index(of: name) else { return }
             rooms[index].withdraw(key)
-            markDirty(index)
         case .leave(let handle): with(handle) { $0.leave(handle, into: &$1) }
         case .close(let handle):
             guard rooms.isLive(Int(handle.room)) else { return effects.append(.closed(handle.key)) }
@@ -144,7 +143,7 @@ struct Rooms: ~Copyable, Sendable {
             rooms[index].join(join, into: &effects)
             return markDirty(index)
         }
-        guard !isCrowded, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
+        guard !hasMaxRooms, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
         var room = Room(name: join.open.room, index: Int32(rooms.nextSlot), loop: loop)
         room.join(join, into: &effects)
         let index = rooms.insert(room)
@@ -245,10 +244,14 @@ struct Rooms: ~Copyable, Sendable {
         return rooms[index].opened
     }
 
+    /// Whether a member of a room of this loop has not left.
+    mutating func isMember(_ handle: MemberHandle) -> Bool {
+        rooms.isLive(Int(handle.room)) && rooms[Int(handle.room)].members.slot(handle) != nil
+    }
+
     /// The name of a member's room; nil when the member has left.
     mutating func name(of handle: MemberHandle) -> RoomName? {
-        let index = Int(handle.room)
-        return rooms.isLive(index) && rooms[index].members.slot(handle) != nil ? rooms[index].name : nil
+        isMember(handle) ? rooms[Int(handle.room)].name : nil
     }
 
     // MARK: Memory
@@ -272,7 +275,8 @@ struct Rooms: ~Copyable, Sendable {
         markDirty(index)
     }
 
-    private mutating func index(of name: RoomName) -> Int? {
+    /// The index of a room in memory.
+    mutating func index(of name: RoomName) -> Int? {
         indexOfName.find(name) { rooms[$0].name == name }
     }
 

@@ -2,7 +2,7 @@ import MartletWire
 
 /// Effects of rooms on sessions.
 extension SessionRouter {
-    /// A frame that preceded the admission is a fault of the link's peer.
+    /// A fault of the link's peer, in a frame that preceded the admission.
     struct AdmissionFault {
         var slot: Int
         var error: LinkError
@@ -61,8 +61,8 @@ extension SessionRouter {
 
     // MARK: Credit
 
-    /// Returns the credit of messages, or withholds it while their account exceeds its rate. The account's other frames
-    /// need no credit or have none, so its links stay alive (R-54, Specs/hostile.md row 54).
+    /// Returns the credit of messages, or withholds it while their account exceeds its rate. Frames without credit are
+    /// not affected, so the account's links stay alive (R-54, Specs/hostile.md row 54).
     private mutating func release(_ byteCount: Int, to key: MemberKey, of slot: Int, now: Instant) {
         guard let end = links.waitsUntil(slot, now: now) else {
             return links[slot].link.release(byteCount, on: key.session)
@@ -89,7 +89,7 @@ extension SessionRouter {
     }
 
     /// Queues a request or a response, unless it is longer than the receiver's limit or too much is queued. The session
-    /// is not reset for what another member sends: the requester receives the error (S-44, R-41, Specs/hostile.md row
+    /// is not reset for a frame of another member; the requester receives the error (S-44, R-41, Specs/hostile.md row
     /// 39).
     private mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
         guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {

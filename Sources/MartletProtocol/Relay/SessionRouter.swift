@@ -2,7 +2,7 @@ import MartletWire
 
 /// Passes frames of sessions to rooms, and effects of rooms to sessions.
 ///
-/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It knows no
+/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It accesses no
 /// connections: an answer names the action that the engine has to take on one.
 ///
 /// | state of a session | owns | ends |
@@ -25,7 +25,7 @@ struct SessionRouter: ~Copyable {
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     private var inflater = Inflater()
-    /// The work that the connection that is read may still cause in this turn.
+    /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
 
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
@@ -248,10 +248,14 @@ struct SessionRouter: ~Copyable {
     }
 
     private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
+        // The room's index finds the sessions that it has admitted, without a comparison of names.
+        let admitted = rooms.local.index(of: room)
         for index in links[slot].sessions.indices {
             if let name = links[slot].sessions[at: index].room {
                 if name == room { return true }
-            } else if let handle = links[slot].sessions[at: index].handle, rooms.local.name(of: handle) == room {
+            } else if let handle = links[slot].sessions[at: index].handle, Int(handle.room) == admitted,
+                rooms.local.isMember(handle)
+            {
                 return true
             }
         }

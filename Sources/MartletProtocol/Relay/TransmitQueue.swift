@@ -19,7 +19,7 @@ struct TransmitQueue {
     private var unreported: [ConnectionKey] = []
     /// Slots of the connections of this turn, and of those without a wait from earlier turns.
     private var requested: [Int] = []
-    /// In the order of their instants. A wait that has ended is removed when it is first.
+    /// The waits in the order of their instants. A wait that has ended is removed when it is first.
     private var waits = Deque<Wait>()
 
     /// Waits that have not been removed.
@@ -61,7 +61,7 @@ struct TransmitQueue {
         return unreported
     }
 
-    /// When the longest wait exceeds the timeout.
+    /// The instant at which the longest wait exceeds the timeout.
     func deadline(in connections: ConnectionTable, timeout: Duration) -> Instant? {
         if let first = waits.first { return first.since + timeout }
         guard let slot = requested.first, connections.isLive(slot) else { return nil }

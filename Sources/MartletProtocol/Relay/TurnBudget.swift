@@ -3,13 +3,13 @@
 /// | state | owns | ends |
 /// |---|---|---|
 /// | idle | nothing | a connection begins to be read |
-/// | counting | the units that are left to it | they are spent, or the engine's turn ends |
+/// | counting | its remaining units | they are spent, or the engine's turn ends |
 /// | spent | nothing: the rest of its input waits in `UnreadInput` | the engine's turn ends |
 ///
 /// A unit is the work of a frame without effects on others, or of `bytesPerUnit` bytes of bodies after inflating.
 /// Reads of one connection that follow each other in one turn share a budget.
 struct TurnBudget {
-    /// Units of one connection in one turn.
+    /// The number of units of a connection in a turn.
     static let unitCount = 512
     /// Bytes of bodies, after inflating, that cost one unit beside the unit of their frame.
     static let bytesPerUnit = 512

@@ -8,7 +8,7 @@ struct UnreadInput {
     struct Part {
         let connection: ConnectionKey
         fileprivate(set) var bytes: [UInt8]
-        /// Bytes of them that were read.
+        /// The number of bytes that were read.
         var readByteCount = 0
         /// Whether the end of the stream follows.
         var isLast = false

@@ -11,7 +11,7 @@ struct WithheldCredit: Sendable {
     private var byteCounts: [MemberKey: Int] = [:]
     private var ends = DeadlineQueue<MemberKey, Instant>()
 
-    /// When `popDue` has a result.
+    /// The instant at which `popDue` has a result.
     var deadline: Instant? { ends.earliest }
 
     /// Withholds credit of a session, together with earlier credit.

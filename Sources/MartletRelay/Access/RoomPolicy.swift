@@ -1,6 +1,6 @@
 public import MartletProtocol
 
-/// Decides which accounts may enter which rooms, and what they may do there.
+/// Decides which accounts may enter which rooms, and with which permissions.
 ///
 /// A relay asks the policy when a session opens a room, when an earlier decision expires, when a link resumes with
 /// other claims, and after ``Relay/revokeRoomDecisions(of:in:)``. A decision belongs to one session. A question without

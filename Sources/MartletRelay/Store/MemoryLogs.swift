@@ -45,7 +45,8 @@ struct MemoryLogs {
         markUsed(index)
         evict(for: index, bounds)
         let (id, log) = (slots[index].id, slots[index].log)
-        return RoomSnapshot(log: id, head: log.lastOffset, first: log.firstOffset, watermarks: log.watermarks)
+        return RoomSnapshot(
+            log: id, lastOffset: log.lastOffset, firstOffset: log.firstOffset, watermarks: log.watermarks)
     }
 
     /// Marks a room as used.

@@ -3,13 +3,13 @@ public import MartletWire
 
 /// The storage of rooms' logs: the interface of a relay to a disk or database.
 ///
-/// A message is accepted when `append` returns, and must then survive what the store is designed to survive. Calls for
-/// different rooms may be concurrent. A room has at most one `append` or `saveRoles` in progress, and none before
-/// `load` has returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected sessions
-/// with `storeUnavailable`; an error of `saveRoles` refuses the operation.
+/// A message is accepted when `append` returns, and must then survive every failure for which the store is designed.
+/// Calls for different rooms may be concurrent. A room has at most one `append` or `saveRoles` in progress, and none
+/// before `load` has returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected
+/// sessions with `storeUnavailable`; an error of `saveRoles` refuses the operation.
 public protocol RoomStore: Sendable {
-    /// The snapshot of a room; the snapshot of an empty room if the store has none. The snapshot's `log` stays the
-    /// same, also for an empty room, while the assigned offsets hold, and changes when they are lost.
+    /// The snapshot of a room; that of an empty room if the store has none. Its `log` stays the same while the assigned
+    /// offsets are valid, also for an empty room, and changes when they are lost.
     func load(_ room: RoomName) async throws -> RoomSnapshot
 
     /// Makes messages durable, all or none. Their offsets continue the log without a gap. Throws `LogLost` when the

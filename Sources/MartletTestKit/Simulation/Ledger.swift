@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// The life of every message: published, sent, accepted, stored, delivered.
+/// The course of every message: published, sent, accepted, stored, delivered.
 struct Ledger {
     /// The identity of a message: its device and counter.
     struct Key: Hashable {
@@ -24,16 +24,16 @@ struct Ledger {
     /// The maximum number of recorded violations.
     static let maxViolations = 8
 
-    /// The maximum number of connection attempts of a device within `dialWindow`, including those requested by the
+    /// The maximum number of connection attempts of a device within `attemptWindow`, including those requested by the
     /// user.
-    static let maxDials = 40
-    static let dialWindow = Duration.seconds(10)
+    static let maxAttempts = 40
+    static let attemptWindow = Duration.seconds(10)
 
     private(set) var published: [Key: Expectation] = [:]
     /// The messages that the relay has refused.
     private var refused: Set<Key> = []
     /// The recent connection attempts of each device.
-    private var dials: [UInt64: [Instant]] = [:]
+    private var attempts: [UInt64: [Instant]] = [:]
     private(set) var violations: [Violation] = []
     /// For each room, the number of checked messages and each device's last counter.
     private var checked: [RoomName: (count: Int, counters: [UInt64: UInt64])] = [:]
@@ -63,7 +63,7 @@ struct Ledger {
         }
         let isThere: Bool
         if offset == 0 {
-            // Accepted earlier, at an offset that the relay has forgotten.
+            // Accepted earlier, at an offset that the relay no longer knows.
             isThere = log.contains { $0.device.rawValue == key.device && $0.counter == key.counter }
         } else if let entry = entry(offset, log) {
             isThere = entry.device.rawValue == key.device && entry.counter == key.counter
@@ -146,10 +146,10 @@ struct Ledger {
 
     /// Checks the rate of a device's connection attempts.
     mutating func connecting(_ device: UInt64, at now: Instant) {
-        var recent = (dials[device] ?? []).filter { now - $0 < Ledger.dialWindow }
+        var recent = (attempts[device] ?? []).filter { now - $0 < Ledger.attemptWindow }
         recent.append(now)
-        dials[device] = recent
-        if recent.count == Ledger.maxDials + 1 {
+        attempts[device] = recent
+        if recent.count == Ledger.maxAttempts + 1 {
             fail(.attemptsAreLimited, at: now, "device \(device) started \(recent.count) attempts in 10 s")
         }
     }

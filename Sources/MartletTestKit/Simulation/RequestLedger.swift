@@ -1,13 +1,13 @@
 import MartletProtocol
 import MartletWire
 
-/// The life of every request: it ends once, in time, with the answer to its content, and is received by one application
+/// The course of every request: it ends once, in time, with the answer to its content, and one application receives it
 /// once.
 struct RequestLedger {
-    /// The identity of a request. A crashed device starts another life.
+    /// The identity of a request. A crashed device continues with another start of its process.
     struct Key: Hashable {
         var device: UInt64
-        var life: Int
+        var start: Int
         var number: UInt64
     }
 
@@ -27,9 +27,9 @@ struct RequestLedger {
     /// The number of requests answered by another member.
     private(set) var answeredCount = 0
 
-    /// The open requests of one life of a device, oldest first.
-    func openNumbers(of device: UInt64, life: Int) -> [UInt64] {
-        pending.keys.filter { $0.device == device && $0.life == life }.map(\.number).sorted()
+    /// The open requests of one process of a device, oldest first.
+    func openNumbers(of device: UInt64, start: Int) -> [UInt64] {
+        pending.keys.filter { $0.device == device && $0.start == start }.map(\.number).sorted()
     }
 
     /// A unique text.
@@ -47,8 +47,8 @@ struct RequestLedger {
     }
 
     /// Cancels a device's requests in a room that it leaves.
-    mutating func closed(_ room: RoomName, by device: UInt64, life: Int) {
-        for key in pending.keys where key.device == device && key.life == life && pending[key]?.room == room {
+    mutating func closed(_ room: RoomName, by device: UInt64, start: Int) {
+        for key in pending.keys where key.device == device && key.start == start && pending[key]?.room == room {
             pending[key]?.isCancelled = true
         }
     }

@@ -35,7 +35,7 @@ final class SimulatedDevice {
     /// The room IDs of the present engine.
     private(set) var rooms: [RoomName: RoomID] = [:]
     private var names: [RoomID: RoomName] = [:]
-    /// Counters of accepted drafts, including those of earlier lives on the disk.
+    /// Counters of accepted drafts, including those of earlier processes on the disk.
     private(set) var acceptedCounters: Set<UInt64> = []
     /// The first draft not yet sent to the present engine.
     private var nextDraft = 0
@@ -51,7 +51,7 @@ final class SimulatedDevice {
     /// Whether a sync is in progress.
     var isSyncing = false
     /// The number of process starts.
-    private(set) var life = 0
+    private(set) var startCount = 0
     /// A counter of the device's progress.
     private(set) var progressCount = 0
     /// Active faults that hinder the device.
@@ -98,7 +98,7 @@ final class SimulatedDevice {
     func start(in world: VirtualWorld) {
         isRunning = true
         isTaking = true
-        life += 1
+        startCount += 1
         nextDraft = 0
         acceptedCounters = Set(settled.records)
         rooms = [:]

@@ -9,7 +9,7 @@ extension Simulation {
         .unexpectedEOF, .resumeRejected, .revoked, .replaced,
     ]
 
-    /// The news of a revocation can arrive when the account is admitted again. Its user then starts the client again.
+    /// The report of a revocation can arrive when the account is admitted again. The user then starts the client again.
     private func startLater(_ device: SimulatedDevice) {
         world.after(.seconds(1)) { [unowned self] in
             guard device.isRunning, world.relay.refusals[device.account] == nil else { return }
@@ -44,7 +44,7 @@ extension Simulation {
         case .close(_, let graceful): trace.note(now, device: device.number, "closes", graceful ? 1 : 0)
         case .response(let number, let outcome):
             trace.note(now, device: device.number, "receives the outcome of", number)
-            let key = RequestLedger.Key(device: device.id, life: device.life, number: number)
+            let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
             if !operationEnded(key, outcome) { note(.requestsEndOnce, requests.ended(key, outcome, at: now)) }
         case .transmit, .fetchCredential: break
         }
@@ -150,9 +150,9 @@ extension Simulation {
         let chance = isFinalRound ? 0 : random.next() % 10
         guard chance < 9 else { return }
         let delay = Duration.milliseconds(isFinalRound ? 0 : random.next() % 3000)
-        let life = device.life
+        let startCount = device.startCount
         world.after(delay) { [unowned self] in
-            guard device.isRunning, device.life == life, let id = device.rooms[room] else { return }
+            guard device.isRunning, device.startCount == startCount, let id = device.rooms[room] else { return }
             world.act(device.client) { engine, now in
                 engine.respond(
                     in: id, correlation: request.correlation, status: chance < 7 ? .none : .forbidden,

@@ -40,7 +40,7 @@ extension Simulation {
                     operation.method.name, content: operation.content, to: nil, in: id,
                     deadline: Simulation.operationTimeout, now: now)
             else { return }
-            let key = RequestLedger.Key(device: device.id, life: device.life, number: number)
+            let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
             roles?.sent(key, operation, in: room, at: wallClock)
         }
     }
@@ -74,7 +74,7 @@ extension Simulation {
                 .noMessageFails, at: world.now, "\(room) is closed to device \(device.id): \(String(describing: code))")
         }
         trace.note(world.now, device: device.number, "is removed")
-        requests.closed(room, by: device.id, life: device.life)
+        requests.closed(room, by: device.id, start: device.startCount)
         device.removed(from: room)
         let milliseconds = Simulation.reopenDelay.nanoseconds / 1_000_000
         endFault(device.number, after: .milliseconds(random.next() % UInt64(milliseconds))) { simulation in

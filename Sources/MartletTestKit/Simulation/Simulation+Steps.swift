@@ -68,7 +68,7 @@ extension Simulation {
         case .cancelRequest(let number): cancelRequest(of: devices[number])
         case .close(let number, let room, let time):
             let device = devices[number]
-            requests.closed(rooms[room], by: device.id, life: device.life)
+            requests.closed(rooms[room], by: device.id, start: device.startCount)
             device.close(rooms[room], in: world)
             endFault(number, after: time) { simulation in
                 device.open(simulation.rooms[room], in: simulation.world)
@@ -110,14 +110,15 @@ extension Simulation {
                     Simulation.method, content: Message.textContent(text), to: other?.account, in: id,
                     deadline: timeout, now: now)
             else { return }
-            let key = RequestLedger.Key(device: device.id, life: device.life, number: number)
+            let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
             requests.sent(key, in: room, text: text, deadline: deadline)
         }
     }
 
     private func cancelRequest(of device: SimulatedDevice) {
-        guard device.isRunning, let number = requests.openNumbers(of: device.id, life: device.life).last else { return }
-        requests.cancelled(RequestLedger.Key(device: device.id, life: device.life, number: number))
+        guard device.isRunning, let number = requests.openNumbers(of: device.id, start: device.startCount).last
+        else { return }
+        requests.cancelled(RequestLedger.Key(device: device.id, start: device.startCount, number: number))
         act(device) { $0.cancelRequest(number, now: $1) }
     }
 

@@ -23,7 +23,7 @@ public struct Violation: Sendable, CustomStringConvertible {
         case linksAreResumed = "links are resumed"
         /// A replaced connection is closed.
         case oneConnectionPerDevice = "a device has one open connection"
-        /// A device starts at most `Ledger.maxDials` connection attempts within `Ledger.dialWindow`.
+        /// A device starts at most `Ledger.maxAttempts` connection attempts within `Ledger.attemptWindow`.
         case attemptsAreLimited = "connection attempts are limited"
         /// A run has at most `Simulation.maxEventsPerStep` events for each step of its scenario.
         case eventsAreBounded = "events are bounded"

@@ -6,7 +6,7 @@ import MartletToolSupport
 ///
 /// | state | event | result |
 /// |---|---|---|
-/// | offline | `patience` has passed | a message with the reason, once |
+/// | offline | `reportDelay` has passed | a message with the reason, once |
 /// | offline, reported | online | a message |
 /// | offline | the timeout has passed | the command ends |
 /// | any | the client has stopped | the command ends |
@@ -19,7 +19,7 @@ struct ConnectionWatch {
     }
 
     /// The duration without a connection after which it is reported.
-    static let patience = Duration.seconds(1)
+    static let reportDelay = Duration.seconds(1)
     /// The interval between two checks of the status.
     static let interval = Duration.milliseconds(200)
 
@@ -46,7 +46,7 @@ struct ConnectionWatch {
         if let timeout, now - begin > timeout {
             return .end(CommandError(.unavailable, "no connection for \(Quantity.text(timeout)): \(reason)"))
         }
-        guard !hasReportedOffline, now - begin >= Self.patience else { return .nothing }
+        guard !hasReportedOffline, now - begin >= Self.reportDelay else { return .nothing }
         hasReportedOffline = true
         return .report("no connection: \(reason); retrying")
     }

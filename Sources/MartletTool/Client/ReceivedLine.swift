@@ -1,4 +1,5 @@
 import Martlet
+import MartletAuthentication
 import MartletToolSupport
 
 /// The output of a received message.
@@ -22,8 +23,8 @@ enum ReceivedLine {
         ]
         switch LineContent(kind: message.kind, content: message.content.bytes) {
         case .text(let text)?: members.append(.init("text", .string(text)))
-        case .bytes(let bytes)?: members.append(.init("data", .string(base64(bytes))))
-        case nil: members.append(.init("content", .string(base64(message.content.bytes))))
+        case .bytes(let bytes)?: members.append(.init("data", .string(Base64.encode(bytes, .standard))))
+        case nil: members.append(.init("content", .string(Base64.encode(message.content.bytes, .standard))))
         }
         return Array((JSONLine.object(members).text + "\n").utf8)
     }

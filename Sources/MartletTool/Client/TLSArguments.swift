@@ -12,18 +12,28 @@ enum TLSArguments {
     private static let key = Option.text("key", "FILE", help: "the key of the own certificate, in PEM form")
     private static let plaintext = Option.flag(
         "plaintext", help: "allow connections without TLS to and from other machines")
-    private static let clientTrust = Option.text(
-        "client-trust", "FILE", help: "require a client certificate issued by a certificate in FILE")
+    private static let clientAuthority = Option.text(
+        "client-ca", "FILE", help: "accept accounts with a client certificate issued by a certificate in FILE")
+    private static let requireClient = Option.flag(
+        "require-client-certificate", help: "refuse clients without a certificate in the TLS handshake")
     private static let ticketKeys = Option.text(
         "ticket-keys", "FILE", help: "share ticket keys with other relays: 80 random bytes for each key")
 
     /// The options of clients.
     static let clientSpecs = [trust.spec, pin.spec, certificate.spec, key.spec, plaintext.spec]
     /// The options of a relay.
-    static let serverSpecs = [certificate.spec, key.spec, clientTrust.spec, ticketKeys.spec, plaintext.spec]
+    static let serverSpecs = [
+        certificate.spec, key.spec, clientAuthority.spec, requireClient.spec, ticketKeys.spec, plaintext.spec,
+    ]
 
     /// Whether an own certificate is given.
     static func hasCertificate(_ arguments: ParsedArguments) -> Bool { arguments[certificate] != nil }
+
+    /// Whether accounts with client certificates are accepted.
+    static func acceptsClientCertificates(_ arguments: ParsedArguments) -> Bool { arguments[clientAuthority] != nil }
+
+    /// Whether clients without a certificate are refused.
+    static func requiresClientCertificates(_ arguments: ParsedArguments) -> Bool { arguments.has(requireClient) }
 
     /// Whether connections without TLS to other machines are allowed.
     static func allowsPlaintext(_ arguments: ParsedArguments) -> Bool { arguments.has(plaintext) }
@@ -36,13 +46,16 @@ enum TLSArguments {
     /// The TLS options of a relay; nil without a certificate.
     static func server(_ arguments: ParsedArguments) throws(UsageError) -> TLSServerOptions? {
         guard let identity = try identity(arguments) else {
-            for option in [clientTrust, ticketKeys] where arguments[option] != nil {
+            for option in [clientAuthority, ticketKeys] where arguments[option] != nil {
                 throw UsageError(message: "'--\(option.spec.name)' requires '--certificate' and '--key'")
             }
             return nil
         }
         var options = TLSServerOptions(identity: identity)
-        if let file = arguments[clientTrust] { options.clientCertificates = .required(trustFile: file) }
+        if let file = arguments[clientAuthority] {
+            options.clientCertificates =
+                requiresClientCertificates(arguments) ? .required(trustFile: file) : .optional(trustFile: file)
+        }
         options.ticketKeyFile = arguments[ticketKeys]
         return options
     }

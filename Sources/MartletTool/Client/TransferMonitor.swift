@@ -14,7 +14,7 @@ enum ProgressStyle: String, CaseIterable, Sendable {
 
     /// The option of the style.
     static let option = Option<ProgressStyle>.choice(
-        "progress", fallback: .auto, help: "how progress is shown on standard error")
+        "progress", fallback: .auto, help: "style of the progress on standard error")
 }
 
 /// A monitor of a command that transfers lines: it reports the progress, and ends the command after too long without a

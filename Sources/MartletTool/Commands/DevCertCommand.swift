@@ -14,13 +14,17 @@ enum DevCertCommand {
 
     static let spec = CommandSpec(
         name: "dev-cert",
-        summary: "Makes a certificate authority, and certificates for a server and a client.",
+        summary: "Make a certificate authority, and certificates for a server and a client.",
         options: [directory.spec, host.spec, client.spec],
         notes: [
             """
             The certificates are for development and tests. The authority and its key are kept from one run to the \
             next; the other files are replaced. The certificates are valid for 398 days.
+            """,
             """
+            With the option --client-ca ca.pem of serve, a client signs in with --certificate client.pem, \
+            --key client.key and the account of --client.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "the files are written; standard output has the commands to use them"),
@@ -35,14 +39,14 @@ enum DevCertCommand {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             if !FileManager.default.fileExists(atPath: authority.keyFile) { try makeAuthority(authority) }
             var server = TLSCertificateRequest(commonName: "server")
-            server.issuer = authority
+            (server.issuer, server.usage) = (authority, .server)
             (server.hosts, server.addresses) = (["localhost"], ["127.0.0.1", "::1"])
             for host in arguments.all(host) {
                 if IPAddress(host) == nil { server.hosts.append(host) } else { server.addresses.append(host) }
             }
             try server.make(identity("server", in: directory))
             var client = TLSCertificateRequest(commonName: arguments[client] ?? "")
-            client.issuer = authority
+            (client.issuer, client.usage) = (authority, .client)
             try client.make(identity("client", in: directory))
         } catch {
             throw CommandError(.cannotCreate, "\(error)")

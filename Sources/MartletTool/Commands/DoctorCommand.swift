@@ -19,7 +19,7 @@ enum DoctorCommand {
             """
             ADDRESS is that of a client's --to: martlets:// or no scheme for TLS, martlet:// for a connection without \
             TLS. The default is \(ClientOptions.target.fallback ?? ""). Each line has a mark (ok, warn or FAIL), a \
-            check, what was found and, unless all is well, what to do. The first FAIL ends the command.
+            check, the findings and, after a warning or a failure, advice. The first FAIL ends the command.
             """,
             """
             The checks are: address; name, its addresses; connect, to each of them; tls and certificate; welcome, the \

@@ -58,7 +58,7 @@ enum ServeCommand {
             """
             An eighth of --max-connections-per-address may be unauthenticated at a time. An address is refused for \
             up to 60 s after failed authentications. Behind a proxy all clients have the address of the proxy. \
-            --audit never blocks the relay either, and the signal HUP opens its file again, after it was moved away.
+            --audit never blocks the relay either. The signal HUP opens its file again, for example after a rename.
             """,
             """
             With --room-roles the account "server" is the relay's own, and no client can use it. An account with the \
@@ -68,8 +68,8 @@ enum ServeCommand {
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
             Without --certificate and --key there is no TLS, and the relay listens on loopback addresses only, unless \
-            --plaintext is given. The signal HUP reads the certificate, its key and the ticket keys again; existing \
-            connections are not affected. `martlet dev-cert` makes certificates for development.
+            --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
+            again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
         ] + RelayAccess.notes + [TokensFile.overview],
         exitCodes: [

@@ -42,7 +42,7 @@ enum DoctorFailure: Error, Equatable, Sendable {
     }
 }
 
-/// A failure as the command prints it: its exit code, its name, what was found, and what to do.
+/// A failure as the command prints it: its exit code, its name, the findings, and the next step of the user.
 struct DoctorExplanation: Equatable, Sendable {
     var code: ExitCode
     /// The name in the JSON object.

@@ -154,18 +154,20 @@ struct DoctorReport: Equatable, Sendable {
                 .init("version", .string(security.version)), .init("cipher", .string(security.cipher)),
                 .init("applicationProtocol", .string(protocolName)), .init("milliseconds", .milliseconds(duration)),
             ])
-        guard let expiry = security.peerExpiry else { return [tls] }
-        return [tls, certificate(security, until: expiry, wallClock: wallClock)]
+        guard let certificate = security.peerCertificate else { return [tls] }
+        return [tls, line(of: certificate, wallClock: wallClock)]
     }
 
-    private func certificate(_ security: TransportSecurity, until expiry: Int64, wallClock: UInt64) -> DoctorLine {
-        let days = (expiry - Int64(wallClock / 1000)) / 86_400
-        let date = Date(timeIntervalSince1970: Double(expiry)).formatted(.iso8601.year().month().day())
+    private func line(of certificate: PeerCertificate, wallClock: UInt64) -> DoctorLine {
+        let days = (certificate.notAfter - Int64(wallClock / 1000)) / 86_400
+        let date = Date(timeIntervalSince1970: Double(certificate.notAfter))
+            .formatted(.iso8601.year().month().day())
+        let name = certificate.commonName
         var line = DoctorLine(
             check: .certificate, mark: .ok,
-            found: "\(security.peerName ?? "no common name"), valid until \(date), \(days) days",
+            found: "\(name ?? "no common name"), valid until \(date), \(days) days",
             details: [
-                .init("subject", security.peerName.map { .string($0) } ?? .null), .init("until", .string(date)),
+                .init("subject", name.map { .string($0) } ?? .null), .init("until", .string(date)),
                 .init("days", .integer(days)),
             ])
         if days < Self.minDays { (line.mark, line.advice) = (.warn, "renew the certificate of the relay soon") }

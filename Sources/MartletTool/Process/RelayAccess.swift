@@ -6,7 +6,7 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// Who may use a relay, and which rooms: the options of `serve`, and the files that they name.
+/// The accounts and the room rules of a relay: the options of `serve`, and the files that they name.
 ///
 /// The files can be read again while the relay runs. A file with an error then changes nothing.
 final class RelayAccess: Sendable {
@@ -25,10 +25,15 @@ final class RelayAccess: Sendable {
 
     static let notes = [
         """
-        One of --tokens, --jwks and --allow-all is required. The keys of --jwks are a JSON Web Key Set with keys for \
-        RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when its token \
-        expires. The signal HUP reads the files of --tokens, --jwks and --rooms again; accounts whose tokens have \
-        changed are disconnected within a second, and open rooms are decided about again.
+        One of --tokens, --jwks, --allow-all and --client-ca is required. The keys of --jwks are a JSON Web Key Set \
+        with keys for RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when \
+        its token expires. The signal HUP reads the files of --tokens, --jwks and --rooms again; accounts whose \
+        tokens have changed are disconnected within a second, and the rules are applied to open rooms again.
+        """,
+        """
+        The account of a client certificate is its first e-mail address, without one its first URI, without one its \
+        common name. A connection ends when its certificate expires. --client-ca may be combined with --tokens or \
+        --jwks, for clients without a certificate.
         """,
         """
         A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
@@ -39,8 +44,10 @@ final class RelayAccess: Sendable {
         """,
     ]
 
-    private enum Source {
+    private indirect enum Source {
         case everyone
+        /// The fallback is for clients without a certificate.
+        case certificates(fallback: Source?)
         case tokens(path: String)
         case keys(path: String, audience: String, issuer: String?)
     }
@@ -65,6 +72,22 @@ final class RelayAccess: Sendable {
     }
 
     private static func source(_ arguments: ParsedArguments) throws(UsageError) -> Source {
+        guard TLSArguments.acceptsClientCertificates(arguments) else {
+            guard !TLSArguments.requiresClientCertificates(arguments) else {
+                throw UsageError(message: "'--require-client-certificate' requires '--client-ca'")
+            }
+            return try credentials(arguments)
+        }
+        let isAlone = arguments[tokens] == nil && arguments[keys] == nil && !arguments.has(allowAll)
+        guard isAlone || !(arguments.has(allowAll) || TLSArguments.requiresClientCertificates(arguments)) else {
+            throw UsageError(
+                message: "'--client-ca' excludes '--allow-all'; with '--require-client-certificate' it also excludes "
+                    + "'--tokens' and '--jwks'")
+        }
+        return .certificates(fallback: isAlone ? nil : try credentials(arguments))
+    }
+
+    private static func credentials(_ arguments: ParsedArguments) throws(UsageError) -> Source {
         switch (arguments[tokens], arguments[keys], arguments.has(allowAll)) {
         case (let path?, nil, false): return .tokens(path: path)
         case (nil, let path?, false):
@@ -72,13 +95,20 @@ final class RelayAccess: Sendable {
             return .keys(path: path, audience: name, issuer: arguments[issuer])
         case (nil, nil, true): return .everyone
         default:
-            throw UsageError(message: "one of '--tokens FILE', '--jwks FILE' and '--allow-all' is required")
+            throw UsageError(
+                message: "one of '--tokens FILE', '--jwks FILE', '--client-ca FILE' and '--allow-all' is required")
         }
     }
 
     private static func read(_ source: Source) throws(CommandError) -> Accounts {
         switch source {
         case .everyone: return Accounts(authenticator: .allowAll)
+        case .certificates(let fallback):
+            var accounts: Accounts?
+            if let fallback { accounts = try read(fallback) }
+            return Accounts(
+                authenticator: CertificateAuthenticator(fallback: accounts?.authenticator),
+                tokens: accounts?.tokens ?? [:])
         case .tokens(let path):
             let tokens = try TokensFile.read(path)
             return Accounts(authenticator: TokenAuthenticator(tokens), tokens: tokens)
@@ -110,7 +140,7 @@ final class RelayAccess: Sendable {
 
     // MARK: Decisions
 
-    /// Asks the accounts of the last reading.
+    /// An authenticator with the accounts of the last reading.
     struct CurrentAuthenticator: Authenticator {
         fileprivate let access: RelayAccess
 
@@ -119,7 +149,7 @@ final class RelayAccess: Sendable {
         }
     }
 
-    /// Asks the rules of the last reading.
+    /// A policy with the rules of the last reading.
     struct CurrentPolicy: ImmediateRoomPolicy {
         fileprivate let access: RelayAccess
 

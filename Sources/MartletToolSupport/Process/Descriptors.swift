@@ -3,7 +3,7 @@ import Foundation
 /// The standard descriptors of a process, and the limit of its descriptors.
 package enum Descriptors {
     /// The minimum number of descriptors of a command, without its connections.
-    package static let leastCount = 32
+    package static let minCount = 32
 
     #if canImport(Glibc)
         private static let resource = Int32(RLIMIT_NOFILE.rawValue)
@@ -42,9 +42,9 @@ package enum Descriptors {
     /// Throws unless there may be enough descriptors for a command.
     package static func checkLimit() throws(CommandError) {
         var limit = rlimit()
-        guard unsafe getrlimit(resource, &limit) == 0, limit.rlim_cur < leastCount else { return }
+        guard unsafe getrlimit(resource, &limit) == 0, limit.rlim_cur < minCount else { return }
         throw CommandError(
-            .failure, "this process may have \(limit.rlim_cur) descriptors; it needs \(leastCount) (ulimit -n)")
+            .failure, "this process may have \(limit.rlim_cur) descriptors; it needs \(minCount) (ulimit -n)")
     }
 
     /// Raises the limit of this process and its children to the maximum that the system permits, and returns the limit.

@@ -13,7 +13,7 @@ package enum ListenAddress {
         Option(
             "listen", "ADDRESS:PORT", fallback: parse(fallback), shown: fallback,
             expectation: "an IP address and a port, such as 127.0.0.1:7227 or [::1]:0, or a port alone",
-            help: "where to listen; port 0 takes a free one and prints it"
+            help: "address to listen on; port 0 takes a free port and prints it"
         ) { parse($0) }
     }
 }

@@ -30,7 +30,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     public static let readBufferByteCount = 128 << 10
     /// The maximum size of one write, in bytes.
     public static let writeBufferByteCount = 64 << 10
-    /// Rounds of jobs that are submitted by jobs of the same turn. Further rounds run in the next turn.
+    /// The maximum number of rounds of jobs that jobs of the same turn submit. Further rounds run in the next turn.
     static let maxJobRoundsPerTurn = 8
     static let maxEndRoundsPerTurn = 8
     /// The maximum number of jobs in a round whose storage is reused.

@@ -11,7 +11,7 @@
     final class NetlinkSource: PathSource, PollSource {
         /// RTM_GETLINK, RTM_GETADDR and RTM_GETROUTE. The kernel answers one request at a time.
         private static let dumpTypes: [UInt16] = [18, 22, 26]
-        /// Datagrams in one turn.
+        /// The maximum number of datagrams in a turn.
         private static let maxReadsPerTurn = 64
         /// The interval between dumps while the network keeps changing.
         private static let retryInterval = Duration.milliseconds(250)

@@ -11,7 +11,7 @@ struct AcceptPace {
 
     /// Creates a bucket for at most `count` accepts in any second; `count` is 2 or more.
     init(maxPerSecond count: Int) {
-        precondition(count >= 2, "a listener accepts two connections in a second at the least")
+        precondition(count >= 2, "a listener accepts at least two connections in a second")
         let count = UInt64(count)
         burst = max(count / 16, 1)
         interval = (1_000_000_000 + count - burst - 1) / (count - burst)

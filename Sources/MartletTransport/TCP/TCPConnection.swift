@@ -19,9 +19,9 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
         case closed
     }
 
-    /// Reads in one turn, each up to `EventLoop.readBufferByteCount`.
+    /// The maximum number of reads in a turn, each up to `EventLoop.readBufferByteCount`.
     private static let maxReadsPerTurn = 4
-    /// Full write buffers in one turn.
+    /// The maximum number of full write buffers in a turn.
     private static let maxFillsPerTurn = 8
     /// The size of one fill in bytes, until the kernel has taken `flowingByteCount` bytes without a refusal. Refused
     /// bytes are kept, so this bounds the memory for a peer that does not read.

@@ -23,7 +23,7 @@ public final class TCPListener: @unchecked Sendable {  // All state is accessed 
         public init() {}
     }
 
-    /// Accepts in one turn.
+    /// The maximum number of accepts in a turn.
     static let maxAcceptsPerTurn = 64
     /// The pause of accepting for lack of resources.
     public static let retryInterval = Duration.milliseconds(100)
@@ -54,7 +54,7 @@ public final class TCPListener: @unchecked Sendable {  // All state is accessed 
         /// The address, with the port that the system chose for port 0.
         package let localAddress: SocketAddress
 
-        /// Starts to listen on `address`; throws as `bind` does.
+        /// Starts to listen on `address`. Throws the errors of `bind`.
         package init(listeningOn address: SocketAddress, options: Options = Options()) throws(TransportError) {
             let number = try FileDescriptor(
                 martlet_socket(address.ip.isIPv6 ? 6 : 4, options.connection.usesMultipath ? 1 : 0), from: "socket")

@@ -13,7 +13,7 @@ public struct TCPOptions: Sendable, Equatable {
     /// Without effect where the system lacks the option.
     public var hasLinearTimeouts = true
     /// TCP_RTO_MAX_MS: the maximum retransmission timeout, 1 s or more. The maximum of RFC 6298 §2.5 is at least 60 s,
-    /// longer than a phone spends in a tunnel. nil keeps the system's default. Without effect before Linux 6.15.
+    /// longer than most outages of a mobile network. nil keeps the system's default. Without effect before Linux 6.15.
     public var maxRetransmissionTimeout: Duration? = .seconds(1)
     /// TCP_RTO_MIN_US: the minimum allowance for the variation of the round-trip time in the retransmission timeout, at
     /// most 1 s. The allowance of Linux is 200 ms, which doubles the timeout on a path with a round trip of 200 ms. nil

@@ -1,4 +1,5 @@
 import CMartletTLS
+import MartletWire
 
 /// A session that a later connection to the same host can resume (RFC 8446 §2.2).
 @safe
@@ -137,18 +138,16 @@ final class TLSConnection {
     /// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
     var cipher: String { unsafe String(cString: martlet_tls_cipher(pointer)) }
 
-    /// The end of validity of the peer's certificate, in seconds since 1970; nil without a certificate.
-    var peerExpiry: Int64? {
-        var seconds: Int64 = 0
-        return unsafe martlet_tls_peer_expiry(pointer, &seconds) == 0 ? seconds : nil
-    }
-
-    /// The common name of the peer's verified certificate.
-    var peerName: String? {
-        var name = [CChar](repeating: 0, count: 256)
-        let count = unsafe martlet_tls_peer_name(pointer, &name, name.count)
-        guard count >= 0 else { return nil }
-        return String(validating: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    /// The verified certificate of the peer; nil without one, and for one whose names are not UTF-8 or are longer than
+    /// 16 KiB together.
+    var peerCertificate: PeerCertificate? {
+        var certificate = PeerCertificate(
+            publicKeyDigest: [UInt8](repeating: 0, count: TLSPin.byteCount), notAfter: 0)
+        var names = [UInt8](repeating: 0, count: Int(martlet_tls_max_names_byte_count))
+        let count = unsafe martlet_tls_read_peer(
+            pointer, &certificate.notAfter, &certificate.publicKeyDigest, &names, names.count)
+        guard count >= 0, certificate.add(names: names[..<count]) else { return nil }
+        return certificate
     }
 
     /// Keying material for a label (RFC 5705, RFC 8446 §7.5); nil before the handshake is complete.

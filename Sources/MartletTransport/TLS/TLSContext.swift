@@ -4,8 +4,6 @@ import CMartletTLS
 /// theirs.
 @safe
 final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used by several threads.
-    /// The application protocol (RFC 7301).
-    static let applicationProtocol = "martlet/1"
     /// The maximum number of ticket keys in a file.
     static let maxTicketKeys = 16
 
@@ -43,7 +41,9 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         request: martlet_tls_peer_certificate = martlet_tls_peer_certificate_ignored, ticketKeys: [UInt8] = []
     ) throws(TLSError) -> OpaquePointer {
         var failure = martlet_tls_failure()
-        let pointer = unsafe withTexts([applicationProtocol, identity?.certificateFile, identity?.keyFile, trustFile]) {
+        let pointer = unsafe withTexts([
+            TransportSecurity.martletProtocol, identity?.certificateFile, identity?.keyFile, trustFile,
+        ]) {
             (texts: [UnsafePointer<CChar>?]) -> OpaquePointer? in
             unsafe pins.withUnsafeBufferPointer { pins -> OpaquePointer? in
                 unsafe ticketKeys.withUnsafeBufferPointer { ticketKeys -> OpaquePointer? in

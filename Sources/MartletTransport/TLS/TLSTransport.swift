@@ -21,7 +21,7 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
 
     /// The bytes that encryption adds to one fill, with a margin: at most 22 for a record of 16 KiB.
     private static let overheadByteCount = 256
-    /// The least room for the handler's bytes; see `TransportHandler.transport(_:fill:)`.
+    /// The minimum room for the handler's bytes; see `TransportHandler.transport(_:fill:)`.
     private static let minFillByteCount = 20 << 10
 
     private let lower: any Transport
@@ -57,9 +57,8 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
     public var security: TransportSecurity? {
         guard connection.state == .open || connection.state == .peerClosed else { return nil }
         return TransportSecurity(
-            version: connection.version, isResumed: connection.isResumed, peerName: connection.peerName,
-            cipher: connection.cipher, applicationProtocol: TLSContext.applicationProtocol,
-            peerExpiry: connection.peerExpiry)
+            version: connection.version, isResumed: connection.isResumed, cipher: connection.cipher,
+            applicationProtocol: TransportSecurity.martletProtocol, peerCertificate: connection.peerCertificate)
     }
 
     /// Exports keying material; see `Transport`.

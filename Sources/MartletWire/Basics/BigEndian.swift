@@ -12,7 +12,7 @@ extension Array where Element == UInt8 {
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// The bytes that `fill` appends, at most `capacity`.
+    /// Creates an array of the bytes that `fill` appends, at most `capacity`.
     package init(capacity: Int, _ fill: (inout OutputRawSpan) throws -> Void) rethrows {
         self = try unsafe Array(unsafeUninitializedCapacity: capacity) { buffer, count in
             var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)

@@ -5,7 +5,7 @@
 @safe
 struct ByteMemory: ~Copyable {
     @usableFromInline let byteCount: Int
-    /// Nil while there are no bytes.
+    /// The address of the bytes; nil if there are none.
     @usableFromInline let start: UnsafeMutableRawPointer?
 
     /// Allocates memory whose bytes are undefined until they are written; none for a count of 0.
@@ -19,7 +19,7 @@ struct ByteMemory: ~Copyable {
         unsafe start?.deallocate()
     }
 
-    /// The bytes of a range, all of which have been written. Traps when the range is outside.
+    /// The bytes of a range, all of which have been written. Traps when the range is outside the memory.
     @_lifetime(borrow self)
     @inline(__always)
     func bytes(_ range: Range<Int>) -> RawSpan {
@@ -43,7 +43,7 @@ struct ByteMemory: ~Copyable {
         }
     }
 
-    /// Where at least one byte is stored.
+    /// Returns the address at which `count` bytes, at least one, are stored.
     @inline(__always)
     private func place(for count: Int, at offset: Int) -> UnsafeMutableRawPointer {
         precondition(offset >= 0 && count <= byteCount &- offset, "the bytes lie outside")

@@ -29,7 +29,7 @@ public struct DeadlineHeap<Deadline: Comparable & Sendable>: Sendable {
     @usableFromInline var places: ContiguousArray<Int32> = []
     @usableFromInline var setCount: UInt32 = 0
 
-    /// A heap without deadlines.
+    /// Creates a heap without deadlines.
     @inlinable
     public init() {}
 

@@ -22,7 +22,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sen
     @inlinable
     public var count: Int { slotOfKey.count }
 
-    /// A Boolean value that indicates whether no key has a deadline.
+    /// Whether no key has a deadline.
     @inlinable
     public var isEmpty: Bool { timers.isEmpty }
 

@@ -11,8 +11,7 @@ public struct FrameType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A Boolean value that indicates whether a receiver that does not know the type must refuse the frame instead of
-    /// skipping it.
+    /// Whether a receiver that does not know the type must refuse the frame instead of skipping it.
     @inlinable
     public var isCritical: Bool { rawValue & 0x8000 != 0 }
 }

@@ -12,12 +12,11 @@ public struct Tag: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A Boolean value that indicates whether a receiver that does not know the tag must refuse the frame instead of
-    /// ignoring the field.
+    /// Whether a receiver that does not know the tag must refuse the frame instead of ignoring the field.
     @inlinable
     public var isCritical: Bool { rawValue & 0x8000 != 0 }
 
-    /// A Boolean value that indicates whether the value consists of TLVs: 0x0100 to 0x01FF, critical or not (W-26).
+    /// Whether the value consists of TLVs: 0x0100 to 0x01FF, critical or not (W-26).
     @inlinable
     public var isContainer: Bool { rawValue & 0x7F00 == 0x0100 }
 }

@@ -1,6 +1,5 @@
 extension RawSpan {
-    /// A Boolean value that indicates whether the bytes are well-formed UTF-8 (Unicode 16, table 3-7). The check
-    /// allocates nothing.
+    /// Whether the bytes are well-formed UTF-8 (Unicode 16, table 3-7). The check allocates nothing.
     ///
     /// `UTF8Span` of the standard library is not available on the oldest supported systems.
     public var isValidUTF8: Bool {

@@ -37,7 +37,7 @@ extension OutputRawSpan {
 }
 
 extension RawSpan {
-    /// A Boolean value that indicates whether the text has fewer bytes in UTF-16.
+    /// Whether the text has fewer bytes in UTF-16.
     var isShorterInUTF16: Bool {
         // UTF-16 is never shorter for ASCII.
         guard byteCount > 2, !isASCII else { return false }

@@ -28,10 +28,10 @@ package final class PacketReader {
     /// The number of bytes that the reader occupies, without its inflate stream.
     package var storageByteCount: Int { context.storageByteCount + rest.count }
 
-    /// A Boolean value that indicates whether a deflate stream is open (W-94).
+    /// Whether a deflate stream is open (W-94).
     package var isStreaming: Bool { stream != nil }
 
-    /// A Boolean value that indicates whether frames of a packet remain because `frame` returned `.stop`.
+    /// Whether frames of a packet remain because `frame` returned `.stop`.
     var hasRest: Bool { !rest.isEmpty }
 
     /// Returns the counts since the last call, and resets them.
@@ -259,8 +259,8 @@ package final class PacketReader {
 }
 
 extension FrameType {
-    /// A Boolean value that indicates whether a packet may contain a frame of this type. Frames that begin or end a
-    /// connection are always plain (W-82).
+    /// Whether a packet may contain a frame of this type. Frames that begin or end a connection are always plain
+    /// (W-82).
     var mayBeCompact: Bool {
         switch self {
         case .hello, .welcome, .reject, .goaway: false

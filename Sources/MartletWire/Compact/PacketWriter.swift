@@ -14,7 +14,7 @@ public final class PacketWriter {
     /// (W-83).
     static let timestampInterval: UInt32 = 10_000
     /// The minimum number of bytes of a payload that is deflated.
-    static let leastDeflatedByteCount = 16
+    static let minDeflatedByteCount = 16
     /// The maximum number of bytes that deflating adds to a payload: five for each stored block, and the flush.
     private static let deflateSlack = 32
 
@@ -38,7 +38,7 @@ public final class PacketWriter {
     /// The number of bytes that the writer occupies, without its deflate stream.
     package var storageByteCount: Int { context.storageByteCount }
 
-    /// A Boolean value that indicates whether a deflate stream is open and occupies memory.
+    /// Whether a deflate stream is open and occupies memory.
     public var isStreaming: Bool { stream != nil }
 
     // MARK: Packets
@@ -144,7 +144,7 @@ public final class PacketWriter {
         let payload = start + Packet.maxHeadByteCount
         let byteCount = out.byteCount - payload
         let bound = byteCount + Self.deflateSlack
-        if let deflates, isDeflatable, byteCount >= Self.leastDeflatedByteCount,
+        if let deflates, isDeflatable, byteCount >= Self.minDeflatedByteCount,
             bound <= min(Packet.maxPayloadByteCount, out.capacity - start)
         {
             let stream = self.stream ?? DeflateStream(deflates)

@@ -46,7 +46,7 @@ enum Codec: Sendable {
     case zlib
 }
 
-/// The bytes that a function in C writes for `input`; it sets their number, at most `capacity`.
+/// Returns the bytes that a C function writes for `input`. The function sets their number, at most `capacity`.
 @safe
 func coded(
     _ input: RawSpan, capacity: Int, _ run: (UnsafeRawPointer?, UnsafeMutablePointer<UInt8>, inout Int) -> Void

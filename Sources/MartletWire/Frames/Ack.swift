@@ -70,7 +70,7 @@ public struct Ack: FrameBody {
                     first = session
                 } else {
                     if others.isEmpty {
-                        others.reserveCapacity(min(body.byteCount / SessionAck.leastByteCount, Self.maxSessionCount))
+                        others.reserveCapacity(min(body.byteCount / SessionAck.minByteCount, Self.maxSessionCount))
                     }
                     guard others.count + 1 < Self.maxSessionCount else {
                         throw .tooManyTLVs(limit: Self.maxSessionCount)

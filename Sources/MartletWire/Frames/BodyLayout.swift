@@ -23,7 +23,7 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
     ///   - isDelivery: Whether the body contains the fields of the relay.
     init(of text: RawSpan, isDelivery: Bool) {
         // ``MessageFieldOffsets`` does not recognize a shorter text either.
-        guard text.byteCount >= MessageFieldOffsets.leastTextByteCount else {
+        guard text.byteCount >= MessageFieldOffsets.minTextByteCount else {
             self = .unknown
             return
         }

@@ -6,6 +6,6 @@ public struct ContentKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable
     /// Creates the kind with a number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// A Boolean value that indicates whether the kind is in the range for applications, 0xF000 to 0xFFFE.
+    /// Whether the kind is in the range for applications, 0xF000 to 0xFFFE.
     public var isApplicationDefined: Bool { (0xF000...0xFFFE).contains(rawValue) }
 }

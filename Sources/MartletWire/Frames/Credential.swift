@@ -1,4 +1,4 @@
-/// The proof of an account's identity: opaque bytes, at most 4096, that are never compressed.
+/// The proof of an account: opaque bytes, at most 4096, that are never compressed.
 ///
 /// Descriptions, dumps and interpolations do not contain the bytes. A comparison of two credentials of equal length
 /// takes constant time.

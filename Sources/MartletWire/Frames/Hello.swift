@@ -1,4 +1,4 @@
-/// The first frame of a client: its identity, its versions and features, and the link to resume (W-33).
+/// The first frame of a client: its account and device, its versions and features, and the link to resume (W-33).
 public struct Hello: FrameBody {
     /// The type `hello`, 0x4001.
     public static let type = FrameType.hello
@@ -15,7 +15,7 @@ public struct Hello: FrameBody {
     public let device: DeviceID
     /// The account of the client.
     public let account: AccountName
-    /// The proof of the account's identity; nil if the server requires none.
+    /// The proof of the account; nil if the server requires none.
     public let credential: Credential?
     /// The name and version of the program, as text for people, at most 128 bytes.
     public let agent: String?

@@ -43,7 +43,7 @@ struct MessageFieldOffsets: BitwiseCopyable {
             else { return nil }
             stamped = SIMD4(6, 20, 34, UInt32(truncatingIfNeeded: Self.stampByteCount))
         }
-        guard body.byteCount &- start >= Self.leastByteCount else { return nil }
+        guard body.byteCount &- start >= Self.minByteCount else { return nil }
         // The fields from the counter on.
         let rest = body.extracting(start..<body.byteCount)
         // The tag, the length and the value of the kind `text`.
@@ -55,7 +55,7 @@ struct MessageFieldOffsets: BitwiseCopyable {
         if rest.hasField(.timeToLive, byteCount: 4, at: end) {
             timeToLive = UInt32(truncatingIfNeeded: start &+ end &+ TLVLimits.headByteCount)
             end &+= 10
-            guard rest.byteCount &- end >= Self.leastContentByteCount else { return nil }
+            guard rest.byteCount &- end >= Self.minContentByteCount else { return nil }
         }
         let contentStart = end &+ TLVLimits.headByteCount
         let textStart = contentStart &+ TLVLimits.headByteCount
@@ -75,12 +75,12 @@ struct MessageFieldOffsets: BitwiseCopyable {
     /// The number of bytes of offset, acceptedAt, device and the sender's head.
     private static var stampByteCount: Int { 3 &* numberByteCount &+ TLVLimits.headByteCount }
     /// The minimum number of bytes of the content's head, the text's head and the text.
-    private static var leastContentByteCount: Int { 2 &* TLVLimits.headByteCount &+ leastTextByteCount }
+    private static var minContentByteCount: Int { 2 &* TLVLimits.headByteCount &+ minTextByteCount }
     /// The minimum number of bytes of a text in this layout. The head and the value of a shorter one have less than the
     /// eight bytes that are loaded at once.
-    static var leastTextByteCount: Int { 2 }
+    static var minTextByteCount: Int { 2 }
     /// The minimum number of bytes of counter, kind and content.
-    private static var leastByteCount: Int { numberByteCount &+ 8 &+ leastContentByteCount }
+    private static var minByteCount: Int { numberByteCount &+ 8 &+ minContentByteCount }
 }
 
 extension RawSpan {

@@ -51,8 +51,7 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
         hasRelayFields ? DeviceID(rawValue: body.loadUInt64(at: Int(offsets.device))) : nil
     }
 
-    /// A Boolean value that indicates whether the relay's four fields are present. A relay refuses a client's message
-    /// with these fields.
+    /// Whether the relay's four fields are present. A relay refuses a client's message with these fields.
     @inlinable
     public var hasRelayFields: Bool { offsets.offset != 0 }
 

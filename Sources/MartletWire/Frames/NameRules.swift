@@ -43,8 +43,7 @@ struct NameRules {
 }
 
 extension RawSpan {
-    /// A Boolean value that indicates whether these bytes of well-formed UTF-8 satisfy the rules, apart from their
-    /// number.
+    /// Whether these bytes of well-formed UTF-8 satisfy the rules, apart from their number.
     var isName: Bool {
         var rules = NameRules()
         var offset = 0

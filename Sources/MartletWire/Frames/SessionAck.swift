@@ -29,7 +29,7 @@ public struct SessionAck: Equatable, Sendable {
     public var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
 
     /// The number of bytes of the field without ranges, its head included.
-    static var leastByteCount: Int { TLVLimits.headByteCount + fixedByteCount }
+    static var minByteCount: Int { TLVLimits.headByteCount + fixedByteCount }
 
     private var valueByteCount: Int { Self.fixedByteCount + Self.rangeByteCount * ranges.count }
 

@@ -53,7 +53,7 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
             text: body.extracting(droppingFirst: end + Self.clientByteCount))
     }
 
-    /// A Boolean value that indicates whether the message contains the fields of the relay.
+    /// Whether the message contains the fields of the relay.
     public var isDelivery: Bool { !sender.isEmpty }
 
     /// Whether ``MessageView`` accepts a body with these values. The sender is not verified.

@@ -14,7 +14,7 @@ public enum CRC32 {
         martlet_crc32_words(crc, words.0.bigEndian, words.1.bigEndian, words.2.bigEndian)
     }
 
-    /// The same by zlib alone, so that a test can hold the two against each other.
+    /// Returns the checksum as zlib computes it, for comparison in tests.
     static func zlibChecksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe martlet_crc32_zlib(crc, $0.baseAddress, $0.count) }
     }

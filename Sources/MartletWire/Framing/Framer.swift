@@ -89,15 +89,13 @@ public struct Framer: ~Copyable {
         packets = deflated ? .deflated : .plain
     }
 
-    /// A Boolean value that indicates whether packets are allowed. The framer then owns a context and cannot be shared
-    /// by connections.
+    /// Whether packets are allowed. The framer then owns a context and cannot be shared by connections.
     public var allowsPackets: Bool { packets != .none }
 
-    /// A Boolean value that indicates whether the peer's deflate stream is open. Its inflate stream occupies 44 KiB
-    /// (W-94).
+    /// Whether the peer's deflate stream is open. Its inflate stream occupies 44 KiB (W-94).
     public var isStreaming: Bool { reader?.isStreaming ?? false }
 
-    /// A Boolean value that indicates whether the next call reports frames even if its input is empty.
+    /// Whether the next call reports frames even if its input is empty.
     public var hasWaitingFrames: Bool { reader?.hasRest ?? false }
 
     private static func clamped(_ byteCount: Int) -> Int {

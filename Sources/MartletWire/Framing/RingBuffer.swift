@@ -1,10 +1,10 @@
 /// A queue of bytes in a ring, which allocates storage on demand.
 ///
-/// Storage doubles as bytes arrive, never ahead of them and never beyond the bound: at most twice what was held at
-/// once, and nothing at all before the first write. A drained ring keeps its storage until `releaseStorage()`.
+/// The storage doubles when bytes arrive, up to the bound. It has at most twice the number of bytes that were in the
+/// ring at one time, and none before the first write. An empty ring keeps its storage until `releaseStorage()`.
 public struct RingBuffer: ~Copyable, Sendable {
-    /// The least storage that is taken where the bound lets it, in bytes.
-    public static var smallestStorageByteCount: Int { 64 }
+    /// The minimum number of bytes of storage, if the bound permits it.
+    public static var minStorageByteCount: Int { 64 }
 
     /// The maximum number of bytes in the ring. A lower value does not remove bytes.
     public var maxByteCount: Int
@@ -21,7 +21,7 @@ public struct RingBuffer: ~Copyable, Sendable {
         self.maxByteCount = maxByteCount
     }
 
-    /// Whether nothing is held.
+    /// Whether the ring is empty.
     public var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that the next write can append.
@@ -54,7 +54,7 @@ public struct RingBuffer: ~Copyable, Sendable {
         return accepted
     }
 
-    /// The held bytes from the oldest on, as far as they lie together.
+    /// The contiguous bytes in the ring, from the oldest on.
     public var firstRegion: RawSpan {
         @_lifetime(borrow self)
         @inline(__always)
@@ -96,7 +96,7 @@ public struct RingBuffer: ~Copyable, Sendable {
     private borrowing func wrapped(_ place: Int) -> Int { place < storageByteCount ? place : place - storageByteCount }
 
     private mutating func move(toStorageOf byteCount: Int) {
-        var size = Self.smallestStorageByteCount
+        var size = Self.minStorageByteCount
         while size < byteCount { size *= 2 }
         size = max(byteCount, min(size, maxByteCount))
         var larger = ByteMemory(byteCount: size)

@@ -1,11 +1,11 @@
 /// A writer that appends TLVs to a buffer. `removeAll()` keeps the buffer for further use.
 ///
-/// Values are the program's own, so a value too long for its 32-bit length (4 GiB) is a trap, not an error.
+/// A value of more than 4 GiB traps, because values are the program's own.
 public struct TLVWriter: ~Copyable, Sendable {
-    /// The memory that `removeAll()` keeps at the most, in bytes: a long value's is not kept for short ones.
+    /// The maximum number of bytes of a buffer that `removeAll()` keeps.
     public static var maxKeptByteCount: Int { 4096 }
     /// The minimum size of a buffer, in bytes.
-    private static var leastCapacity: Int { 256 }
+    private static var minCapacity: Int { 256 }
     /// The number of bytes behind the capacity. The head of a field has six bytes and is stored as eight, and the
     /// following bytes overwrite the last two.
     private static var slackByteCount: Int { 2 }
@@ -149,7 +149,7 @@ public struct TLVWriter: ~Copyable, Sendable {
     private static func larger(_ memory: borrowing ByteMemory, _ byteCount: Int, by count: Int) -> ByteMemory {
         precondition(count >= 0, "the byte count is negative")
         var larger = ByteMemory(
-            byteCount: max(leastCapacity, 2 * memory.byteCount, byteCount + count) + slackByteCount)
+            byteCount: max(minCapacity, 2 * memory.byteCount, byteCount + count) + slackByteCount)
         larger.copy(memory.bytes(0..<byteCount), to: 0)
         return larger
     }

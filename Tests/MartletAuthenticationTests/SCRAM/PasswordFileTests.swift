@@ -79,7 +79,7 @@ import Testing
         #expect(text(try parse(line)) == line)
     }
 
-    @Test func `an added user stands in the last line`() throws {
+    @Test func `an added user is in the last line`() throws {
         var file = try parse("# users\nalice \(Self.record)\n")
         try file.add("bob", .sample)
         #expect(text(file) == "# users\nalice \(Self.record)\nbob \(Self.record)\n")
@@ -93,7 +93,7 @@ import Testing
         #expect(file == PasswordFile())
     }
 
-    @Test func `a replaced record stands in the line of the former one`() throws {
+    @Test func `a replaced record is in the line of the former one`() throws {
         var file = try parse("alice \(Self.record)\nbob \(Self.record)\n")
         try file.replace("alice", try #require(SCRAMRecord(Self.other)))
         #expect(text(file) == "alice \(Self.other)\nbob \(Self.record)\n")

@@ -29,15 +29,18 @@ enum TokenFixtures {
         TokenVerifier(keys: try keySet(keys), audience: "martlet", issuer: issuer, leeway: leeway)
     }
 
-    /// A token with these texts as header and payload, signed with the secret.
-    static func token(header: String = #"{"alg":"HS256","kid":"hs"}"#, _ payload: String) -> [UInt8] {
+    /// A token with these texts as header and payload, signed with a secret.
+    static func token(
+        header: String = #"{"alg":"HS256","kid":"hs"}"#, _ payload: String, secret: [UInt8] = TokenFixtures.secret
+    ) -> [UInt8] {
         let input = Base64.encode(Array(header.utf8), .url) + "." + Base64.encode(Array(payload.utf8), .url)
-        return Array("\(input).\(Base64.encode(authenticationCode(Array(input.utf8)), .url))".utf8)
+        return Array("\(input).\(Base64.encode(authenticationCode(Array(input.utf8), secret), .url))".utf8)
     }
 
-    /// HMAC-SHA-256 with the secret (RFC 2104 §2).
-    private static func authenticationCode(_ message: [UInt8]) -> [UInt8] {
-        let block = secret + Array(repeating: 0, count: 64 - secret.count)
+    /// HMAC-SHA-256 (RFC 2104 §2).
+    private static func authenticationCode(_ message: [UInt8], _ secret: [UInt8]) -> [UInt8] {
+        let key = secret.count > 64 ? digest(secret) : secret
+        let block = key + Array(repeating: 0, count: 64 - key.count)
         return digest(block.map { $0 ^ 0x5C } + digest(block.map { $0 ^ 0x36 } + message))
     }
 

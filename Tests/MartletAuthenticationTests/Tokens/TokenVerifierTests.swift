@@ -103,6 +103,18 @@ import Testing
         #expect(try refusal(payload(""), header: #"{"alg":"HS256","kid":"\#(keyID)"}"#) == .algorithmNotAllowed)
     }
 
+    // RFC 8725 §2.1
+    @Test func `HS256 with an RSA public key as its secret is refused`() throws {
+        let modulus = try #require(Base64.decode(Array(SignatureVectors.modulus.utf8), .url))
+        for secret in [modulus, Array(SignatureVectors.modulus.utf8), Array(TokenFixtures.rsaKey.utf8)] {
+            let named = TokenFixtures.token(header: #"{"alg":"HS256","kid":"rsa"}"#, payload(""), secret: secret)
+            let unnamed = TokenFixtures.token(header: #"{"alg":"HS256"}"#, payload(""), secret: secret)
+            #expect(refusal(named, try TokenFixtures.verifier()) == .algorithmNotAllowed)
+            #expect(refusal(unnamed, try TokenFixtures.verifier([TokenFixtures.rsaKey])) == .algorithmNotAllowed)
+            #expect(refusal(unnamed, try TokenFixtures.verifier()) == .badSignature)
+        }
+    }
+
     @Test func `HS256 without identifier is refused by a set of public keys`() throws {
         let keys = [TokenFixtures.rsaKey, TokenFixtures.ecKey]
         #expect(try refusal(payload(""), header: #"{"alg":"HS256"}"#, keys: keys) == .algorithmNotAllowed)
@@ -139,7 +151,7 @@ import Testing
         #expect(try refusal(payload(""), header: #"{"alg":"HS256","kid":"b"}"#, keys: keys) == nil)
     }
 
-    @Test func `keys of two types with the same identifier are told apart by the algorithm`() throws {
+    @Test func `keys of two types with the same identifier are distinguished by the algorithm`() throws {
         let key = TokenFixtures.ecKey.replacing(#""kid":"ec""#, with: #""kid":"hs""#)
         #expect(try refusal(payload(""), keys: [key, TokenFixtures.secretKey]) == nil)
     }

@@ -21,7 +21,7 @@ import Testing
 
     private let hello = frame(Handshake.hello())
 
-    @Test func `a connection from its first packet to its last`() {
+    @Test func `handshake, hello, welcome and ends of a connection → two frames with their senders`() {
         let table = table()
         var connection = connection()
         give(connection.open() + connection.send(hello.rawBytes, from: 0), to: table)
@@ -35,7 +35,7 @@ import Testing
         #expect(table.totals == .init(packetCount: 9, skippedCount: 0, connectionCount: 1, foreignCount: 0))
     }
 
-    @Test func `a table takes its connections along when it is dropped`() {
+    @Test func `a released decoder is not retained by its connections`() {
         weak var dropped: CaptureDecoder?
         do {
             let table = table()
@@ -47,7 +47,7 @@ import Testing
         #expect(dropped == nil)
     }
 
-    @Test func `packets out of order, repeated, and among others`() {
+    @Test func `reordered and repeated packets of two connections → one hello of each, no faults`() {
         let table = table()
         var first = connection()
         var second = connection(40_002, seed: 2)
@@ -63,7 +63,7 @@ import Testing
         #expect(table.totals.skippedCount == 1)
     }
 
-    @Test func `what is not Martlet is passed over, but not on Martlet's port`() {
+    @Test func `bytes of another protocol → skipped, but a fault on a given port`() {
         let request = Array("GET / HTTP/1.1\r\n\r\n".utf8)
         let plain = table()
         var connection = connection()
@@ -77,7 +77,7 @@ import Testing
         #expect(heard.faults == ["badMagic at 0"])
     }
 
-    @Test func `the other way of a Martlet connection must be Martlet too`() {
+    @Test func `an answer of another protocol to a hello → badMagic`() {
         let table = table()
         var connection = connection()
         give(connection.open() + connection.send(hello.rawBytes, from: 0), to: table)
@@ -86,7 +86,7 @@ import Testing
         #expect(heard.faults == ["badMagic at 0"])
     }
 
-    @Test func `a capture that begins in the middle`() {
+    @Test func `a capture that begins inside a frame → a note, and the frames of the other direction`() {
         let table = table(ports: [Packets.server.port])
         var connection = connection()
         _ = connection.open()
@@ -99,7 +99,7 @@ import Testing
         #expect(heard.frames.map(\.position.sender) == [.server])
     }
 
-    @Test func `bytes that were never captured end a way, with a word`() {
+    @Test func `bytes missing in the capture → a note, and the end of that direction`() {
         let table = table()
         var connection = connection()
         give(connection.open() + connection.send(hello.rawBytes, from: 0), to: table)
@@ -111,13 +111,13 @@ import Testing
         #expect(heard.frames.count == 1)
     }
 
-    @Test func `a cut inside a frame is nobody's mistake, an end is`() {
+    @Test func `a reset inside a frame → a note, the end of the stream → unexpectedEOF`() {
         let start = Array(hello.prefix(40))
         let table = table()
         var connection = connection()
         give(connection.open() + connection.send(start.rawBytes, from: 0) + connection.reset(), to: table)
         table.finish()
-        #expect(heard.notes == ["the connection was cut inside a frame, of which 40 bytes were there"])
+        #expect(heard.notes == ["the connection was cut inside a frame, of which 40 bytes are present"])
         let again = self.table()
         var other = self.connection()
         give(other.open() + other.send(start.rawBytes, from: 0) + other.end(0), to: again)
@@ -126,7 +126,7 @@ import Testing
         #expect(heard.notes.count == 1)
     }
 
-    @Test func `the same ports again are another connection`() {
+    @Test func `a second handshake on the same ports → a second connection`() {
         let table = table()
         for seed: UInt64 in 1...2 {
             var connection = connection(seed: seed)
@@ -137,7 +137,7 @@ import Testing
         #expect(heard.faults == [])
     }
 
-    @Test func `there is a bound on connections`() {
+    @Test func `a connection beyond the bound → an eighth of the connections is removed`() {
         let table = table()
         for number in 0...CaptureDecoder.maxConnectionCount {
             var connection = SyntheticTCP(

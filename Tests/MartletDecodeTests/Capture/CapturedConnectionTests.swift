@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "whoever is seen first, the client is told from the server",
+        "flags and ports of the first packet → client and server",
         arguments: [
             (false, .syn, [], .client), (true, [.syn, .ack], [], .server), (true, .ack, [40_001], .server),
             (false, .ack, [40_001], .client), (false, .ack, [], nil),
@@ -38,7 +38,7 @@ import Testing
         #expect(connection.isOver)
     }
 
-    @Test func `what waits can be given up`() {
+    @Test func `the end at a gap → the held bytes are discarded, and one note`() {
         let heard = Heard()
         let first = segment(.syn)
         let connection = CapturedConnection(

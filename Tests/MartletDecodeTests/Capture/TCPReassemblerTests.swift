@@ -13,7 +13,7 @@ import Testing
             missingByteCount: missing)
     }
 
-    @Test func `in order, twice, and with an overlap`() {
+    @Test func `ordered, repeated and overlapping segments → each byte once`() {
         var stream = TCPReassembler()
         #expect(stream.receive(segment(99, [], .syn)) == [])
         #expect(stream.hasBeginning)
@@ -23,7 +23,7 @@ import Testing
         #expect(stream.receive(segment(99, [0])) == [])
     }
 
-    @Test func `what comes early waits`() {
+    @Test func `segments behind a gap are held until it closes`() {
         var stream = TCPReassembler()
         _ = stream.receive(segment(0, [], .syn))
         #expect(stream.receive(segment(5, [5])) == [])
@@ -35,20 +35,20 @@ import Testing
         #expect(stream.heldByteCount == 0)
     }
 
-    @Test func `the numbers go round`() {
+    @Test func `sequence numbers wrap around`() {
         var stream = TCPReassembler()
         _ = stream.receive(segment(.max - 1, [], .syn))
         #expect(stream.receive(segment(1, [3])) == [])
         #expect(stream.receive(segment(.max, [1, 2])) == [1, 2, 3])
     }
 
-    @Test func `a capture that begins later begins at the first segment`() {
+    @Test func `a stream without SYN begins at its first segment`() {
         var stream = TCPReassembler()
         #expect(stream.receive(segment(500, [1])) == [1])
         #expect(!stream.hasBeginning)
     }
 
-    @Test func `it ends when everything before its end has come`() {
+    @Test func `a stream ends when all bytes before its FIN have arrived`() {
         var stream = TCPReassembler()
         _ = stream.receive(segment(0, [], .syn))
         _ = stream.receive(segment(3, [3], [.fin, .ack]))
@@ -58,14 +58,14 @@ import Testing
         #expect(stream.receive(segment(4, [4])) == [])
     }
 
-    @Test func `what was cut off at its end leaves a hole`() {
+    @Test func `bytes cut off at the end of a segment leave a gap`() {
         var stream = TCPReassembler()
         #expect(stream.receive(segment(1, [1], missing: 2)) == [1])
         #expect(stream.receive(segment(4, [4])) == [])
         #expect(stream.receive(segment(2, [2, 3])) == [2, 3, 4])
     }
 
-    @Test func `a hole is not waited for without end`() {
+    @Test func `too many bytes or segments behind a gap break the stream`() {
         var stream = TCPReassembler()
         _ = stream.receive(segment(0, [], .syn))
         var sequence: UInt32 = 2

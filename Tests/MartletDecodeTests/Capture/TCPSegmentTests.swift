@@ -13,7 +13,7 @@ import Testing
         return segment
     }
 
-    @Test func `what an IPv4 packet carries`() {
+    @Test func `an IPv4 packet → addresses, sequence, flags and payload`() {
         let packet = Packets.ipv4([1, 2, 3], sequence: 77, flags: [.psh, .ack])
         #expect(
             segment(packet)
@@ -22,7 +22,7 @@ import Testing
                     payload: [1, 2, 3]))
     }
 
-    @Test func `what stands in front of the IP header`() {
+    @Test func `the header of each link type is skipped, and other packets give no segment`() {
         let packet = Packets.ipv4([9])
         let addresses = [UInt8](repeating: 2, count: 12)
         let rows: [(LinkType, [UInt8])] = [
@@ -38,7 +38,7 @@ import Testing
         #expect(segment(packet, LinkType(rawValue: 9999)) == nil)
     }
 
-    @Test func `IPv6, with what may stand before TCP`() {
+    @Test func `IPv6 extension headers are skipped, and too many of them give no segment`() {
         #expect(segment(Packets.ipv6([4]))?.payload == [4])
         #expect(segment(Packets.ipv6([4]))?.source == SocketAddress(.loopbackV6, port: 1))
         let hops: [UInt8] = [60, 0, 0, 0, 0, 0, 0, 0]
@@ -49,14 +49,14 @@ import Testing
         #expect(segment(endless) == nil)
     }
 
-    @Test func `padding is none of the payload, and what was not captured is counted`() {
+    @Test func `padding is not part of the payload, and missing bytes are counted`() {
         let packet = Packets.ipv4([1, 2, 3])
         #expect(segment(packet + [0, 0])?.payload == [1, 2, 3])
         #expect(segment(packet.dropLast(2))?.payload == [1])
         #expect(segment(packet.dropLast(2))?.missingByteCount == 2)
     }
 
-    @Test func `fragments are told apart`() {
+    @Test func `a fragment of an IPv4 or IPv6 packet → fragment`() {
         for offset: UInt16 in [0x2000, 0x0001, 0x2010] {
             let packet = CapturedPacket(time: 0, link: .raw, bytes: Packets.ipv4([1], fragmentOffset: offset))
             #expect(TCPSegment.parse(packet) == .fragment)
@@ -66,7 +66,7 @@ import Testing
         #expect(TCPSegment.parse(CapturedPacket(time: 0, link: .raw, bytes: bytes)) == .fragment)
     }
 
-    @Test func `no beginning of a packet is more than something else`() {
+    @Test func `a truncated packet → no segment, a damaged one → no trap`() {
         for packet in [Packets.ipv4([]), Packets.ipv6([])] {
             for count in 0..<packet.count { #expect(segment(Array(packet.prefix(count))) == nil) }
             for index in packet.indices {

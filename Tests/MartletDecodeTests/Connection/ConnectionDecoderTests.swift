@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletDecode
 
-/// What the vectors do not have: both ways together, and captures that begin in the middle.
+/// Cases beyond the vectors: both directions together, and captures that begin inside a connection.
 @Suite struct ConnectionDecoderTests {
     private let heard = Heard()
 
@@ -30,7 +30,7 @@ import Testing
         ]
     }
 
-    @Test func `the frames tell who is who, and a session its room`() {
+    @Test func `a welcome determines the server, and an open the room of its session`() {
         let decoder = ConnectionDecoder { heard.hear($0) }
         decoder.receive(frame(Handshake.welcome()), on: .first)
         decoder.receive(frame(Handshake.open("den"), session: 1, sequence: 1), on: .second)
@@ -40,7 +40,7 @@ import Testing
         #expect(heard.frames.map(\.sequence) == [nil, 1, 2])
     }
 
-    @Test func `welcome changes the limits for both ways`() {
+    @Test func `a welcome changes the limits of both directions`() {
         let decoder = decoder()
         let long = text(String(repeating: "x", count: 20_000))
         greet(decoder)
@@ -51,7 +51,7 @@ import Testing
         #expect(heard.faults[0].hasPrefix("frameTooLarge"))
     }
 
-    @Test func `compression is for those who agreed upon it, and for what resumes a link`() {
+    @Test func `a compressed frame → accepted if negotiated or behind a resume, else compressionNotAllowed`() {
         let long = text(String(repeating: "x", count: 200))
         let compressed = frame(long, session: 1, sequence: 1, compressed: true)
         let agreed = decoder()
@@ -70,7 +70,7 @@ import Testing
         #expect(heard.faults.map { $0.prefix(21) } == ["compressionNotAllowed", "compressionNotAllowed"])
     }
 
-    @Test func `fragments are joined, over two connections of a link, too`() {
+    @Test func `fragments on two connections of a link are joined`() {
         let links = LinkTable()
         let first = decoder(links: links)
         greet(first)
@@ -88,7 +88,7 @@ import Testing
         #expect(frames[2].content == .frame(text(String(repeating: "long ", count: 20))))
     }
 
-    @Test func `after a refused resume what was sent behind the hello means nothing`() {
+    @Test func `early frames of a refused resume do not count on the new link`() {
         let links = LinkTable()
         let decoder = decoder(links: links)
         decoder.receive(frame(Handshake.hello(resuming: true)), on: .first)
@@ -102,7 +102,7 @@ import Testing
         #expect(links[Handshake.link]?.beginning == .link)
     }
 
-    @Test func `the end of a message that began before the capture is no fault`() {
+    @Test func `the last fragment of a message from before the capture is no fault`() {
         let decoder = decoder(.unknown)
         decoder.receive(fragments(sequence: 7)[1], on: .first, hasBeginning: false)
         decoder.receive(frame(text("whole"), session: 1, sequence: 9), on: .first, hasBeginning: false)
@@ -112,7 +112,7 @@ import Testing
         #expect(heard.faults.count == 1)
     }
 
-    @Test func `one way's fault leaves the other alone`() {
+    @Test func `a fault of one direction does not affect the other`() {
         let decoder = decoder()
         greet(decoder)
         decoder.receive([0x8D, 1], on: .first)
@@ -123,7 +123,7 @@ import Testing
         #expect(heard.frames.count == 3)
     }
 
-    @Test func `a message that is too long is refused alone`() {
+    @Test func `a message beyond the limit is refused, and the next one is decoded`() {
         let heard = Heard()
         var assumptions = ConnectionDecoder.Assumptions()
         assumptions.messageByteCount = 40
@@ -137,14 +137,14 @@ import Testing
         #expect(heard.frames[2].content == .frame(text("short")))
     }
 
-    @Test func `ends in order are ends, and cuts are told`() {
+    @Test func `a cut inside a frame → a note, an end inside a frame → unexpectedEOF`() {
         let decoder = decoder(.established)
         let ping = frame(.ping(Ping(nonce: 1)))
         decoder.receive(ping + ping.prefix(30), on: .first)
         decoder.abandon(.first, "the connection was cut")
         decoder.receive(ping, on: .second)
         decoder.abandon(.second, "the connection was cut")
-        #expect(heard.notes == ["the connection was cut inside a frame, of which 30 bytes were there"])
+        #expect(heard.notes == ["the connection was cut inside a frame, of which 30 bytes are present"])
         #expect(heard.faults == [])
         decoder.finish(.second)
         decoder.finish(.first)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct FrameCutterTests {
     private let ping = frame(.ping(Ping(nonce: 7)))
 
-    @Test func `frames with their places, however they come`() throws {
+    @Test func `frames in pieces of any size → their offsets`() throws {
         let bytes = ping + ping
         for pieceByteCount in [1, 29, bytes.count] {
             let cutter = FrameCutter(maxBodyByteCount: 100)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [1, 30])
-    func `a fault knows the header when that was right`(pieceByteCount: Int) {
+    func `a wrong checksum of the body → a fault with the valid header`(pieceByteCount: Int) {
         var bytes = ping
         bytes[40] ^= 1
         let cutter = FrameCutter(maxBodyByteCount: 100)
@@ -36,7 +36,7 @@ import Testing
         #expect(fault?.header?.type == .ping)
     }
 
-    @Test func `behind a fault nothing comes, not even a frame`() {
+    @Test func `the cutter returns no frames after a framing error`() {
         let cutter = FrameCutter(maxBodyByteCount: 100)
         cutter.feed([0x8D, 0, 0, 0])
         #expect(throws: DecodeFault.self) { try cutter.next() }
@@ -47,7 +47,7 @@ import Testing
         #expect(throws: Never.self) { try cutter.finish() }
     }
 
-    @Test func `an end inside a frame`() throws {
+    @Test func `the end of the input inside a frame → unexpectedEOF with its header`() throws {
         let cutter = FrameCutter(maxBodyByteCount: 100)
         cutter.feed(Array(ping.dropLast()))
         #expect(try cutter.next()?.offset == nil)

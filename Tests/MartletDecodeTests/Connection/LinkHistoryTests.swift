@@ -15,7 +15,7 @@ import Testing
         LinkHistory.Position(sequence: sequence, isRepeated: again, missingCount: missing)
     }
 
-    @Test func `sequences from 1 on a link that was seen from its beginning`() {
+    @Test func `sequences of a link from its beginning → repeated and missing ones are recognized`() {
         let history = LinkHistory(.link, budget: JoinBudget())
         #expect(history.locate(header(1), from: .client) == position(1))
         #expect(history.locate(header(1), from: .server) == position(1))
@@ -25,14 +25,14 @@ import Testing
         #expect(history.locate(header(.max), from: .client).isRepeated)
     }
 
-    @Test func `the low bits go round`() {
+    @Test func `the low 32 bits of a sequence wrap around`() {
         let history = LinkHistory(.anywhere, budget: JoinBudget())
         #expect(history.locate(header(.max), from: .client) == position(0xFFFF_FFFF))
         #expect(history.locate(header(0), from: .client) == position(0x1_0000_0000))
         #expect(history.locate(header(.max), from: .client) == position(0xFFFF_FFFF, again: true))
     }
 
-    @Test func `fragments become one body`() throws {
+    @Test func `fragments are joined to one body`() throws {
         let history = LinkHistory(.link, budget: JoinBudget())
         #expect(try history.join(header(1, more: true), [1, 2], from: .client, limit: 4) == .part(1))
         #expect(try history.join(header(1), [9], from: .server, limit: 4) == .whole([9], fragmentCount: 1))
@@ -41,7 +41,7 @@ import Testing
         #expect(try history.join(header(4), [5], from: .client, limit: 4) == .whole([5], fragmentCount: 1))
     }
 
-    @Test func `another type between fragments, and a message that is too long`() throws {
+    @Test func `another type between fragments → protocolViolation, a long message → messageTooLarge`() throws {
         let history = LinkHistory(.link, budget: JoinBudget())
         _ = try history.join(header(1, more: true), [1], from: .client, limit: 4)
         let fault = #expect(throws: DecodeFault.self) {
@@ -55,7 +55,7 @@ import Testing
         #expect(second?.code == .messageTooLarge)
     }
 
-    @Test func `what is held of messages in part has a bound for all links`() throws {
+    @Test func `the partial messages of all links together are bounded`() throws {
         let budget = JoinBudget()
         let half = [UInt8](repeating: 0, count: JoinBudget.maxByteCount / 2)
         let first = LinkHistory(.link, budget: budget)
@@ -69,7 +69,7 @@ import Testing
         #expect(try first.join(header(2, more: true), half, from: .client, limit: .max) == .part(2))
     }
 
-    @Test func `a session that ends gives back what it held, and its number may be opened again`() throws {
+    @Test func `an ended session has no room, and its ID may be opened again`() throws {
         let history = LinkHistory(.link, budget: JoinBudget())
         let id = SessionID(rawValue: 1)
         #expect(history.locate(header(1, .open), from: .client) == position(1))

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletDecode
 
 @Suite struct LinkTableTests {
-    @Test func `the link that came first is forgotten first`() {
+    @Test func `a link beyond the bound removes the oldest one`() {
         let table = LinkTable()
         for number in 0...LinkTable.maxLinkCount {
             let id = LinkID(rawValue: UInt64(number))

@@ -22,7 +22,7 @@ import Testing
                 ]))
     }
 
-    @Test func `a secret → its length, or its bytes when they are asked for`() {
+    @Test func `a secret → its length, or its bytes if requested`() {
         #expect(FieldShape(.credential).value([1, 2], showingSecrets: false) == .secret(2))
         #expect(FieldShape(.credential).value([1, 2], showingSecrets: true) == .bytes([1, 2]))
     }

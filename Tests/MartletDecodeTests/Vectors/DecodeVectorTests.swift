@@ -5,24 +5,24 @@ import Testing
 @testable import MartletDecode
 @testable import MartletDifferential
 
-/// What decoding makes of `Specs/vectors`, to which every implementation is held.
+/// Decodes `Specs/vectors` and compares the expected results.
 @Suite("Decoding the vectors")
 struct DecodeVectorTests {
-    /// Streams of at most so many bytes are read byte by byte, too.
+    /// The maximum number of bytes of a stream that is also read byte by byte.
     private static let maxCutByteCount = 1024
 
     private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
     private static let streams = files.filter(\.holdsStreams)
     private static let linkNames = ["resumes", "conversations"]
 
-    /// A frame in a vector's words.
+    /// The properties of a frame that a vector states.
     private struct Entry: Equatable {
         var type: String
         var session: Int
         var sequence: UInt64
         var flags: Int
         var compression: Int
-        /// value, skipped, fragment, or the code with which it is refused.
+        /// value, skipped, fragment, or the code of its refusal.
         var content: String
 
         init(_ frame: DecodedFrame) {
@@ -71,7 +71,7 @@ struct DecodeVectorTests {
     }
 
     @Test(arguments: streams.map(\.name))
-    func `a stream comes to its frames and its fault, however it is cut`(name: String) {
+    func `a stream in pieces of any size gives its frames and its fault`(name: String) {
         for vector in Self.streams.first(where: { $0.name == name })?.vectors ?? [] {
             let title = "\(name): \(vector["name"]?.text ?? "")"
             let byteCount = max(vector["bytes"]?.bytes.count ?? 0, 1)
@@ -85,7 +85,7 @@ struct DecodeVectorTests {
     }
 
     @Test(arguments: linkNames)
-    func `a link is followed over its connections`(name: String) throws {
+    func `sequences continue over the connections of a link`(name: String) throws {
         let vectors = try #require(Self.files.first { $0.name == name }?.vectors)
         for vector in vectors {
             let title = "\(name): \(vector["name"]?.text ?? "")"

@@ -14,7 +14,7 @@ import Testing
 
     @Test func `messages received once and in order are neither lost nor duplicated`() {
         var fine = ledger([(1, 7, 1), (2, 8, 1), (3, 7, 2)])
-        fine.finish(headOf: 3)
+        fine.finish(lastOffset: 3)
         #expect(fine.receivedCount == 3)
         #expect(fine.lostCount == 0 && fine.duplicateCount == 0)
     }
@@ -24,7 +24,7 @@ import Testing
         #expect(ledger([(1, 7, 1), (2, 7, 3)]).lostCount == 1)
         #expect(ledger([(1, nil, nil)]).lostCount == 1)
         var short = ledger([(1, 7, 1)])
-        short.finish(headOf: 4)
+        short.finish(lastOffset: 4)
         #expect(short.lostCount == 3)
     }
 

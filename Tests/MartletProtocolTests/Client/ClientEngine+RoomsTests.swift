@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Rooms and what is sent to them: what is kept, what goes out when, what becomes of it.
+/// Rooms of a client engine: opening and closing, queued messages and their outcomes, receipts.
 @Suite struct ClientEngineRoomsTests {
     private func send(
         _ counters: ClosedRange<UInt64>, in room: RoomID, on stage: ClientStage, timeToLive: Duration? = nil,
@@ -24,7 +24,7 @@ import Testing
 
     // MARK: Opening and closing
 
-    @Test func `a room opens with the first connection, and what was sent before follows at once`() throws {
+    @Test func `a room and its queued messages → open and data directly behind the first hello`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...3, in: room, on: stage)
@@ -39,24 +39,24 @@ import Testing
     }
 
     // W-55
-    @Test func `a room is opened as it is asked for`() throws {
+    @Test func `open contains the kind, cursor, tail and echo of the options`() throws {
         let stage = ClientStage()
         stage.goOnline()
         _ = try stage.act { engine, now in
-            try engine.open(.lobby, RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
+            try engine.open(.lobby, RoomOptions(kind: .file, cursor: 7, tail: 3, includesOwnMessages: true), now: now)
         }
         let open = Open(room: .lobby, kind: .file, cursor: 7, tail: 3, noLocal: false)
         #expect(stage.log.last(Open.self) == open)
     }
 
     // W-62
-    @Test func `a room that is opened anew has other options, and what was not accepted is sent again`() throws {
+    @Test func `a reopened room → open with the new options, and unaccepted messages again`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...3, in: room, on: stage)
         stage.forgetOutputs()
         stage.act { engine, now in
-            engine.reopen(room, RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
+            engine.reopen(room, RoomOptions(kind: .file, cursor: 7, tail: 3, includesOwnMessages: true), now: now)
         }
         stage.say(Close(), on: .first)
         #expect(stage.log.last(Open.self) == Open(room: .lobby, kind: .file, cursor: 7, tail: 3, noLocal: false))
@@ -66,7 +66,7 @@ import Testing
     }
 
     //
-    @Test func `a room cannot be open twice, nor more rooms than may be`() throws {
+    @Test func `a second open of a room → alreadyOpen, a room beyond the bound → tooManyRooms`() throws {
         let stage = ClientStage { $0.maxRooms = 2 }
         let first = try stage.act { engine, now in try engine.open(.named("a"), now: now) }
         #expect(throws: ClientError.alreadyOpen) {
@@ -81,7 +81,7 @@ import Testing
         #expect(again != first)
     }
 
-    @Test func `a room that is closed fails what was not accepted, tells the server, and is forgotten`() throws {
+    @Test func `a closed room → unaccepted messages fail, close is sent, later calls have no effect`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...2, in: room, on: stage)
@@ -92,7 +92,7 @@ import Testing
             ])
         #expect(stage.log.all(Close.self).count == 1)
         #expect(throws: ClientError.noRoom) { try send(3...3, in: room, on: stage) }
-        // Nothing about a room that is gone does anything.
+        // Calls for a removed room have no effect.
         stage.forgetOutputs()
         let frames = stage.log.frames.count
         stage.act { engine, now in
@@ -111,7 +111,7 @@ import Testing
         #expect(stage.log.frames.count == frames)
     }
 
-    @Test func `a room is held back and taken again, also on the next link`() throws {
+    @Test func `suspend and resume of a room are sent once, and suspend again on the next link`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.act { $0.suspend(room, now: $1) }
@@ -132,7 +132,7 @@ import Testing
     @Test(arguments: [
         ErrorCode.roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull,
     ])
-    func `a refusal that would come again closes the room`(code: ErrorCode) throws {
+    func `a reset with a permanent code closes the room and fails its messages`(code: ErrorCode) throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage)
@@ -147,7 +147,7 @@ import Testing
     }
 
     //
-    @Test func `a session that the server ends is opened again, and everything goes out again in its order`() throws {
+    @Test func `a session reset by the server is opened again, and unaccepted messages are sent in order`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...5, in: room, on: stage)
@@ -165,7 +165,7 @@ import Testing
     }
 
     //
-    @Test func `a server that closes a session is asked again, later each time`() throws {
+    @Test func `a session that the server ends repeatedly is opened again after growing delays`() throws {
         let stage = ClientStage()
         stage.answersPings = true
         stage.goOnline(.lobby)
@@ -191,7 +191,7 @@ import Testing
         #expect(waits.max() ?? .zero > .seconds(2))
     }
 
-    @Test func `a room that waits to be opened again is opened with the next connection`() throws {
+    @Test func `a room whose open is delayed is opened with the next connection`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.say(Reset(session: .first, code: .serverBusy))
@@ -205,7 +205,7 @@ import Testing
         #expect(stage.log.all(Open.self).count == 1)
     }
 
-    @Test func `rooms beyond what the server takes are closed, the others go on`() throws {
+    @Test func `a room beyond the server's limit is closed with tooManySessions, others stay open`() throws {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -219,7 +219,7 @@ import Testing
     // MARK: Bounds
 
     //
-    @Test func `counters rise`() throws {
+    @Test func `a counter that does not rise → counterNotRising`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(5...5, in: room, on: stage)
@@ -228,7 +228,7 @@ import Testing
         try send(9...9, in: room, on: stage)
     }
 
-    @Test func `as many messages and bytes wait as may, and one accepted makes room`() throws {
+    @Test func `messages beyond the bounds of number and bytes → queueFull until one is accepted`() throws {
         let stage = ClientStage {
             $0.maxPendingMessages = 3
             $0.maxPendingByteCount = 3000
@@ -241,9 +241,7 @@ import Testing
         try send(4...4, in: room, on: stage)
     }
 
-    @Test func `a message longer than the server takes is refused at once, and one that waited when it is known`()
-        throws
-    {
+    @Test func `a message beyond the limit → messageTooLarge, a queued one fails when the limit is known`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         #expect(throws: ClientError.messageTooLarge) { try send(1...1, in: room, on: stage, byteCount: 1 << 20) }
@@ -251,7 +249,7 @@ import Testing
         try send(2...2, in: room, on: stage)
         stage.act { $0.start(now: $1) }
         stage.accept()
-        // It was on its way before the limits were known.
+        // It was sent before the limits were known.
         stage.welcome(limits: Limits(maxMessageByteCount: 20_000))
         stage.say(Reset(session: .first, code: .messageTooLarge))
         stage.run(for: .seconds(2))
@@ -259,10 +257,10 @@ import Testing
         #expect(sent(stage).suffix(1) == [2])
     }
 
-    // MARK: Time to live and cancelling
+    // MARK: Time to live and cancellation
 
     //
-    @Test func `a message that waits longer than it may expires, the others stay`() throws {
+    @Test func `a queued message expires at the end of its time to live, others remain`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage)
@@ -279,7 +277,7 @@ import Testing
     }
 
     //
-    @Test func `a message that is handed over keeps what is left of its time, and does not expire here`() throws {
+    @Test func `a sent message contains its remaining time to live and does not expire at the client`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage, timeToLive: .seconds(5))
@@ -291,7 +289,7 @@ import Testing
         #expect(!stage.events(in: room).contains(.failed(counter: 1, .expired)))
     }
 
-    @Test func `what an earlier link had can neither expire nor be cancelled, and is sent again`() throws {
+    @Test func `a message of an earlier link is sent again, does not expire and cannot be cancelled`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...1, in: room, on: stage, timeToLive: .seconds(5))
@@ -310,7 +308,7 @@ import Testing
     }
 
     //
-    @Test func `a message is cancelled as long as it has not been handed over`() throws {
+    @Test func `a queued message can be cancelled, a sent one cannot`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...3, in: room, on: stage)
@@ -325,9 +323,7 @@ import Testing
     }
 
     @Test
-    func `what is behind the first quarter megabyte can still be cancelled, and follows when that is acknowledged`()
-        throws
-    {
+    func `messages beyond the first 256 KiB can be cancelled, and are sent after an acknowledgement`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...40, in: room, on: stage, byteCount: 10_000)
@@ -340,9 +336,9 @@ import Testing
         #expect(!sent(stage).contains(28))
     }
 
-    // MARK: What the server says of messages
+    // MARK: Outcomes of messages
 
-    @Test func `a refused message fails and the others go on`() throws {
+    @Test func `a refused message fails once, and the others are accepted`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...3, in: room, on: stage)
@@ -361,7 +357,7 @@ import Testing
     }
 
     //
-    @Test func `accepted is said once for each message, whatever the server repeats or makes up`() throws {
+    @Test func `repeated runs, and runs beyond the sent counters → each message is accepted once`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...3, in: room, on: stage)
@@ -379,7 +375,7 @@ import Testing
     // MARK: Receipts, typing
 
     //
-    @Test func `taking messages gives their credit back and tells how far, together after a moment`() throws {
+    @Test func `three consumed messages → one delivered receipt after 25 ms, and read receipts only rise`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, head: 5)
         for offset in UInt64(1)...3 {
@@ -401,7 +397,7 @@ import Testing
     }
 
     //
-    @Test func `marks are said again on a new link, when the room is open`() throws {
+    @Test func `receipts are sent again on a new link when the room is open`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, head: 4)
         stage.act { $0.consumed(room, byteCount: 1, upTo: 4, now: $1) }
@@ -426,7 +422,7 @@ import Testing
         #expect(isSettled)
     }
 
-    @Test func `a server without receipts gets none`() throws {
+    @Test func `no receipts are sent to a server without the feature`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
@@ -438,7 +434,7 @@ import Testing
         #expect(stage.log.all(Receipt.self).isEmpty)
     }
 
-    @Test func `a receipt that finds its session full goes out when there is room`() throws {
+    @Test func `a receipt for a full session is sent when its queue has space`() throws {
         let stage = ClientStage { $0.maxPendingMessages = 20_000 }
         let room = stage.goOnline(.lobby, head: 4)
         stage.takesBytes = false
@@ -451,7 +447,7 @@ import Testing
         #expect(stage.log.all(Receipt.self).last == .progress(Receipt.Progress(.delivered, upTo: 4)))
     }
 
-    @Test func `typing and transient frames go out when there is a connection, and are not kept for one`() throws {
+    @Test func `typing and transient frames are sent on a connection, and not kept without one`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.act { $0.setTyping(true, in: room, now: $1) }
@@ -465,7 +461,7 @@ import Testing
     }
 
     // W-20
-    @Test func `bodies are compressed where that is wished, makes them smaller, and the server takes it`() throws {
+    @Test func `a body is compressed if this makes it smaller and the server has the feature`() throws {
         for features in [Features.supported, []] {
             let stage = ClientStage { $0.compressesMessages = true }
             let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }

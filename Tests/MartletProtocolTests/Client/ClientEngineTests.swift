@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// A client's life: start, stop, the user's and the system's wishes, and what the status says of it.
+/// Start and stop of a client, events of the user and the system, and the status.
 @Suite struct ClientEngineTests {
     enum Moment: CaseIterable {
         case idle, connecting, awaitingCredential, handshaking, online, waiting, stopping, stoppedByServer, stopped
@@ -40,7 +40,7 @@ import Testing
         return stage
     }
 
-    @Test(arguments: Moment.allCases) func `a stop is answered once, and nothing follows`(moment: Moment) {
+    @Test(arguments: Moment.allCases) func `a stop in any state → stopped once, then no output`(moment: Moment) {
         let stage = stage(at: moment)
         stage.act { $0.stop(now: $1) }
         stage.run(for: .seconds(5))
@@ -52,7 +52,7 @@ import Testing
         #expect(stage.engine.deadline == nil)
     }
 
-    @Test(arguments: Moment.allCases) func `a start after a stop connects`(moment: Moment) {
+    @Test(arguments: Moment.allCases) func `a start after a stop in any state → a connection attempt`(moment: Moment) {
         let stage = stage(at: moment)
         stage.act { $0.stop(now: $1) }
         stage.act { $0.start(now: $1) }
@@ -65,7 +65,7 @@ import Testing
     }
 
     // C-7
-    @Test func `a stop sends what is left, then the goodbye, and hears no more`() throws {
+    @Test func `a stop → queued messages, then goaway, then stopped`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.takesBytes = false
@@ -79,12 +79,12 @@ import Testing
         #expect(stage.outputs.suffix(2).contains(.stopped))
     }
 
-    @Test func `what the server says after the goodbye is no fault`() {
+    @Test func `a frame received after the goaway is no fault`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         stage.act { engine, now in
             engine.stop(now: now)
-            // Before the shell has carried out the close, a frame comes in.
+            // A frame arrives before the driver has performed the close.
             var maker = FrameMaker()
             let ping = maker.frame(Ping(nonce: 1))
             engine.receive(ping.rawBytes, on: engine.connection.current, now: now)
@@ -94,7 +94,7 @@ import Testing
         #expect(stage.engine.status.lastCode == nil)
     }
 
-    @Test func `a start while it waits to try again tries at once, and only once`() {
+    @Test func `a start while waiting for the next attempt → one attempt at once`() {
         let stage = stage(at: .waiting)
         stage.act { $0.start(now: $1) }
         let connection = stage.connection
@@ -105,20 +105,20 @@ import Testing
         #expect(stage.connection == connection)
     }
 
-    @Test func `the user's wish to try cuts every wait short`() {
+    @Test func `retryNow while waiting → an attempt at once`() {
         let stage = stage(at: .waiting)
         let old = stage.connection
         stage.act { $0.retryNow(now: $1) }
         #expect(stage.connection != old)
         #expect(stage.engine.status.state == .connecting(attempt: 1))
-        // While an attempt is under way there is nothing to wish.
+        // During an attempt the call has no effect.
         let connection = stage.connection
         stage.act { $0.retryNow(now: $1) }
         #expect(stage.connection == connection)
     }
 
     // C-51
-    @Test func `coming to the foreground asks the server also when the client was there already, once at a time`() {
+    @Test func `entering the foreground → a ping, also if already there, unless one is unanswered`() {
         let stage = ClientStage()
         stage.goOnline()
         for count in 1...2 {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `in the foreground an offline client tries at once, an online one asks whether the server is there`() {
+    @Test func `entering the foreground → an offline client connects at once, an online one sends a ping`() {
         let offline = stage(at: .waiting)
         let old = offline.connection
         offline.act { $0.enterBackground(now: $1) }
@@ -148,7 +148,7 @@ import Testing
         #expect(online.engine.status.lastFailure == .lost)
     }
 
-    @Test func `a process that wakes asks at once`() throws {
+    @Test func `a wake → a ping at once, whose pong keeps the connection`() throws {
         let stage = stage(at: .online)
         stage.act { $0.wake(now: $1) }
         let ping = try #require(stage.log.last(Ping.self))
@@ -158,7 +158,7 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
-    @Test func `no path pauses, a path goes on`() {
+    @Test func `no path → paused, a new path → an attempt`() {
         let stage = stage(at: .waiting)
         stage.act { $0.pathChanged(to: .down, now: $1) }
         #expect(stage.engine.status.state == .paused(.noPath))
@@ -168,7 +168,7 @@ import Testing
         #expect(stage.engine.status.state == .connecting(attempt: 1))
     }
 
-    @Test func `a path that took the connection's address away replaces the connection`() {
+    @Test func `a path without the connection's address replaces the connection`() {
         let stage = stage(at: .online)
         let old = stage.connection
         stage.act { $0.pathChanged(to: Self.wifi(1, "10.0.0.1"), now: $1) }
@@ -179,7 +179,7 @@ import Testing
     }
 
     // C-51, C-54
-    @Test func `a path that left the address in place makes the client ask`() {
+    @Test func `another network with the connection's address → a ping`() {
         let stage = stage(at: .online)
         stage.act { $0.pathChanged(to: Self.wifi(1, "10.0.0.1"), now: $1) }
         stage.act { $0.pathChanged(to: Self.wifi(2, "10.0.0.1"), now: $1) }
@@ -187,7 +187,7 @@ import Testing
     }
 
     // C-54
-    @Test func `another path while it dials: the dial begins again on that`() {
+    @Test func `another network during an attempt → the attempt starts again`() {
         let stage = ClientStage()
         stage.act { $0.pathChanged(to: Self.wifi(1), now: $1) }
         stage.act { $0.start(now: $1) }
@@ -199,7 +199,7 @@ import Testing
         #expect(stage.outputs.contains(.close(first, graceful: false)))
     }
 
-    @Test func `a silent server is given up, and the heartbeat's silence is remembered`() {
+    @Test func `a silent server → waiting for the next attempt, with the failure in the status`() {
         let stage = stage(at: .online)
         stage.run(for: .seconds(60))
         #expect(stage.states.contains { if case .waiting = $0 { true } else { false } })
@@ -207,7 +207,7 @@ import Testing
     }
 
     // C-49
-    @Test(arguments: [nil, 20]) func `a server may ask for a shorter interval`(hint: Int?) {
+    @Test(arguments: [nil, 20]) func `a heartbeat interval of 20 s in welcome → a ping after 20 s`(hint: Int?) {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -216,7 +216,7 @@ import Testing
         #expect(stage.log.all(Ping.self).count == (hint == nil ? 0 : 1))
     }
 
-    @Test func `counters and round trips outlive links`() throws {
+    @Test func `frame counters and round trips are kept on a new link, the smoothed round trip is not`() throws {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         stage.run(for: .milliseconds(100))

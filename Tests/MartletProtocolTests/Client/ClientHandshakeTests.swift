@@ -3,10 +3,10 @@ import Testing
 
 @testable import MartletProtocol
 
-/// From the dial to the welcome, in every order in which things may come.
+/// From the connection attempt to the welcome, with events in any order.
 @Suite struct ClientHandshakeTests {
     // C-12
-    @Test func `the credential after the carrier: hello waits for it`() throws {
+    @Test func `a credential after the connection → hello waits for it`() throws {
         let stage = ClientStage()
         stage.givesCredentials = false
         stage.act { $0.start(now: $1) }
@@ -24,7 +24,7 @@ import Testing
         #expect(stage.engine.status.epoch == 1)
     }
 
-    @Test func `the credential before the carrier: hello goes out with the connection`() {
+    @Test func `a credential before the connection → hello is sent when connected`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         #expect(stage.log.frames.isEmpty)
@@ -32,7 +32,7 @@ import Testing
         #expect(stage.log.frames.map(\.type) == [.hello])
     }
 
-    @Test func `a credential that comes twice, or for another attempt, is not said`() {
+    @Test func `a second credential, and one for another attempt, are ignored`() {
         let stage = ClientStage()
         stage.givesCredentials = false
         stage.act { $0.start(now: $1) }
@@ -45,7 +45,7 @@ import Testing
         #expect(stage.log.all(Hello.self).map(\.credential) == [Credential("new")])
     }
 
-    @Test func `without a credential there is another attempt, and it asks again`() {
+    @Test func `a failed credential → another attempt, which requests a credential`() {
         let stage = ClientStage()
         stage.givesCredentials = false
         stage.act { $0.start(now: $1) }
@@ -61,7 +61,7 @@ import Testing
         #expect(stage.outputs.contains(.fetchCredential(stage.connection)))
     }
 
-    @Test func `a dial that fails is tried again, later each time, and the status says why`() {
+    @Test func `failed attempts → growing waits, with the failure in the status`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         var waits: [Duration] = []
@@ -81,7 +81,7 @@ import Testing
         for (index, wait) in waits.enumerated() { #expect(wait < .seconds(min(1 << index, 30))) }
     }
 
-    @Test func `a dial that nobody answers ends by its deadline`() {
+    @Test func `an unanswered attempt ends after 15 s`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         let first = stage.connection
@@ -93,7 +93,7 @@ import Testing
     }
 
     // C-60, S-33
-    @Test(arguments: [true, false]) func `a handshake that nobody answers ends by its deadline`(hasCredential: Bool) {
+    @Test(arguments: [true, false]) func `an unanswered handshake ends after 10 s`(hasCredential: Bool) {
         let stage = ClientStage()
         stage.givesCredentials = hasCredential
         stage.act { $0.start(now: $1) }
@@ -106,7 +106,7 @@ import Testing
         #expect(stage.engine.status.lastFailure == .unreachable)
     }
 
-    @Test func `bytes that trickle do not keep a handshake alive`() {
+    @Test func `single bytes of a welcome do not extend the deadline of the handshake`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -123,7 +123,7 @@ import Testing
         (ErrorCode.forbidden, StopReason.forbidden), (.revoked, .revoked), (.replaced, .replaced),
         (.unsupportedVersion, .unsupportedVersion),
     ])
-    func `a refusal that would come again ends the attempts`(code: ErrorCode, reason: StopReason) {
+    func `a reject with a permanent code stops the client until retryNow`(code: ErrorCode, reason: StopReason) {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -137,7 +137,7 @@ import Testing
     }
 
     // C-43
-    @Test func `what the server says with a code is in the status until the client is online again`() {
+    @Test func `code and reason of a notice are in the status until the next notice or welcome`() {
         let stage = ClientStage()
         stage.goOnline()
         stage.say(GoAway(Notice(code: .draining, reason: "back at noon\n")))
@@ -159,7 +159,7 @@ import Testing
     }
 
     // C-39
-    @Test func `who left a hello without an answer is replaced once by that hello, and then by somebody else`() {
+    @Test func `replaced after an unanswered hello → another attempt once, then stopped`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -180,13 +180,13 @@ import Testing
 
     // C-39
     @Test(arguments: [true, false])
-    func `a hello that was answered, or long ago, is nobody to be replaced by`(isAnswered: Bool) {
+    func `replaced after an answered or an old hello → stopped`(isAnswered: Bool) {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
         if isAnswered { stage.say(Reject(Notice(code: .serverBusy))) }
         stage.act { $0.stop(now: $1) }
-        if !isAnswered { stage.run(for: ClientHandshake.strayHelloLifetime) }
+        if !isAnswered { stage.run(for: ClientHandshake.lateHelloLifetime) }
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.welcome()
@@ -195,7 +195,7 @@ import Testing
     }
 
     // C-43
-    @Test func `a credential is refused once with another try, twice for good`() {
+    @Test func `unauthenticated → another attempt, a second time → stopped`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -209,12 +209,12 @@ import Testing
 
     // C-43
     @Test(arguments: [ErrorCode.serverBusy, .draining, .tooManyLinks])
-    func `the server says when to come again`(code: ErrorCode) {
+    func `a reject with retryAfter 20 s → a wait of 20 to 21 s`(code: ErrorCode) {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.say(Reject(Notice(code: code, retryAfter: .seconds(20))))
-        guard case .waiting(let until, .serverAsked) = stage.engine.status.state else {
+        guard case .waiting(let until, .serverRequired) = stage.engine.status.state else {
             Issue.record("\(stage.engine.status)")
             return
         }
@@ -223,7 +223,7 @@ import Testing
     }
 
     // C-58
-    @Test func `the server says where to go, and the next attempt after that is the configured one`() {
+    @Test func `a redirect → an attempt at its target, then one at the configured address`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -235,7 +235,7 @@ import Testing
     }
 
     // C-43
-    @Test func `a goaway with a redirect moves a client that is online`() {
+    @Test func `a goaway with a redirect → an attempt at its target, which resumes the link`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         stage.say(GoAway(Notice(code: .draining, retryAfter: .seconds(1), redirect: "martlet://b.example")))
@@ -247,7 +247,7 @@ import Testing
     }
 
     // W-45, C-12, C-14, C-21, C-29
-    @Test func `a resume names the link, its token and how far each session has come`() throws {
+    @Test func `a resume contains the link, its token and the position of each session`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.message("one", offset: 1)
@@ -272,13 +272,13 @@ import Testing
         #expect(stage.engine.status.resumes == 1)
         #expect(stage.engine.status.reconnects == 1)
         #expect(stage.engine.status.epoch == 2)
-        // The room never closed, and is not opened again.
+        // The room was not closed, and is not opened again.
         #expect(stage.events(in: room).count { if case .opened = $0 { true } else { false } } == 1)
         #expect(stage.log.all(Open.self).isEmpty)
     }
 
     // W-46, C-34, C-36, R-9
-    @Test func `a resume that is refused goes on as a new link on the same connection`() throws {
+    @Test func `a refused resume → a new link on the same connection`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.message("one", offset: 1)
@@ -294,7 +294,7 @@ import Testing
         let hellos = stage.log.all(Hello.self)
         #expect(hellos.count == 2)
         #expect(hellos.last?.resume == nil)
-        // The room is opened again from where the application is, and what was not accepted is sent again.
+        // The room is opened again at the application's cursor, and unaccepted messages are sent again.
         #expect(stage.log.last(Open.self)?.cursor == 1)
         #expect(stage.log.last(Message.self)?.counter == 5)
         stage.welcome()
@@ -305,7 +305,7 @@ import Testing
     }
 
     // C-20
-    @Test func `a welcome is held to what was offered`() throws {
+    @Test func `a welcome with higher limits and other features → the offered ones apply`() throws {
         let stage = ClientStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
@@ -325,7 +325,7 @@ import Testing
         }
     }
 
-    @Test func `a healthy connection that breaks is the first failure, whatever came before`() {
+    @Test func `the loss of a healthy connection counts as the first failure`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         for _ in 0..<5 {
@@ -345,7 +345,7 @@ import Testing
     }
 
     // C-4
-    @Test func `events of connections that are over change nothing`() {
+    @Test func `events of an ended connection have no effect`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         let old = stage.connection

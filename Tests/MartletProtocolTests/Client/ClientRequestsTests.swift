@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Requests and their one outcome each.
+/// Requests of a client, each with one outcome.
 @Suite struct ClientRequestsTests {
     private func ask(_ stage: ClientStage, _ room: RoomID, deadline: Duration = .seconds(10)) throws -> UInt64 {
         try stage.act { engine, now in
@@ -12,7 +12,7 @@ import Testing
     }
 
     // W-68, W-69, S-54
-    @Test func `a request goes out and its answer comes back`() throws {
+    @Test func `a request is sent with its fields, and its first response is the outcome`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let number = try ask(stage, room)
@@ -24,7 +24,7 @@ import Testing
         stage.say(Response(correlation: number, status: .none, reason: "here"), on: .first)
         let outcome = RequestOutcome.answered(status: .none, reason: "here", content: nil)
         #expect(stage.outputs.contains(.response(request: number, outcome)))
-        // A second answer, and the deadline, come too late.
+        // A second response and the deadline have no effect.
         stage.say(Response(correlation: number, status: .refused), on: .first)
         stage.run(for: .seconds(11))
         #expect(stage.outputs.count { if case .response = $0 { true } else { false } } == 1)
@@ -33,7 +33,7 @@ import Testing
     }
 
     // S-55
-    @Test func `without an answer the deadline ends it, and the other side is told`() throws {
+    @Test func `an unanswered request → deadlineExceeded, and a cancel is sent`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let number = try ask(stage, room, deadline: .seconds(2))
@@ -44,7 +44,7 @@ import Testing
     }
 
     // S-56
-    @Test func `who asked may give up, once`() throws {
+    @Test func `a request cancelled twice → one outcome and one cancel`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let number = try ask(stage, room)
@@ -54,7 +54,7 @@ import Testing
         #expect(stage.log.all(CancelRequest.self).count == 1)
     }
 
-    @Test func `a request before the first connection waits for it, as long as its deadline allows`() throws {
+    @Test func `requests before the first connection → sent after the welcome, or failed at their deadlines`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         let short = try ask(stage, room, deadline: .seconds(1))
@@ -66,7 +66,7 @@ import Testing
         #expect(stage.count(.response(request: short, .failed(.deadlineExceeded))) == 1)
         stage.act { $0.start(now: $1) }
         stage.accept()
-        // Before the welcome nobody knows whether the server carries requests (C-23).
+        // Before the welcome it is unknown whether the server has the feature (C-23).
         #expect(stage.log.all(Request.self).isEmpty)
         stage.welcome()
         let requests = stage.log.all(Request.self)
@@ -75,7 +75,7 @@ import Testing
         #expect(stage.log.all(CancelRequest.self).isEmpty)
     }
 
-    @Test func `a request while reconnecting goes out with the resume, and is answered after it`() throws {
+    @Test func `a request while reconnecting is sent behind the hello and answered on the resumed link`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.end()
@@ -95,7 +95,7 @@ import Testing
     }
 
     // C-36, S-57
-    @Test func `a link that is lost fails what was under way on it; what had not left goes out on the next`() throws {
+    @Test func `a reset or a refused resume fails sent requests, unsent ones follow on the next session`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let handed = try ask(stage, room, deadline: .seconds(60))
@@ -115,7 +115,7 @@ import Testing
     }
 
     // S-57
-    @Test func `a room that is closed ends its requests`() throws {
+    @Test func `the end of a room by either side fails its requests`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let byUs = try ask(stage, room)
@@ -128,7 +128,7 @@ import Testing
         #expect(throws: ClientError.noRoom) { _ = try ask(stage, other) }
     }
 
-    @Test func `requests have bounds in number and size`() throws {
+    @Test func `requests beyond the bounds of number, size and queue are refused`() throws {
         let stage = ClientStage { $0.maxRequests = 2 }
         let room = stage.goOnline(.lobby)
         _ = try ask(stage, room)
@@ -151,7 +151,7 @@ import Testing
         #expect(throws: ClientError.queueFull) { _ = try ask(stage, room) }
     }
 
-    @Test func `a member's request is told, answered, and told off when it is withdrawn`() throws {
+    @Test func `a member's request and its cancel are reported, and its response is sent`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.say(
@@ -167,10 +167,10 @@ import Testing
         #expect(stage.events(in: room).last == .requestCancelled(correlation: 8))
     }
 
-    // MARK: What a server may ask
+    // MARK: Requests of the server
 
     // S-58
-    @Test func `what is asked on the link's own session is answered, and taken as nothing else`() throws {
+    @Test func `a request on the control session → an error response, an empty one ends the connection`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let events = stage.events(in: room).count
@@ -194,7 +194,7 @@ import Testing
     }
 
     // S-58
-    @Test func `a request that is wrong, or nobody's, is answered`() throws {
+    @Test func `a request without a method or a sender → missingField`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let events = stage.events(in: room).count
@@ -213,7 +213,7 @@ import Testing
     // MARK: Features
 
     // C-23
-    @Test func `a server that carries no requests is not asked, and cannot ask`() throws {
+    @Test func `without the feature, requests of both sides → unknownMethod`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         let early = try ask(stage, room)
@@ -233,7 +233,7 @@ import Testing
     }
 
     // C-23
-    @Test func `without receipts and presence neither is sent nor heard, and the rest is`() throws {
+    @Test func `without the features, receipts, typing and presence are neither sent nor reported`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a server says, in whatever pieces, and what the application hears of it.
+/// Frames of a server in pieces of any size, and the events that they cause.
 @Suite struct ClientRoomsReceiveTests {
-    @Test func `bytes may come one by one`() {
+    @Test func `frames received byte by byte give their events`() {
         let stage = ClientStage()
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
@@ -20,7 +20,7 @@ import Testing
     }
 
     // C-46
-    @Test func `a frame that takes long shows that the server lives`() throws {
+    @Test func `received bytes of an incomplete frame delay the ping`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try stage.act { engine, now in
@@ -33,13 +33,13 @@ import Testing
         }
         #expect(stage.engine.status.isOnline)
         #expect(stage.log.all(Ping.self).isEmpty)
-        // What has stopped to come is asked after.
+        // When no more bytes arrive, a ping is sent.
         stage.run(for: .seconds(4))
         #expect(stage.log.all(Ping.self).count == 1)
     }
 
     //
-    @Test func `offsets only rise: what is repeated is dropped, and its credit goes back`() {
+    @Test func `messages with repeated or lower offsets are dropped`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, RoomOptions(cursor: 4))
         for offset in [UInt64(4), 5, 5, 3, 6] { stage.message("line \(offset)", offset: offset) }
@@ -50,7 +50,7 @@ import Testing
     }
 
     //
-    @Test func `a log that ends before the cursor has begun anew, and its messages are new`() {
+    @Test func `a log that ends before the cursor is a new log, whose next messages are delivered`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, RoomOptions(cursor: 4), head: 1)
         for offset in [UInt64(1), 2, 3] { stage.message("line \(offset)", offset: offset) }
@@ -61,7 +61,7 @@ import Testing
     }
 
     //
-    @Test func `a log of another identity is delivered from offset 1, and the application is told first`() {
+    @Test func `a log of another identity → logReplaced, then its messages from offset 1`() {
         let stage = ClientStage()
         let old = RoomCursor(log: LogID(rawValue: 7), offset: 4)
         let room = stage.goOnline(.lobby, RoomOptions(cursor: old), head: 9, log: LogID(rawValue: 8))
@@ -74,7 +74,7 @@ import Testing
     }
 
     //
-    @Test func `a log of the same identity goes on after the cursor, and nothing is told`() {
+    @Test func `a log of the same identity continues after the cursor, without logReplaced`() {
         let stage = ClientStage()
         let log = LogID(rawValue: 7)
         let room = stage.goOnline(.lobby, RoomOptions(cursor: RoomCursor(log: log, offset: 4)), head: 9, log: log)
@@ -84,7 +84,7 @@ import Testing
     }
 
     //
-    @Test func `a log that is shorter than the cursor is told, also where logs have no names`() {
+    @Test func `a log without identity that ends before the cursor → logReplaced`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, RoomOptions(cursor: 4), head: 1)
         let told = RoomEvent.logReplaced(previous: RoomCursor(offset: 4), current: RoomCursor(offset: 1))
@@ -92,7 +92,7 @@ import Testing
     }
 
     //
-    @Test func `receipts begin anew with a log, and messages of the old one are not told as delivered`() throws {
+    @Test func `a new log starts receipts again, and messages of the old log cause none`() throws {
         let stage = ClientStage()
         let old = LogID(rawValue: 7)
         let room = stage.goOnline(.lobby, head: 0, log: old)
@@ -117,7 +117,7 @@ import Testing
     }
 
     //
-    @Test func `tail is sent until the room is opened, and then never again`() throws {
+    @Test func `tail is sent until the room is opened, a later open has a cursor instead`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, RoomOptions(tail: 5), head: 12, log: LogID(rawValue: 7))
         #expect(stage.log.last(Open.self)?.tail == 5)
@@ -129,7 +129,7 @@ import Testing
     }
 
     //
-    @Test func `a gap moves the cursor, an old gap does not`() {
+    @Test func `a gap advances the cursor, an old gap has no effect`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.say(Gap(offsets: 1...10), on: .first)
@@ -141,13 +141,13 @@ import Testing
         #expect(stage.cursor(of: room)?.offset == 11)
     }
 
-    @Test func `presence, typing and an application's transient frames are told with who they are from`() {
+    @Test func `presence, typing and transient messages are reported with their sender`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.say(Transient(.presence(.away), sender: .bob), on: .first)
         stage.say(Transient(.typing(true), sender: .bob), on: .first)
         stage.say(Transient(.message(.location, []), sender: .bob), on: .first)
-        // From nobody: there is nothing to tell.
+        // A frame without a sender is not reported.
         stage.say(Transient(.typing(true)), on: .first)
         #expect(
             stage.events(in: room).dropFirst() == [
@@ -155,7 +155,7 @@ import Testing
             ])
     }
 
-    @Test func `progress of others is told as it comes`() {
+    @Test func `a receipt of another member is reported unchanged`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let progress = Receipt.Progress(.read, upTo: 9, sender: .bob, device: DeviceID(rawValue: 2))
@@ -163,7 +163,7 @@ import Testing
         #expect(stage.events(in: room).last == .progress(progress))
     }
 
-    @Test func `a message in fragments is one message`() {
+    @Test func `a message in fragments is reported as one message`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let text = String(repeating: "long ", count: 10_000)
@@ -183,7 +183,7 @@ import Testing
     }
 
     // S-38
-    @Test func `late frames of a room that was closed do nothing, and their credit goes back`() {
+    @Test func `late frames of a closed room cause no events, and their credit is released`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.act { $0.close(room, now: $1) }
@@ -197,20 +197,20 @@ import Testing
         #expect(stage.engine.link.linkCreditReceived > 100_000)
     }
 
-    @Test func `the credit of messages that nobody took goes back when their room is closed`() {
+    @Test func `closing a room releases the credit of its unconsumed messages, once`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         for offset in UInt64(1)...10 { stage.message(String(repeating: "x", count: 10_000), offset: offset) }
         #expect(stage.engine.link.linkCreditReleased == 0)
         stage.act { $0.close(room, now: $1) }
         #expect(stage.engine.link.linkCreditReleased == stage.engine.link.linkCreditReceived)
-        // What the application hands back afterwards is not counted twice.
+        // A later call of `consumed` releases nothing more.
         stage.act { $0.consumed(room, byteCount: 100_000, upTo: 10, now: $1) }
         #expect(stage.engine.link.linkCreditReleased == stage.engine.link.linkCreditReceived)
     }
 
     // S-2, S-51
-    @Test func `a session that a relay opens is refused; the others do not notice`() {
+    @Test func `a session opened by the relay is reset, and others are not affected`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         let theirs = SessionID(rawValue: 2)
@@ -221,7 +221,7 @@ import Testing
     }
 
     // S-9
-    @Test func `a server may ask to hold back what can wait`() throws {
+    @Test func `messages, requests and typing are not sent between suspend and resume of the server`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let count = stage.events(in: room).count
@@ -235,7 +235,7 @@ import Testing
         #expect(stage.events(in: room).count == count)
         stage.say(Resume(cursor: nil), on: .first)
         #expect(stage.log.frames.suffix(2).map(\.type) == [.data, .request])
-        // A new session knows nothing of it.
+        // A new session is not suspended.
         stage.say(Suspend(), on: .first)
         stage.say(Reset(session: .first, code: .serverBusy))
         stage.run(for: .seconds(2))
@@ -244,7 +244,7 @@ import Testing
     }
 
     // C-40
-    @Test func `frames behind a goaway are not looked at`() {
+    @Test func `frames behind a goaway are ignored`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let count = stage.events(in: room).count
@@ -256,7 +256,7 @@ import Testing
     }
 
     // C-19
-    @Test func `on datagrams, frames that overtake the welcome come again`() {
+    @Test func `on datagrams, a frame before the welcome is ignored until it is repeated`() {
         let stage = ClientStage { $0.carrier = .unreliable }
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
@@ -270,7 +270,7 @@ import Testing
     }
 
     //
-    @Test func `a member that is said to type and is not heard of again ends typing after 10 s`() {
+    @Test func `typing of a member without further notices ends after 10 s`() {
         let stage = ClientStage()
         stage.answersPings = true
         let room = stage.goOnline(.lobby)
@@ -287,7 +287,7 @@ import Testing
     }
 
     //
-    @Test func `of two members that type 4 s apart and are not heard of again each ends typing after 10 s`() {
+    @Test func `typing of two members that begins 4 s apart ends after 10 s each`() {
         let stage = ClientStage()
         stage.answersPings = true
         let room = stage.goOnline(.lobby)
@@ -301,7 +301,7 @@ import Testing
     }
 
     // C-19, W-7
-    @Test func `on datagrams, a frame longer than a handshake's that overtakes the welcome is passed over`() {
+    @Test func `on datagrams, a frame before the welcome beyond the handshake's limit is ignored`() {
         let stage = ClientStage { $0.carrier = .unreliable }
         stage.act { $0.start(now: $1) }
         stage.accept()

@@ -3,10 +3,15 @@ import Testing
 
 @testable import MartletProtocol
 
-/// A room that is left and entered again on one link.
+/// A room that is closed and opened again on one link.
 @Suite struct ClientRoomsTests {
+    @Test func `a content fits when it and 512 bytes of other fields are within the message limit`() {
+        let limits = Limits(maxMessageByteCount: 100_000)
+        #expect(ClientRooms.fits(99_488, limits) && !ClientRooms.fits(99_489, limits))
+    }
+
     //
-    @Test func `a room that was left is opened again when the relay has closed its session`() throws {
+    @Test func `a closed room is opened again after the relay's close`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         stage.act { $0.close(room, now: $1) }
@@ -18,7 +23,7 @@ import Testing
     }
 
     //
-    @Test func `a room whose last session the relay still has is opened again`() throws {
+    @Test func `a reset with alreadyOpen → the room is opened again`() throws {
         let stage = ClientStage()
         _ = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }

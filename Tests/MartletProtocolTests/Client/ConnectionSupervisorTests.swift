@@ -18,9 +18,9 @@ import Testing
     }
 
     // C-63
-    @Test func `a backup that is up before anything was acknowledged takes over, and resumes`() throws {
+    @Test func `a backup connected before an acknowledgement replaces the connection and resumes`() throws {
         let (stage, _, first) = try stage()
-        // There is no measurement of the round trip yet.
+        // The round trip is not measured yet.
         stage.run(for: .milliseconds(999))
         #expect(stage.backup == .none)
         stage.run(for: .milliseconds(1))
@@ -39,7 +39,7 @@ import Testing
     }
 
     // C-63
-    @Test func `an acknowledgement in time closes the backup without a word`() throws {
+    @Test func `an acknowledgement closes the backup before its hello`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
         let backup = stage.backup
@@ -51,7 +51,7 @@ import Testing
     }
 
     // C-63
-    @Test func `a backup that is refused leaves the connection, and is tried again after half the time`() throws {
+    @Test func `a refused backup keeps the connection, and the next one starts after half the time`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
         let refused = stage.backup
@@ -65,7 +65,7 @@ import Testing
     }
 
     // C-63
-    @Test func `silence ends the connection, and the backup's dial goes on alone`() throws {
+    @Test func `silence ends the connection, and the attempt of the backup continues`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
         let backup = stage.backup
@@ -79,7 +79,7 @@ import Testing
     }
 
     // C-63
-    @Test func `a hello that is not answered is raced as well`() throws {
+    @Test func `an unanswered hello → a backup after 1 s`() throws {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -96,7 +96,7 @@ import Testing
     }
 
     // C-12, C-63
-    @Test func `the backup has a credential of its own, which it waits for`() throws {
+    @Test func `a backup waits for its own credential`() throws {
         let (stage, _, _) = try stage()
         stage.givesCredentials = false
         stage.run(for: .seconds(1))
@@ -107,7 +107,7 @@ import Testing
         #expect(stage.log.last(Hello.self)?.credential == Credential("fresh"))
     }
 
-    @Test func `without a credential for it there is no backup`() throws {
+    @Test func `a failed credential closes the backup`() throws {
         let (stage, _, _) = try stage()
         stage.givesCredentials = false
         stage.run(for: .seconds(1))
@@ -117,7 +117,7 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
-    @Test func `the connection's end is the backup's end`() throws {
+    @Test func `the end of the connection closes the backup`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
         let backup = stage.backup
@@ -130,14 +130,15 @@ import Testing
     }
 
     // C-63, Specs/hostile.md row 27
-    @Test(arguments: [50, 200, 400]) func `a stuck stream costs its timeout and three round trips`(delay: Int) throws {
+    @Test(arguments: [50, 200, 400])
+    func `a message on a stuck stream is accepted after its timeout and three round trips`(delay: Int) throws {
         let pair = try Pair(.reliable, PathConditions(delay: .milliseconds(delay)))
         pair.settle()
         try pair.say(1...3, every: .milliseconds(10))
         pair.world.run(for: .seconds(5))
         pair.world.dropNATMappings(of: pair.alice)
         try pair.say(4...4)
-        // Then the dial, hello and the line, and what is said of it.
+        // Then follow the attempt, hello with the message, and accepted.
         let timeout = max(.milliseconds(500), .milliseconds(delay) * 6)
         #expect(pair.isAccepted(4, within: timeout + .milliseconds(delay) * 6))
         #expect(pair.alice.engine.status.resumes == 1)

@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Storing and sending
 
-    @Test func `a message goes out when it is stored, once for each session`() throws {
+    @Test func `a message is sent when it is stored, once for each session`() throws {
         var ledger = ledger()
         try append(1, to: &ledger)
         let stored = ledger.beginStoring().map(\.counter)
@@ -135,7 +135,7 @@ import Testing
     }
 
     //
-    @Test func `a message is cancelled until a session has been given it`() throws {
+    @Test func `a message can be cancelled until it was handed over`() throws {
         var ledger = try ledger(1...2, areHandedOver: false)
         ledger.handedOver(upTo: 1)
         ledger.endSession()
@@ -273,5 +273,19 @@ import Testing
         ledger.discardOffsets()
         versions.append(ledger.version)
         #expect(Set(versions).count == versions.count)
+    }
+
+    @Test func `messages that settle behind a pending one are bounded, until that one settles`() throws {
+        var ledger = ledger(maxCount: 2)
+        var counter: UInt64 = 1
+        try append(counter, to: &ledger)
+        while ledger.hasRoom(byteCount: 1) {
+            counter += 1
+            try append(counter, to: &ledger)
+            _ = ledger.withdraw(counter)
+        }
+        #expect(ledger.count == MessageLedger.maxSettledCount + 2)
+        _ = ledger.withdraw(1)
+        #expect(ledger.hasRoom(byteCount: 1) && ledger.count == MessageLedger.maxSettledCount)
     }
 }

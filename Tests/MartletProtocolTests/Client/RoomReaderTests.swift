@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// An application that does not take its messages, and a relay that sends more than a window of them.
+/// An application that does not take its messages, and a relay that sends more than a window.
 @Suite struct RoomReaderTests {
     @Test func `a reader that holds its bound drops messages until it is opened again`() {
         var reader = RoomReader(RoomOptions(), Limits.minimum)
@@ -25,7 +25,7 @@ import Testing
         #expect(reader.receive(1, byteCount: 1, isFull: true) == .dropped)
     }
 
-    @Test func `more bytes than are held are taken as those that are held`() {
+    @Test func `taking more bytes than are held takes the held ones`() {
         var reader = RoomReader(RoomOptions(), Limits.minimum)
         #expect(reader.receive(1, byteCount: 60, isFull: false) == .new)
         #expect(reader.take(70) == 60)
@@ -45,7 +45,7 @@ import Testing
     }
 
     // R-46, Specs/hostile.md row 35
-    @Test func `row 35, sessions that are reset again and again bring no more than a window and a message`() {
+    @Test func `sessions that are reset repeatedly deliver at most a window and a message`() {
         let stage = ClientStage()
         stage.answersPings = true
         let room = stage.goOnline(.lobby)
@@ -69,7 +69,7 @@ import Testing
     }
 
     //
-    @Test func `who takes late gets all of it once, over relays that died meanwhile`() throws {
+    @Test func `an application that takes late receives all messages once, over restarts of the relay`() throws {
         let pair = try Pair()
         pair.settle()
         pair.alice.takesMessages = false
@@ -94,7 +94,7 @@ import Testing
     }
 
     //
-    @Test func `a room that is opened anew 20 times with 150 KB not taken each time goes on to take messages`() {
+    @Test func `a room reopened 20 times with 150 KB not taken each time receives all messages`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         var session = SessionID.first

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct DequeTests {
-    @Test func `What is appended comes out in its order`() {
+    @Test func `elements are removed in the order in which they were appended`() {
         var queue: Deque = [1, 2]
         queue.append(3)
         #expect(queue.popFirst() == 1)
@@ -14,7 +14,7 @@ import Testing
         #expect(queue.popLast() == nil)
     }
 
-    @Test func `Elements leave at both ends`() {
+    @Test func `elements are removed from both ends`() {
         var queue = Deque<String>()
         queue.append("a")
         queue.append("b")
@@ -27,7 +27,7 @@ import Testing
         #expect(queue == ["b"])
     }
 
-    @Test func `Elements change in place and keep their position`() {
+    @Test func `elements change in place and keep their positions`() {
         var queue: Deque = [[1], [2], [3]]
         _ = queue.popFirst()
         queue[1].append(4)
@@ -36,14 +36,14 @@ import Testing
         #expect(queue == [[], [3, 4]])
     }
 
-    @Test func `An optional element that is nil is an element`() {
+    @Test func `an optional element that is nil is an element`() {
         var queue: Deque<Int?> = [nil, 1]
         #expect(queue.count == 2)
         #expect(queue.popFirst() == .some(nil))
         #expect(queue.popFirst() == .some(1))
     }
 
-    @Test func `Dropping from the front wraps round the ring`() {
+    @Test func `removing from the front wraps around the ring`() {
         var queue = Deque(0..<6)
         queue.removeFirst(5)
         for number in 6..<12 { queue.append(number) }
@@ -55,7 +55,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    @Test func `The ring grows by doubling and a large one is released when it runs empty`() {
+    @Test func `the ring grows by doubling, and a large one is released when it becomes empty`() {
         var queue = Deque<Int>()
         #expect(queue.slotCount == 0)
         for number in 0..<Deque<Int>.retainedSlotCount { queue.append(number) }
@@ -72,7 +72,7 @@ import Testing
         #expect(queue.slotCount == 0)
     }
 
-    @Test func `An element that was taken is let go of`() {
+    @Test func `removed elements are released`() {
         final class Token {}
         var queue = Deque<Token>()
         queue.append(Token())
@@ -89,7 +89,7 @@ import Testing
         #expect(second == nil)
     }
 
-    @Test func `A position outside the queue and a removal of more than there is are the caller's mistakes`() async {
+    @Test func `a position outside the queue and a removal of more elements than it contains trap`() async {
         await #expect(processExitsWith: .failure) {
             let queue: Deque = [1]
             _ = queue[1]
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 5, 8, 100]) func `Many are appended at once, wherever the ring starts`(count: Int) {
+    @Test(arguments: [0, 1, 5, 8, 100]) func `elements are appended at once for any start of the ring`(count: Int) {
         for turned in 0..<9 {
             var queue = Deque(repeatElement("old", count: turned))
             queue.removeFirst(turned)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `Equality and hash do not see where the ring starts`() {
+    @Test func `equality and hash do not depend on the start of the ring`() {
         var turned: Deque = [0, 1]
         turned.append(2)
         _ = turned.popFirst()
@@ -126,7 +126,7 @@ import Testing
         #expect(turned != [1, 3])
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `Any run of operations gives what an array gives`(seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `random operations give the results of an array`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = Deque<Int>()
         var model: [Int] = []

@@ -4,9 +4,9 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct SlotIndexTests {
-    /// What a table has that holds its keys itself, through a long row of changes.
+    /// Compares the index with a dictionary over random changes.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `it finds what a dictionary finds`(seed: UInt64) {
+    func `random changes give the results of a dictionary`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var index = SlotIndex()
         var keys: [Int: String] = [:]
@@ -32,7 +32,7 @@ import Testing
         #expect(index.isEmpty && index.find("key 1") { _ in true } == nil)
     }
 
-    @Test func `what is not there is taken away without harm`() {
+    @Test func `the removal of an absent key or slot has no effect`() {
         var index = SlotIndex()
         index.remove("a", 1)
         index.insert("a", 1)

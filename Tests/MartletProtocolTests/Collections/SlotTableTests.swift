@@ -3,7 +3,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct SlotTableTests {
-    @Test func `a number that was freed is given out again, the last freed first`() {
+    @Test func `freed slots are reused, the last freed one first`() {
         var table = SlotTable<String>()
         #expect(["a", "b", "c"].map { table.insert($0) } == [0, 1, 2])
         table.remove(0)
@@ -15,7 +15,7 @@ import Testing
         #expect(table.find(1) == "b" && table.find(4) == nil)
     }
 
-    @Test func `an element changes in place, and a copy of the table does not see it`() {
+    @Test func `a change of an element in place does not affect a copy of the table`() {
         var table = SlotTable<[Int]>()
         table.insert([1])
         let before = table
@@ -23,7 +23,7 @@ import Testing
         #expect(table[0] == [1, 2] && before[0] == [1])
     }
 
-    @Test func `an element that was removed, or whose table is gone, is let go of`() {
+    @Test func `an element is released by its removal and with its table`() {
         final class Token {}
         var table: SlotTable<Token>? = SlotTable()
         for _ in 0..<9 { table?.insert(Token()) }
@@ -35,7 +35,7 @@ import Testing
         #expect(kept == nil)
     }
 
-    @Test func `a number without an element is the caller's mistake`() async {
+    @Test func `access to an empty slot and its removal trap`() async {
         await #expect(processExitsWith: .failure) {
             var table = SlotTable<Int>()
             table.insert(1)

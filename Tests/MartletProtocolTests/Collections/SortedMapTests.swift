@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct SortedMapTests {
-    @Test func `what was put in is found by its key and goes through in the order of keys`() {
+    @Test func `values are found by their keys, and iterated in the order of the keys`() {
         var map = SortedMap<Int, String>()
         for key in [5, 1, 3] { map[key] = "\(key)" }
         map[3] = "three"
@@ -13,7 +13,7 @@ import Testing
         #expect(map.index(of: 5) == 2 && map.index(of: 0) == nil)
     }
 
-    @Test func `a value changes in place and is taken away with its key`() {
+    @Test func `a value changes in place and is removed by its key`() {
         var map = SortedMap<Int, [Int]>()
         map[1] = []
         map[at: 0].append(7)
@@ -25,7 +25,7 @@ import Testing
         #expect(map.isEmpty && map.count == 0)
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `any run of changes gives what a dictionary gives`(seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `random changes give the results of a dictionary`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var map = SortedMap<UInt8, Int>()
         var model: [UInt8: Int] = [:]

@@ -8,7 +8,7 @@ import Testing
     private let first = ConnectionID(rawValue: 1)
     private let second = ConnectionID(rawValue: 2)
 
-    @Test func `A connection lives and ends in good order`() {
+    @Test func `a connection opens, sends hello, is established and closes gracefully`() {
         var machine = ConnectionMachine()
         #expect(machine.handle(.connect, now: .zero) == .act([.open(first)]))
         #expect(machine.handle(.connectSuccess(first), now: .zero) == .act([.sendHello(first)]))
@@ -22,7 +22,7 @@ import Testing
     }
 
     // C-4
-    @Test func `Dialling is single flight: a second wish to connect opens nothing`() {
+    @Test func `a second connect is ignored`() {
         var machine = ConnectionMachine()
         _ = machine.handle(.connect, now: .zero)
         #expect(machine.handle(.connect, now: .zero) == .ignored)
@@ -31,7 +31,7 @@ import Testing
         #expect(machine.current == first)
     }
 
-    @Test func `A replacement closes the old connection before it opens the new`() {
+    @Test func `reconnect closes the old connection before it opens the new one`() {
         var machine = machineThatIs(.established)
         let answer = machine.handle(.reconnect, now: .zero)
         #expect(answer == .act([.close(first, graceful: false), .closed(first, .replaced), .open(second)]))
@@ -39,7 +39,7 @@ import Testing
     }
 
     // C-4
-    @Test func `What an older attempt reports is stale and changes nothing`() {
+    @Test func `events of an earlier attempt are stale and change nothing`() {
         var machine = machineThatIs(.established)
         _ = machine.handle(.reconnect, now: .zero)
         let before = machine
@@ -49,7 +49,7 @@ import Testing
         #expect(machine == before)
     }
 
-    @Test func `What the last attempt still reports after its end is stale`() {
+    @Test func `events of an ended attempt are stale`() {
         var machine = machineThatIs(.established)
         _ = machine.handle(.forceDisconnect, now: .zero)
         for event in newsEvents(of: first) {
@@ -59,7 +59,7 @@ import Testing
     }
 
     // C-4, C-63
-    @Test func `A backup takes the connection's place, which is over before the backup says hello`() {
+    @Test func `a backup replaces the connection, which is closed before the backup sends hello`() {
         var machine = machineThatIs(.established)
         #expect(machine.handle(.startBackup, now: .zero) == .act([.startBackup(second)]))
         #expect(machine.state == .connected(first, .established))
@@ -76,7 +76,7 @@ import Testing
     }
 
     // C-5, C-63
-    @Test func `A race for the welcome takes place in the time that there is for it`() {
+    @Test func `a backup does not extend the deadline of the handshake`() {
         var machine = machineThatIs(.awaitingWelcome)
         let deadline = machine.deadline
         _ = machine.handle(.startBackup, now: .zero + .seconds(1))
@@ -94,7 +94,7 @@ import Testing
     }
 
     // C-4
-    @Test func `The ID of a backup that was not needed is not given again`() {
+    @Test func `the ID of an unused backup is not assigned again`() {
         var machine = machineWithBackup()
         #expect(machine.handle(.endBackup, now: .zero) == .act([.close(second, graceful: false)]))
         #expect(machine.handle(.backupFailed(second), now: .zero) == .stale(second))
@@ -107,7 +107,7 @@ import Testing
         (.connected(ConnectionID(rawValue: 1), .awaitingWelcome), 10, .handshakeTimedOut),
         (.disconnecting(ConnectionID(rawValue: 1)), 5, .requested),
     ])
-    func `A state that is stuck ends by its deadline`(
+    func `connecting, awaiting welcome and disconnecting end at their deadlines`(
         state: State, seconds: Int, cause: ConnectionMachine.CloseCause
     ) {
         let start = Instant(nanoseconds: 1_000_000_000)
@@ -121,14 +121,14 @@ import Testing
         #expect(machine.deadline == nil)
     }
 
-    @Test func `No wish that is repeated moves a deadline`() {
+    @Test func `a repeated connect does not move the deadline`() {
         var machine = ConnectionMachine()
         _ = machine.handle(.connect, now: .zero)
         _ = machine.handle(.connect, now: .zero + .seconds(14))
         #expect(machine.deadline == .zero + .seconds(15))
     }
 
-    @Test func `Deadlines are the caller's`() {
+    @Test func `each state has its configured deadline`() {
         let deadlines = ConnectionMachine.Deadlines(
             connecting: .seconds(1), handshake: .seconds(2), disconnecting: .seconds(3))
         var machine = ConnectionMachine(deadlines: deadlines)
@@ -142,13 +142,13 @@ import Testing
         #expect(machine.deadline == .zero + .seconds(3))
     }
 
-    @Test func `The count of attempts goes on at 1 after the last number`() {
+    @Test func `connection IDs continue at 1 after the highest one`() {
         #expect(ConnectionID.none.next == first)
         #expect(ConnectionID(rawValue: .max).next == first)
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func `Whatever happens, an attempt is opened once and closed once, and only one is open`(seed: UInt64) {
+    func `for random events each attempt is opened and closed once, and only one is open`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var machine = ConnectionMachine()
         var now = Instant.zero
@@ -200,7 +200,7 @@ import Testing
     ) -> ConnectionMachine.Event {
         let named = Bool.random(using: &random) ? id : ConnectionID(rawValue: id.rawValue &- 1)
         let wishes: [ConnectionMachine.Event] = [
-            .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .giveUp,
+            .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .promoteBackup,
         ]
         let news =
             newsEvents(of: named) + [
@@ -216,7 +216,7 @@ func newsEvents(of id: ConnectionID) -> [ConnectionMachine.Event] {
     ]
 }
 
-/// A machine whose first attempt has come into `state` at `since`.
+/// Returns a machine whose first attempt entered `state` at `since`.
 func machineThatIs(_ state: ConnectionMachine.State, since now: Instant = .zero) -> ConnectionMachine {
     let id = ConnectionID(rawValue: 1)
     var machine = ConnectionMachine()
@@ -232,7 +232,7 @@ func machineThatIs(_ state: ConnectionMachine.State, since now: Instant = .zero)
     return machine
 }
 
-/// Connected as 1, with a backup as 2.
+/// Returns a machine with connection 1 and backup 2.
 func machineWithBackup(from state: ConnectionMachine.State = .established) -> ConnectionMachine {
     var machine = machineThatIs(state)
     _ = machine.handle(.startBackup, now: .zero)

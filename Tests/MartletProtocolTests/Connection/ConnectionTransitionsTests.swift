@@ -14,11 +14,11 @@ import Testing
         ]
     private static let events: [Machine.Event] =
         [.connect] + newsEvents(of: id) + [.disconnect, .forceDisconnect, .reconnect]
-        + [.startBackup, .endBackup, .giveUp, .backupConnected(backup), .backupFailed(backup)]
+        + [.startBackup, .endBackup, .promoteBackup, .backupConnected(backup), .backupFailed(backup)]
 
-    /// The first row names the states, the first column the events; a cell is what is done and the state it leads to.
-    /// O open, H hello, E established, g close gracefully, x close at once, C closed, R race, P promoted; - ignored,
-    /// ! unexpected, ~ stale.
+    /// The first row contains the states, the first column the events, a cell the actions and the next state.
+    /// O open, H hello, E established, g close gracefully, x close at once, C closed, R start backup, P promoted;
+    /// - ignored, ! unexpected, ~ stale.
     private static let expected = """
         event              disc       conn       wait       waitB      estd       estdB      ding
         connect            O>conn     -          -          -          -          -          xCO>conn
@@ -33,14 +33,14 @@ import Testing
         reconnect          O>conn     xCO>conn   xCO>conn   xxCO>conn  xCO>conn   xxCO>conn  -
         startBackup        !          !          R>waitB    -          R>estdB    -          !
         endBackup          !          !          -          x>wait     -          x>estd     !
-        giveUp             !          !          !          !          !          xCP>conn   !
+        promoteBackup      !          !          !          !          !          xCP>conn   !
         backupConnected    ~          ~          ~          xCPH>wait  ~          xCPH>wait  ~
         backupFailed       ~          ~          ~          >wait      ~          >estd      ~
         deadline           -          xC>disc    xC>disc    xxC>disc   -          -          xC>disc
         """
 
     // C-6
-    @Test func `Every state does with every event what the table says`() {
+    @Test func `each event in each state has the answer of the table`() {
         var actual: [[String]] = [["event"] + Self.machines.map(name)]
         for event in Self.events {
             actual.append(
@@ -63,13 +63,13 @@ import Testing
     }
 
     // C-6
-    @Test func `An unexpected event is reported with the state that did not expect it`() {
+    @Test func `an unexpected event is reported with the state`() {
         var machine = machineThatIs(.established)
         let answer = machine.handle(.welcome(Self.id), now: .zero)
         #expect(answer == .unexpected(.welcome(Self.id), in: .connected(Self.id, .established)))
     }
 
-    @Test func `Each way to end says why`() {
+    @Test func `each end of an attempt has its cause`() {
         func cause(_ state: Machine.State, _ event: Machine.Event) -> Machine.CloseCause? {
             var machine = machineThatIs(state)
             guard case .act(let actions) = machine.handle(event, now: .zero) else { return nil }

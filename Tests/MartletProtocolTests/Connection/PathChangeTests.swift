@@ -8,47 +8,47 @@ import Testing
         isUp: true, kind: .cellular, network: NetworkID(rawValue: 2), addresses: ["198.51.100.9"])
 
     // C-54
-    @Test func `The connection's address has gone: redial`() {
-        #expect(PathChange(from: home, to: mobile, localAddress: "192.0.2.7") == .redial)
+    @Test func `a path without the connection's address → replace`() {
+        #expect(PathChange(from: home, to: mobile, localAddress: "192.0.2.7") == .replace)
         var renumbered = home
         renumbered.addresses = ["192.0.2.8"]
-        #expect(PathChange(from: home, to: renumbered, localAddress: "192.0.2.7") == .redial)
-        #expect(PathChange(from: .down, to: mobile, localAddress: "192.0.2.7") == .redial)
+        #expect(PathChange(from: home, to: renumbered, localAddress: "192.0.2.7") == .replace)
+        #expect(PathChange(from: .down, to: mobile, localAddress: "192.0.2.7") == .replace)
     }
 
-    @Test func `A better path appears beside the connection's: probe, and redial only if that fails`() {
+    @Test func `a better path beside the connection's → probe`() {
         var both = home
         both.addresses.formUnion(mobile.addresses)
         #expect(PathChange(from: mobile, to: both, localAddress: "198.51.100.9") == .probe)
     }
 
     // C-54
-    @Test func `The same network comes back: probe`() {
+    @Test func `the same network after no path → probe`() {
         #expect(PathChange(from: .down, to: home, localAddress: "192.0.2.7") == .probe)
     }
 
-    @Test func `Another network of the same kind: probe, since the address may only look the same`() {
+    @Test func `another network of the same kind with the same address → probe`() {
         var neighbour = home
         neighbour.network = NetworkID(rawValue: 3)
         #expect(PathChange(from: home, to: neighbour, localAddress: "192.0.2.7") == .probe)
     }
 
-    @Test func `The same network over something else: probe`() {
+    @Test func `the same network over another kind of path → probe`() {
         var cabled = home
         cabled.kind = .wired
         #expect(PathChange(from: home, to: cabled, localAddress: "192.0.2.7") == .probe)
     }
 
-    @Test func `The address is not known: probe on a change of network`() {
+    @Test func `a change of network with an unknown local address → probe`() {
         #expect(PathChange(from: home, to: mobile, localAddress: nil) == .probe)
     }
 
-    @Test func `No path: pause, once`() {
+    @Test func `no path → pause, once`() {
         #expect(PathChange(from: home, to: .down, localAddress: "192.0.2.7") == .pause)
         #expect(PathChange(from: .down, to: .down, localAddress: "192.0.2.7") == .none)
     }
 
-    @Test func `Addresses that are not the connection's come and go unnoticed`() {
+    @Test func `added and removed addresses other than the connection's → no change`() {
         var more = home
         more.addresses.insert("2001:db8::8")
         #expect(PathChange(from: home, to: more, localAddress: "192.0.2.7") == .none)

@@ -8,7 +8,7 @@ import Testing
     private let wired = PathStatus(isUp: true, kind: .wired, network: NetworkID(rawValue: 2))
     private let cellular = PathStatus(isUp: true, kind: .cellular, network: NetworkID(rawValue: 3))
 
-    /// Numbers that are easily told apart; a test of the defaults says so.
+    /// Returns a policy with distinct durations, other than the defaults.
     private func policy() -> ReconnectPolicy {
         ReconnectPolicy(
             configuration: .init(
@@ -18,7 +18,7 @@ import Testing
     private func at(_ duration: Duration) -> Instant { .zero + duration }
 
     // C-55
-    @Test func `The ceiling of a wait doubles from the base to the cap`() {
+    @Test func `the ceiling of a wait doubles from the base to the cap`() {
         var policy = self.policy()
         let ceilings = (1...7).map { attempt in
             let answer = policy.failed(.unreachable, now: .zero, random: half)
@@ -30,7 +30,7 @@ import Testing
     }
 
     // C-55
-    @Test func `By default the ceiling doubles from 250 ms to 24 s, and begins at 12 s after the server's end`() {
+    @Test func `the default ceiling doubles from 250 ms to 24 s, and begins at 12 s after a close by the server`() {
         func ceilings(_ policy: inout ReconnectPolicy, after first: ConnectionFailure) -> [Duration] {
             (0..<9).map { number in
                 _ = policy.failed(number == 0 ? first : .unreachable, now: .zero, random: half)
@@ -48,7 +48,7 @@ import Testing
         #expect(ReconnectPolicy.Configuration().healthyAfter == .seconds(1))
     }
 
-    /// The waits before the next attempts, drawn in the middle, when connections of a length end one after another.
+    /// Returns the waits at half the ceiling when successive connections of duration `each` end.
     private func waits(
         _ policy: inout ReconnectPolicy, _ failures: [ConnectionFailure], resumed: Bool = true, each: Duration
     ) -> [Duration] {
@@ -65,7 +65,7 @@ import Testing
     }
 
     // C-55
-    @Test func `Each end by the peer whose link was resumed halves the ceiling of the next, down to the base`() {
+    @Test func `each close by the peer of a resumed link halves the next ceiling, down to the base`() {
         var policy = ReconnectPolicy()
         policy.established(now: .zero)
         let waits = waits(&policy, Array(repeating: .closedByPeer, count: 8), each: .seconds(3))
@@ -73,7 +73,7 @@ import Testing
     }
 
     // C-55
-    @Test func `A new link, a goaway and a connection of a minute have the whole ceiling again`() {
+    @Test func `a new link, a goaway and a connection of a minute restore the whole ceiling`() {
         var policy = ReconnectPolicy()
         policy.established(now: .zero)
         _ = waits(&policy, Array(repeating: .closedByPeer, count: 4), each: .seconds(3))
@@ -88,7 +88,7 @@ import Testing
     }
 
     // C-55
-    @Test func `A loss that the client finds out by itself has the base and leaves the ceiling for the peer's end`() {
+    @Test func `a loss detected by the client waits for the base, and keeps the ceiling of a close by the peer`() {
         var policy = ReconnectPolicy()
         policy.established(now: .zero)
         let waits = waits(&policy, [.lost, .lost, .closedByPeer], each: .seconds(3))
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `A wait is never longer than the cap, whatever the draw`(seed: UInt64) {
+    func `random waits do not exceed the cap`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var policy = self.policy()
         var longest = Duration.zero
@@ -112,7 +112,7 @@ import Testing
         #expect(policy.attempt == 500)
     }
 
-    @Test func `The attempt is made when it is due, once`() {
+    @Test func `an attempt is due at the deadline, once`() {
         var policy = self.policy()
         _ = policy.failed(.lost, now: .zero, random: half)
         #expect(policy.deadline == at(.milliseconds(500)))
@@ -125,7 +125,7 @@ import Testing
     }
 
     // C-56
-    @Test func `A connection that was healthy starts the count over, one that was not does not`() {
+    @Test func `a healthy connection resets the count of attempts, a short one does not`() {
         var policy = self.policy()
         _ = policy.failed(.unreachable, now: .zero, random: half)
         _ = policy.failed(.unreachable, now: .zero, random: half)
@@ -138,7 +138,7 @@ import Testing
         #expect(answer == .wait(until: late + .milliseconds(500), .backoff(attempt: 1)))
     }
 
-    @Test func `Wi-Fi or a cable coming up is used at once`() {
+    @Test func `a new Wi-Fi, wired or loopback path → an attempt at once`() {
         let loopback = PathStatus(isUp: true, kind: .loopback, network: NetworkID(rawValue: 4))
         for path in [wifi, wired, loopback] {
             var policy = pausedPolicy()
@@ -148,7 +148,7 @@ import Testing
     }
 
     // C-57
-    @Test func `Cellular coming up is used after 1 s, and so is a path of unknown kind`() {
+    @Test func `a new cellular path or one of unknown kind → an attempt after 1 s`() {
         for kind in [PathKind.cellular, .other] {
             var policy = pausedPolicy()
             let now = at(.seconds(60))
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `No path pauses: there is no timer and no attempt`() {
+    @Test func `no path → paused, without a deadline`() {
         var policy = self.policy()
         _ = policy.failed(.lost, now: .zero, random: half)
         #expect(policy.pathChanged(to: .down, now: .zero) == .paused(.noPath))
@@ -168,7 +168,7 @@ import Testing
         #expect(policy.pathChanged(to: .down, now: at(.seconds(5))) == .none)
     }
 
-    @Test func `A failure without a path pauses too`() {
+    @Test func `a failure without a path → paused`() {
         var policy = self.policy()
         #expect(policy.pathChanged(to: .down, now: .zero) == .none)
         #expect(policy.failed(.lost, now: .zero, random: half) == .paused(.noPath))
@@ -176,7 +176,7 @@ import Testing
     }
 
     // C-56, C-57
-    @Test func `A new path cuts a wait short and starts the count over`() {
+    @Test func `a new path ends a wait and resets the count of attempts`() {
         var policy = self.policy()
         _ = policy.pathChanged(to: cellular, now: .zero)
         for _ in 0..<5 { _ = policy.failed(.unreachable, now: .zero, random: .max) }
@@ -184,7 +184,7 @@ import Testing
         #expect(policy.attempt == 0)
     }
 
-    @Test func `A new cellular path does not put off an attempt that is due sooner`() {
+    @Test func `a new cellular path does not delay an attempt that is due sooner`() {
         var policy = self.policy()
         _ = policy.pathChanged(to: wifi, now: .zero)
         _ = policy.failed(.lost, now: .zero, random: half)
@@ -192,7 +192,7 @@ import Testing
         #expect(answer == .wait(until: at(.milliseconds(500)), .pathUp(.cellular)))
     }
 
-    @Test func `A report that names the same path changes nothing`() {
+    @Test func `a report of the same network has no effect`() {
         var policy = self.policy()
         _ = policy.pathChanged(to: wifi, now: .zero)
         _ = policy.failed(.lost, now: .zero, random: half)
@@ -202,49 +202,49 @@ import Testing
         #expect(policy.deadline == at(.milliseconds(500)))
     }
 
-    @Test func `The first report of a path is no change of path`() {
+    @Test func `the first report of a path has no effect`() {
         var policy = self.policy()
         _ = policy.failed(.lost, now: .zero, random: half)
         #expect(policy.pathChanged(to: wifi, now: .zero) == .none)
         #expect(policy.deadline == at(.milliseconds(500)))
     }
 
-    @Test func `The server's wait is obeyed, never undercut by the draw, and spread`() {
+    @Test func `retryAfter 20 s → a wait of 20 s and a random share of 1 s`() {
         var policy = self.policy()
         let least = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
-        #expect(least == .wait(until: at(.seconds(20)), .serverAsked))
+        #expect(least == .wait(until: at(.seconds(20)), .serverRequired))
         policy.cancel()
         let middle = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: half)
-        #expect(middle == .wait(until: at(.milliseconds(20_500)), .serverAsked))
+        #expect(middle == .wait(until: at(.milliseconds(20_500)), .serverRequired))
     }
 
     // C-57
-    @Test func `A server can ask for an hour at most and not for less than nothing`() {
+    @Test func `retryAfter is clamped to zero and an hour`() {
         var policy = self.policy()
         let long = policy.failed(.refused(retryAfter: .seconds(1_000_000)), now: .zero, random: 0)
-        #expect(long == .wait(until: at(.seconds(3600)), .serverAsked))
+        #expect(long == .wait(until: at(.seconds(3600)), .serverRequired))
         policy.cancel()
-        #expect(policy.failed(.refused(retryAfter: .seconds(-5)), now: .zero, random: 0) == .now(.serverAsked))
+        #expect(policy.failed(.refused(retryAfter: .seconds(-5)), now: .zero, random: 0) == .now(.serverRequired))
     }
 
-    @Test func `A server that only refuses is retried with backoff`() {
+    @Test func `a refusal without retryAfter → backoff`() {
         var policy = self.policy()
         let answer = policy.failed(.refused(retryAfter: nil), now: .zero, random: half)
         #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
     }
 
     // C-57
-    @Test func `A new path does not cut the server's wait short, a pause included`() {
+    @Test func `a new path does not end a wait of retryAfter, also after a pause`() {
         var policy = self.policy()
         _ = policy.pathChanged(to: cellular, now: .zero)
         _ = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
-        let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverAsked)
+        let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverRequired)
         #expect(policy.pathChanged(to: wifi, now: at(.seconds(1))) == asked)
         #expect(policy.pathChanged(to: .down, now: at(.seconds(2))) == .paused(.noPath))
         #expect(policy.pathChanged(to: wifi, now: at(.seconds(3))) == asked)
     }
 
-    @Test func `A redirect is followed at once, or when the server says`() {
+    @Test func `a redirect → an attempt at once, or after its retryAfter`() {
         var policy = self.policy()
         #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .now(.redirected))
         let later = policy.failed(.redirected(retryAfter: .seconds(2)), now: .zero, random: half)
@@ -253,7 +253,7 @@ import Testing
     }
 
     // C-58
-    @Test func `Redirects that go round in circles end in backoff`() {
+    @Test func `redirects beyond the maximum in a row → backoff`() {
         var policy = self.policy()
         for _ in 0..<ReconnectPolicy.maxRedirectCount {
             #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .now(.redirected))
@@ -261,10 +261,10 @@ import Testing
         let answer = policy.failed(.redirected(retryAfter: nil), now: .zero, random: half)
         #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
         let asked = policy.failed(.redirected(retryAfter: .seconds(5)), now: .zero, random: 0)
-        #expect(asked == .wait(until: at(.seconds(5)), .serverAsked))
+        #expect(asked == .wait(until: at(.seconds(5)), .serverRequired))
     }
 
-    @Test func `A credential refused once is asked for again, refused twice in a row it stops`() {
+    @Test func `unauthenticated → backoff, twice in a row → stopped`() {
         var policy = self.policy()
         let once = policy.failed(.unauthenticated, now: .zero, random: half)
         #expect(once == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
@@ -272,7 +272,7 @@ import Testing
         #expect(policy.failed(.unauthenticated, now: .zero, random: half) == .stopped(.unauthenticated))
     }
 
-    @Test func `Welcome between two refusals of the credential means they are not in a row`() {
+    @Test func `unauthenticated twice with a welcome between → backoff`() {
         var policy = self.policy()
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
         policy.established(now: .zero)
@@ -285,9 +285,7 @@ import Testing
         (ConnectionFailure.revoked, StopReason.revoked), (.forbidden, .forbidden), (.replaced, .replaced),
         (.unsupportedVersion, .unsupportedVersion),
     ])
-    func `What would fail the same way again stops until the user resumes`(
-        failure: ConnectionFailure, reason: StopReason
-    ) {
+    func `a permanent failure → stopped until resume`(failure: ConnectionFailure, reason: StopReason) {
         var policy = self.policy()
         #expect(policy.failed(failure, now: .zero, random: half) == .stopped(reason))
         #expect(policy.state == .stopped(reason))
@@ -295,30 +293,30 @@ import Testing
         #expect(policy.pathChanged(to: wifi, now: .zero) == .none)
         #expect(policy.tryNow() == .stopped(reason))
         #expect(policy.deadlinePassed(now: .distantFuture) == .none)
-        #expect(policy.resume() == .now(.userAsked))
+        #expect(policy.resume() == .now(.userRequested))
         #expect(policy.state == .idle)
     }
 
-    @Test func `A limit of attempts stops after as many retries; there is none unless asked for`() {
+    @Test func `failures beyond the limit of attempts → stopped`() {
         var policy = ReconnectPolicy(configuration: .init(maxAttemptCount: 2))
         _ = policy.failed(.lost, now: .zero, random: half)
         _ = policy.failed(.unreachable, now: .zero, random: half)
         #expect(policy.failed(.unreachable, now: .zero, random: half) == .stopped(.attemptLimit))
-        #expect(policy.resume() == .now(.userAsked))
+        #expect(policy.resume() == .now(.userRequested))
         #expect(policy.attempt == 0)
     }
 
-    @Test func `The user's wish to try now is obeyed at once in a wait and in a pause`() {
+    @Test func `tryNow in a wait or a pause → an attempt at once`() {
         var waiting = policy()
         _ = waiting.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
-        #expect(waiting.tryNow() == .now(.userAsked))
+        #expect(waiting.tryNow() == .now(.userRequested))
         var paused = pausedPolicy()
-        #expect(paused.tryNow() == .now(.userAsked))
+        #expect(paused.tryNow() == .now(.userRequested))
         #expect(paused.tryNow() == .none)
         #expect(paused.resume() == .none)
     }
 
-    @Test func `The server's wait is void once the user overrode it or the server said welcome`() {
+    @Test func `tryNow and a welcome cancel an earlier retryAfter`() {
         var overridden = policy()
         _ = overridden.pathChanged(to: cellular, now: .zero)
         _ = overridden.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
@@ -331,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `A healthy connection makes the next loss a first one: base and redirects count anew`() {
+    @Test func `a healthy connection resets the wait to the base, and the count of redirects`() {
         var policy = self.policy()
         for _ in 0..<ReconnectPolicy.maxRedirectCount {
             _ = policy.failed(.redirected(retryAfter: nil), now: .zero, random: half)
@@ -346,7 +344,7 @@ import Testing
         #expect(policy.failed(.redirected(retryAfter: nil), now: now, random: half) == .now(.redirected))
     }
 
-    @Test func `After the user resumed, a credential is again allowed one refusal`() {
+    @Test func `unauthenticated after resume → backoff`() {
         var policy = self.policy()
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
@@ -355,7 +353,7 @@ import Testing
         #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
     }
 
-    @Test func `The end of all wishes ends the waiting`() {
+    @Test func `cancel → the initial state`() {
         var policy = self.policy()
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
         policy.cancel()

@@ -23,7 +23,7 @@ import Testing
         """
 
     // C-48
-    @Test func `Every mode, strategy and quality has the interval of the table`() {
+    @Test func `each mode, strategy and round trip has the interval of the table`() {
         let roundTrips: [Int?] = [nil, 50, 250, 400, 600, 1000]
         var actual = [["mode", "strategy"] + roundTrips.map { $0.map(String.init) ?? "unknown" }]
         for mode in HeartbeatMode.allCases {
@@ -43,13 +43,13 @@ import Testing
         (0, 30_000), (199, 30_000), (200, 30_000), (220, 33_000), (299, 44_850), (300, 45_000), (500, 75_000),
         (799, 75_000), (800, 120_000), (1600, 240_000), (2000, 300_000), (60_000, 300_000), (86_400_000, 300_000),
     ])
-    func `In the foreground the round trip stretches the interval up to 300 s`(roundTrip: Int, interval: Int) {
+    func `in the foreground the interval grows with the round trip, up to 300 s`(roundTrip: Int, interval: Int) {
         let parts = HeartbeatInterval(roundTrip: .milliseconds(roundTrip))
         #expect(parts.duration(random: Self.middle) == .milliseconds(interval))
     }
 
     // C-48
-    @Test func `Jitter is at most a tenth, to either side`() {
+    @Test func `jitter is at most a tenth in either direction`() {
         let parts = HeartbeatInterval(roundTrip: .milliseconds(50))
         #expect(parts.duration(random: 0) == .seconds(27))
         #expect(parts.duration(random: .max)! < .seconds(33))
@@ -57,7 +57,7 @@ import Testing
     }
 
     // C-49
-    @Test func `A limit shortens the interval, not below the shortest of the mode`() {
+    @Test func `a limit shortens the interval, but not below the minimum of the mode`() {
         var parts = HeartbeatInterval(roundTrip: .milliseconds(50), limit: .seconds(20))
         #expect(parts.duration(random: .max) == .seconds(20))
         parts.limit = .seconds(5)
@@ -68,7 +68,7 @@ import Testing
         #expect(parts.duration(random: Self.middle) == .seconds(90))
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `Whatever the parts, the interval is in the range of its mode`(
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `for random parts the interval is in the range of its mode`(
         seed: UInt64
     ) {
         var random = SeededRandom(seed: seed)

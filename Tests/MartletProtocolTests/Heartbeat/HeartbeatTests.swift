@@ -3,14 +3,14 @@ import MartletWire
 import Testing
 
 @Suite struct HeartbeatTests {
-    /// In the foreground with an unknown round trip the interval is 45 s; this word leaves it so.
+    /// The random word without jitter: in the foreground with an unknown round trip the interval is 45 s.
     private let middle: UInt64 = 1 << 63
 
     private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: UInt64(seconds * 1e9)) }
 
     private func idle() -> Heartbeat { Heartbeat(now: .zero, random: middle) }
 
-    @Test func `Silence for the interval is answered by a ping`() {
+    @Test func `silence for the interval → a ping`() {
         var heartbeat = idle()
         #expect(heartbeat.deadline == at(45))
         #expect(heartbeat.deadlinePassed(now: at(44.9), random: 7) == .none)
@@ -18,7 +18,7 @@ import Testing
     }
 
     // C-46
-    @Test func `Any frame is proof of life and puts the ping off`() {
+    @Test func `a received frame delays the ping`() {
         var heartbeat = idle()
         for second in stride(from: 10.0, through: 600, by: 10) {
             heartbeat.received(now: at(second))
@@ -27,13 +27,13 @@ import Testing
         #expect(heartbeat.deadline == at(645))
     }
 
-    @Test func `What is sent proves nothing and puts nothing off`() {
+    @Test func `a sent frame does not delay the ping`() {
         var heartbeat = idle()
         heartbeat.sent(now: at(40))
         #expect(heartbeat.deadline == at(45))
     }
 
-    @Test func `Two pings without an answer: dead, said once`() {
+    @Test func `two unanswered pings → dead, once`() {
         var heartbeat = idle()
         #expect(heartbeat.deadlinePassed(now: at(45), random: 1) == .sendPing(nonce: 1))
         #expect(heartbeat.deadline == at(47))
@@ -49,7 +49,7 @@ import Testing
         #expect(heartbeat.deadline == nil)
     }
 
-    @Test func `A frame between the pings ends the probing`() {
+    @Test func `a frame between the pings ends the probing`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
         _ = heartbeat.deadlinePassed(now: at(47), random: 2)
@@ -58,7 +58,7 @@ import Testing
         #expect(heartbeat.deadline! > at(48 + 40))
     }
 
-    @Test func `A pong gives the round trip of its own ping, and the silence before the first`() {
+    @Test func `a pong gives the round trip of its ping, and the silence before the first ping`() {
         var heartbeat = idle()
         heartbeat.sent(now: at(5))
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
@@ -68,7 +68,7 @@ import Testing
         #expect(heartbeat.pongReceived(nonce: 1, now: at(47.6)) == .unknown)
     }
 
-    @Test func `A pong that another frame overtook still gives its round trip`() {
+    @Test func `a pong behind another frame gives its round trip`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
         heartbeat.received(now: at(45.1))
@@ -76,7 +76,7 @@ import Testing
         #expect(answer == .answered(roundTrip: .milliseconds(200), silence: .seconds(45)))
     }
 
-    @Test func `A pong with a nonce of nobody's is life, not an answer`() {
+    @Test func `a pong with an unknown nonce ends the probing and gives no round trip`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
         #expect(heartbeat.pongReceived(nonce: 99, now: at(46)) == .unknown)
@@ -84,7 +84,7 @@ import Testing
     }
 
     // C-47
-    @Test func `While an answer is expected the silence is 4 s at most`() {
+    @Test func `while a reply is expected the silence is at most 4 s`() {
         var heartbeat = idle()
         heartbeat.received(now: at(10))
         heartbeat.expectReply(true, now: at(10.5))
@@ -97,7 +97,7 @@ import Testing
         #expect(heartbeat.deadline == at(58))
     }
 
-    @Test func `A message after a long silence is given its 4 s before the peer is asked`() {
+    @Test func `a message after a long silence → a ping after 4 s, or earlier at the end of the interval`() {
         var heartbeat = idle()
         heartbeat.expectReply(true, now: at(30))
         #expect(heartbeat.deadline == at(34))
@@ -108,9 +108,7 @@ import Testing
 
     // C-47
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `A dead peer is declared dead within 10 s while something is unacknowledged, else within the interval and 5 s`(
-        seed: UInt64
-    ) {
+    func `a silent peer is dead within 10 s if a reply is expected, else within the interval and 5 s`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<200 {
             let mode: HeartbeatMode = [.foreground, .background, .lowPower].randomElement(using: &random)!
@@ -134,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func `A peer that answers within 4 s is never declared dead`(seed: UInt64) {
+    func `a peer that answers within 4 s is never dead`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var heartbeat = Heartbeat(now: .zero, random: random.next())
         heartbeat.expectReply(true, now: .zero)
@@ -151,7 +149,7 @@ import Testing
     }
 
     // C-47
-    @Test func `The second ping waits for two timeouts, between 2 s and 2.4 s`() {
+    @Test func `the second ping follows after two timeouts, clamped to 2 s and 2.4 s`() {
         for (timeout, wait) in [(200, 2.0), (1100, 2.2), (60_000, 2.4)] {
             var heartbeat = idle()
             heartbeat.setRoundTrip(smoothed: .milliseconds(50), timeout: .milliseconds(timeout))
@@ -161,7 +159,7 @@ import Testing
     }
 
     // C-51
-    @Test func `Coming to the foreground asks at once`() {
+    @Test func `entering the foreground → a ping at once`() {
         var heartbeat = Heartbeat(mode: .background, now: .zero, random: middle)
         #expect(heartbeat.deadline == at(135))
         #expect(heartbeat.setMode(.foreground, now: at(1), random: 5) == .sendPing(nonce: 5))
@@ -172,7 +170,7 @@ import Testing
         #expect(heartbeat.setMode(.lowPower, now: at(3), random: 7) == .none)
     }
 
-    @Test func `Suspended, it sends nothing and concludes nothing; out of it, it asks at once`() {
+    @Test func `suspended → no pings and no deadline, the end of the suspension → a ping at once`() {
         for mode in [HeartbeatMode.foreground, .background, .lowPower] {
             var heartbeat = idle()
             _ = heartbeat.deadlinePassed(now: at(45), random: 1)
@@ -189,7 +187,7 @@ import Testing
     }
 
     // C-51
-    @Test func `Waking asks at once and forgets what was asked before`() {
+    @Test func `a wake → a ping at once, and earlier pings do not count`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
         _ = heartbeat.deadlinePassed(now: at(47), random: 2)
@@ -199,7 +197,7 @@ import Testing
     }
 
     // C-51
-    @Test func `A timer that slept with the process asks afresh and does not declare the peer dead`() {
+    @Test func `a deadline that passed during sleep → a new ping instead of dead`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
         _ = heartbeat.deadlinePassed(now: at(47), random: 2)
@@ -208,7 +206,7 @@ import Testing
         #expect(heartbeat.deadlinePassed(now: at(3604), random: 5) == .dead)
     }
 
-    @Test func `A timer that is only late counts as a miss`() {
+    @Test func `a deadline less than 5 s late counts as unanswered`() {
         var late = idle()
         _ = late.deadlinePassed(now: at(45), random: 1)
         _ = late.deadlinePassed(now: at(47), random: 2)
@@ -217,7 +215,7 @@ import Testing
         #expect(asleep.deadlinePassed(now: at(54), random: 3) == .sendPing(nonce: 3))
     }
 
-    @Test func `A ping breaks the silence that is measured`() {
+    @Test func `a ping ends the measured silence`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
         #expect(heartbeat.probedSilence == .seconds(45))
@@ -225,7 +223,7 @@ import Testing
         #expect(heartbeat.probedSilence == .seconds(3555))
     }
 
-    @Test func `A change of path asks at once, but does not give a silent peer more time`() {
+    @Test func `a probe → a ping at once, and repeated probes do not extend the deadline`() {
         var heartbeat = idle()
         #expect(heartbeat.probe(now: at(1), random: 1) == .sendPing(nonce: 1))
         #expect(heartbeat.probe(now: at(2), random: 2) == .none)
@@ -234,7 +232,7 @@ import Testing
         #expect(heartbeat.deadlinePassed(now: at(5), random: 5) == .dead)
     }
 
-    @Test func `The next connection starts alive and keeps what is known`() {
+    @Test func `a restart keeps round trip and strategy, and earlier pings do not count`() {
         var heartbeat = idle()
         heartbeat.setRoundTrip(smoothed: .milliseconds(50), timeout: .milliseconds(200))
         heartbeat.setStrategy(.aggressive)
@@ -247,7 +245,7 @@ import Testing
         #expect(heartbeat.pongReceived(nonce: 1, now: at(21)) == .unknown)
     }
 
-    @Test func `A limit shortens the silence`() {
+    @Test func `a limit shortens the interval`() {
         var heartbeat = idle()
         heartbeat.setLimit(.seconds(20))
         #expect(heartbeat.deadline == at(20))
@@ -255,7 +253,7 @@ import Testing
         #expect(heartbeat.deadline == at(45))
     }
 
-    @Test func `Each ping draws the next interval anew`() {
+    @Test func `each ping chooses another random interval`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 0)
         #expect(heartbeat.currentInterval == .milliseconds(40_500))

@@ -7,31 +7,31 @@ import Testing
 
     private func at(_ seconds: Int) -> Instant { .zero + .seconds(seconds) }
 
-    @Test func `An unknown network begins at 30 s and rises by 30 s with each silence survived`() {
+    @Test func `an unknown network begins at 30 s, and each survived silence adds 30 s`() {
         var probe = NATProbe(network: home)
         #expect(probe.interval(now: .zero) == .seconds(30))
-        probe.survived(.seconds(30), now: at(30))
+        probe.answered(after: .seconds(30), now: at(30))
         #expect(probe.interval(now: at(30)) == .seconds(60))
-        probe.survived(.seconds(60), now: at(90))
+        probe.answered(after: .seconds(60), now: at(90))
         #expect(probe.interval(now: at(90)) == .seconds(90))
     }
 
-    @Test func `A shorter silence than was survived before teaches nothing`() {
+    @Test func `a survived silence shorter than an earlier one has no effect`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
-        probe.survived(.seconds(20), now: at(80))
+        probe.answered(after: .seconds(60), now: at(60))
+        probe.answered(after: .seconds(20), now: at(80))
         #expect(probe.interval(now: at(80)) == .seconds(90))
     }
 
-    @Test func `The longest silence tried is 20 minutes`() {
+    @Test func `the maximum silence is 20 minutes`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(5000), now: at(5000))
+        probe.answered(after: .seconds(5000), now: at(5000))
         #expect(probe.interval(now: at(5000)) == NATProbe.maximum)
     }
 
     // C-50
     @Test(arguments: [20, 31, 45, 60, 100, 119, 240, 300, 299, 600, 1190])
-    func `The search ends just below the translator's limit and then breaks nothing more`(limit: Int) {
+    func `the search ends just below the translator's limit, after at most three failures`(limit: Int) {
         var probe = NATProbe(network: home)
         var now = at(1000)
         var failureCount = 0
@@ -39,10 +39,10 @@ import Testing
             let silence = probe.interval(now: now)
             now = now + silence
             if silence < .seconds(limit) {
-                probe.survived(silence, now: now)
+                probe.answered(after: silence, now: now)
             } else {
                 failureCount += 1
-                #expect(probe.failed(after: silence, now: now) == .translator)
+                #expect(probe.failed(after: silence, now: now) == .nat)
             }
         }
         let settled = probe.interval(now: now)
@@ -51,27 +51,27 @@ import Testing
         #expect(failureCount <= 3)
     }
 
-    @Test func `A failure after a silence that nothing survives leaves the shortest`() {
+    @Test func `a failure after a silence of 16 s → the minimum silence`() {
         var probe = NATProbe(network: home)
-        #expect(probe.failed(after: .seconds(16), now: at(1000)) == .translator)
+        #expect(probe.failed(after: .seconds(16), now: at(1000)) == .nat)
         #expect(probe.interval(now: at(1000)) == NATProbe.minimum)
     }
 
     // C-50
-    @Test func `A failure within 30 s after a path change is not the translator's`() {
+    @Test func `a failure within 30 s after a path change is caused by the path change`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         probe.pathChanged(to: home, now: at(100))
         #expect(probe.failed(after: .seconds(90), now: at(130)) == .pathChange)
         #expect(probe.interval(now: at(130)) == .seconds(90))
-        #expect(probe.failed(after: .seconds(90), now: at(131)) == .translator)
+        #expect(probe.failed(after: .seconds(90), now: at(131)) == .nat)
         #expect(probe.interval(now: at(131)) == .seconds(75))
     }
 
-    @Test func `A path change within 30 s after a failure takes the blame from the translator`() {
+    @Test func `a path change within 30 s after a failure cancels the failure`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
-        #expect(probe.failed(after: .seconds(90), now: at(150)) == .translator)
+        probe.answered(after: .seconds(60), now: at(60))
+        #expect(probe.failed(after: .seconds(90), now: at(150)) == .nat)
         #expect(probe.interval(now: at(150)) == .seconds(75))
         probe.pathChanged(to: office, now: at(180))
         #expect(probe.interval(now: at(180)) == .seconds(30))
@@ -79,57 +79,57 @@ import Testing
         #expect(probe.interval(now: at(500)) == .seconds(90))
     }
 
-    @Test func `A failure is forgiven once, and what is learned after that stays`() {
+    @Test func `a failure is cancelled once, and silences survived afterwards are kept`() {
         var probe = NATProbe(network: home)
         _ = probe.failed(after: .seconds(30), now: at(150))
         probe.pathChanged(to: home, now: at(160))
-        probe.survived(.seconds(60), now: at(170))
+        probe.answered(after: .seconds(60), now: at(170))
         probe.pathChanged(to: home, now: at(175))
         #expect(probe.interval(now: at(175)) == .seconds(90))
     }
 
-    @Test func `A path change long after a failure does not`() {
+    @Test func `a path change 31 s after a failure does not cancel the failure`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         _ = probe.failed(after: .seconds(90), now: at(150))
         probe.pathChanged(to: home, now: at(181))
         #expect(probe.interval(now: at(181)) == .seconds(75))
     }
 
-    @Test func `A failure at a silence survived before is somebody else's, three in a row begin the search anew`() {
+    @Test func `failures after a survived silence have another cause, three in a row restart the search`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(120), now: at(120))
+        probe.answered(after: .seconds(120), now: at(120))
         #expect(probe.failed(after: .seconds(100), now: at(1000)) == .other)
         #expect(probe.failed(after: .seconds(100), now: at(2000)) == .other)
-        probe.survived(.seconds(50), now: at(2100))
+        probe.answered(after: .seconds(50), now: at(2100))
         #expect(probe.failed(after: .seconds(100), now: at(3000)) == .other)
         #expect(probe.failed(after: .seconds(100), now: at(4000)) == .other)
         #expect(probe.interval(now: at(4000)) == .seconds(150))
-        #expect(probe.failed(after: .seconds(100), now: at(5000)) == .translator)
+        #expect(probe.failed(after: .seconds(100), now: at(5000)) == .nat)
         #expect(probe.interval(now: at(5000)) == .milliseconds(57_500))
     }
 
-    @Test func `A silence that failed and is then survived did not fail because of the translator`() {
+    @Test func `a failed silence that is survived later does not limit the search`() {
         var probe = NATProbe(network: home)
         _ = probe.failed(after: .seconds(40), now: at(1000))
-        probe.survived(.seconds(40), now: at(1100))
+        probe.answered(after: .seconds(40), now: at(1100))
         #expect(probe.interval(now: at(1100)) == .seconds(70))
     }
 
-    @Test func `A failure is held against the network for a day`() {
+    @Test func `a failure limits the silence for a day`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         _ = probe.failed(after: .seconds(70), now: at(1000))
         #expect(probe.interval(now: at(1000)) == .seconds(54))
         #expect(probe.interval(now: at(1000 + 86_399)) == .seconds(54))
         #expect(probe.interval(now: at(1000 + 86_400)) == .seconds(90))
-        #expect(probe.failed(after: .seconds(90), now: at(1000 + 86_500)) == .translator)
+        #expect(probe.failed(after: .seconds(90), now: at(1000 + 86_500)) == .nat)
         #expect(probe.interval(now: at(1000 + 86_500)) == .seconds(75))
     }
 
-    @Test func `Each network is remembered, up to 64, the longest unused forgotten first`() {
+    @Test func `64 networks are remembered, and the least recently used one is removed first`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         for number in 2...64 { probe.pathChanged(to: NetworkID(rawValue: UInt64(number)), now: at(100)) }
         #expect(probe.rememberedNetworkCount == 64)
         probe.pathChanged(to: home, now: at(200))

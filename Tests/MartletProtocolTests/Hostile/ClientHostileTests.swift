@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a server may do to a client, by the rows of Specs/hostile.md.
+/// Faults of a server at a client, by the rows of Specs/hostile.md.
 @Suite struct ClientHostileTests {
     // C-41
     @Test(arguments: Fault.all)
@@ -22,7 +22,7 @@ import Testing
         #expect(stage.engine.status.lastCode == fault.code)
         #expect(stage.engine.status.lastFailure == .lost)
         #expect(stage.events(in: room).count == events)
-        // The link goes on with the next connection, and what was under way with it.
+        // The link and its frames in flight continue on the next connection.
         stage.run(for: .seconds(1))
         stage.accept()
         #expect(stage.log.last(Hello.self)?.resume != nil)
@@ -123,7 +123,7 @@ import Testing
             var flipped = bytes
             flipped[bit / 8] ^= 1 << UInt8(bit % 8)
             stage.send(flipped)
-            // A length that says more is a frame that has not come yet.
+            // A longer length leaves the frame incomplete.
             stage.run(for: .seconds(31))
             #expect(stage.events(in: room).count == events, "bit \(bit)")
             #expect(stage.states.contains { if case .waiting = $0 { true } else { false } }, "bit \(bit)")
@@ -197,7 +197,7 @@ import Testing
     @Test func `a server without acknowledgements receives one window and is disconnected after a minute`() throws {
         let stage = ClientStage()
         stage.answersPings = true
-        // No more credit than the windows that were agreed on.
+        // No more credit than the negotiated windows.
         let room = stage.goOnline(.lobby, creditLimit: 0)
         let content = MessageContent(text: String(repeating: "x", count: 10_000))
         for counter in UInt64(1)...100 {
@@ -209,7 +209,7 @@ import Testing
         #expect(stage.log.last(GoAway.self) == nil)
         stage.run(for: .seconds(2))
         #expect(stage.farewell == .ackTimeout)
-        // Nothing is failed because a timer ran out.
+        // No message fails by a timeout.
         #expect(!stage.events(in: room).contains { if case .failed = $0 { true } else { false } })
     }
 

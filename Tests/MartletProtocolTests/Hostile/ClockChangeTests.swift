@@ -6,8 +6,8 @@ import Testing
 
 /// Specs/hostile.md row 26.
 ///
-/// The engines know no other time than the instants that they are told, and those only rise; what a clock on a wall
-/// says is a stamp on messages and decides nothing.
+/// The engines know only the instants that the caller passes, which never decrease. A wall clock determines only the
+/// times of messages.
 @Suite("Clock changes and sleep do not affect deadlines")
 struct ClockChangeTests {
     private static let day: Int64 = 24 * 3600 * 1000

@@ -3,9 +3,9 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a peer may do to a link against the rules (Specs/hostile.md), frame by frame, on the relay's side.
+/// Violations of the rules of a link by a peer (Specs/hostile.md), at the relay.
 @Suite struct LinkHostileTests {
-    /// A relay's end with one session open, and a peer that sends whatever it likes.
+    /// A relay's link with one open session, and a scripted peer.
     final class Victim {
         let pair: LinkPair
         let session: SessionID
@@ -243,7 +243,7 @@ import Testing
             victim.send(.data, [1], sequence: 1, on: SessionID(rawValue: id), .reliable)
         }
         #expect(victim.fault == .churnLimit)
-        #expect(victim.end.link.retired.count <= RetiredSessions.maxCount)
+        #expect(victim.end.link.recentlyEnded.count <= RecentlyEndedSessions.maxCount)
         #expect(victim.end.link.sessions[0].send.count <= Link.openBurst + 1)
     }
 
@@ -420,7 +420,7 @@ import Testing
         }
     }
 
-    /// A body that mostly parses, with numbers that mostly make no sense.
+    /// A body that is mostly valid, with numbers that are mostly out of range.
     private static func body(of type: FrameType, _ random: inout SeededRandom) -> [UInt8] {
         let number = [0, 1, 2, 3, 70_000, 1 << 32, .max][Int(random.next() % 7)] as UInt64
         let session = SessionID(rawValue: UInt16(random.next() % 5) + 1)

@@ -4,26 +4,26 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a peer may send without credit: how often, and how much of it in one turn.
+/// Frames without credit: their rate, and their work in one turn.
 @Suite struct RateHostileTests {
-    /// A frame that brings nothing, the number of them said so far given.
+    /// A frame without progress; the closure receives the number of earlier ones.
     struct Waste: CustomTestStringConvertible, Sendable {
         var testDescription: String
-        /// How many are free for another reason.
+        /// The number of such frames that are not charged.
         var freeCount = 0
         var say: @Sendable (RawPeer, Int) -> Void
     }
 
     static let all: [Waste] = [
-        Waste(testDescription: "acks that say nothing") { peer, _ in
+        Waste(testDescription: "acks without fields") { peer, _ in
             peer.say(Ack(echo: nil, linkCredit: 0, sessions: []))
         },
-        Waste(testDescription: "acks of the same again", freeCount: 1) { peer, _ in peer.acknowledge(0) },
-        Waste(testDescription: "acks of more credit than there can be", freeCount: 1) { peer, number in
+        Waste(testDescription: "repeated acks", freeCount: 1) { peer, _ in peer.acknowledge(0) },
+        Waste(testDescription: "acks of impossible credit", freeCount: 1) { peer, number in
             let part = SessionAck(session: .first, cumulative: 0, creditLimit: 1 << 40 + UInt64(number) << 30)
             peer.say(Ack(echo: nil, linkCredit: 1 << 40 + UInt64(number) << 30, sessions: [part]))
         },
-        Waste(testDescription: "acks of sessions that are not there") { peer, _ in
+        Waste(testDescription: "acks of unknown sessions") { peer, _ in
             peer.say(
                 Ack(
                     echo: nil, linkCredit: 0,
@@ -42,13 +42,13 @@ import Testing
         Waste(testDescription: "transient frames", freeCount: 100) { peer, _ in
             peer.say(Transient(.typing(true)), on: .first)
         },
-        Waste(testDescription: "transient frames of no session") { peer, _ in
+        Waste(testDescription: "transient frames of an unknown session") { peer, _ in
             peer.say(Transient(.typing(true)), on: .second)
         },
         Waste(testDescription: "pongs") { peer, number in
             peer.say(Pong(nonce: UInt64(number), echo: Echo(timestamp: 0, delay: .zero)))
         },
-        Waste(testDescription: "resets of sessions that are not there") { peer, number in
+        Waste(testDescription: "resets of unknown sessions") { peer, number in
             peer.say(Reset(session: SessionID(rawValue: UInt16(2 * number + 101)), code: .cancelled))
         },
         Waste(testDescription: "fragments of one byte") { peer, _ in
@@ -59,7 +59,7 @@ import Testing
         },
     ]
 
-    /// A packet as it is, of up to 4,096 bytes.
+    /// A packet with this payload of up to 4,096 bytes.
     private static func packet(_ payload: [UInt8], isDeflated: Bool = false) -> [UInt8] {
         var bytes: [UInt8] =
             [(isDeflated ? 0xA0 : 0xC0) | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] + payload
@@ -119,7 +119,7 @@ import Testing
             again.greet(
                 "mallory", features: .supported.union([.compact, .sharedDeflate]),
                 resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions)) != nil)
-        // A few more are too many, where a full burst would take 1,000.
+        // A few more exceed the rate; a full burst would allow 1,000.
         for _ in 0..<10 where again.closedAt == nil { again.say(Ack(echo: nil, linkCredit: 0, sessions: [])) }
         #expect(again.farewell == .controlFlood)
     }
@@ -243,9 +243,7 @@ import Testing
     }
 
     // Specs/hostile.md row 54
-    @Test func `row 54: 10 messages beyond the burst → all are stored in order, the credit of 10 returns after 0.5 s`()
-        throws
-    {
+    @Test func `10 messages beyond the burst → all stored in order, the credit of 10 released after 0.5 s`() throws {
         let stage = slowStage
         let peer = stage.member("mallory", of: .lobby)
         publish(1...30, peer)
@@ -259,7 +257,7 @@ import Testing
     }
 
     //
-    @Test func `messages within the burst → their credit returns when they are stored`() {
+    @Test func `messages within the burst → their credit is released when they are stored`() {
         let stage = slowStage
         let peer = stage.member("alice", of: .lobby)
         publish(1...20, peer)
@@ -268,7 +266,7 @@ import Testing
     }
 
     // R-54, Specs/hostile.md row 54
-    @Test func `row 54: an account beyond its rate begins another link → its sessions are reset with serverBusy`() {
+    @Test func `an account beyond its rate begins another link → its sessions are reset with serverBusy`() {
         let stage = slowStage
         publish(1...30, stage.member("mallory", of: .lobby))
         let next = stage.member("mallory", device: 2, of: .hall)
@@ -283,7 +281,7 @@ import Testing
     }
 
     // Specs/hostile.md row 54
-    @Test func `row 54: an account beyond its rate leaves → the rate is not forgotten before it is in credit`() {
+    @Test func `an account beyond its rate leaves → the rate is kept until it is no longer overdrawn`() {
         var table = AccountTable(rate: AccountRate())
         var now = Instant(nanoseconds: 1_000_000_000)
         let mallory = table.index(of: .named("mallory"), now: now)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a peer may do to a relay, by the rows of Specs/hostile.md: the code it is told, the end, and the bound.
+/// Faults of a peer at a relay, by the rows of Specs/hostile.md: the code, the end of the connection, and the bounds.
 @Suite struct RelayHostileTests {
     // W-43, C-41, C-42
     @Test(arguments: Fault.all)
@@ -115,7 +115,7 @@ import Testing
     @Test func `an incomplete frame ends the connection after the timeout`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
-        // It owes nothing but the rest of its frame.
+        // Only the rest of its frame is expected from it.
         peer.acknowledge(1)
         let began = stage.now
         peer.send(Array(peer.maker.frame(Ping(nonce: 1)).dropLast()))
@@ -224,7 +224,7 @@ import Testing
         #expect(refusals.map(\.counter) == [1, 2, 3, 4])
         #expect(refusals.map(\.code) == [.invalidValue, .duplicateField, .missingField, .invalidValue])
         #expect(peer.closedAt == nil)
-        // Nobody can be told about a message without a number: its session begins anew.
+        // A message without a counter cannot be refused by a receipt, so its session is reset.
         peer.say(.data, [], on: .first)
         #expect(peer.log.last(Reset.self)?.code == .missingField)
         #expect(peer.closedAt == nil)
@@ -326,7 +326,7 @@ import Testing
         let mallory = stage.member("mallory", of: .lobby)
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
-        // What it has read it acknowledges: a peer that owes an answer and is silent is gone sooner.
+        // The peer acknowledges what it has read, because a silent peer is disconnected earlier.
         mallory.acknowledge(1)
         mallory.isReading = false
         let began = stage.now

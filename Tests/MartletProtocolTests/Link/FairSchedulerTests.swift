@@ -20,7 +20,7 @@ import Testing
     }
 
     // S-47
-    @Test func `the higher class goes first as long as it has bytes left of its quantum`() {
+    @Test func `the higher class sends first while it has bytes left of its quantum`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(1, priority: .low)
         scheduler.enqueue(2, priority: .urgent)
@@ -72,7 +72,7 @@ import Testing
         var waited: [Priority: Int] = [:]
         var worst: [Priority: Int] = [:]
         for _ in 0..<5000 {
-            // Classes come and go; one that has work begins to wait.
+            // Classes become busy and idle; one that becomes busy begins to wait.
             for priority in Priority.allCases where slots[priority] == nil && random.next() % 8 == 0 {
                 slots[priority] = Int(priority.rawValue)
                 waited[priority] = 0

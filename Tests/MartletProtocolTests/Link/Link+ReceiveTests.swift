@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a link makes of frames that came in order and out of it, and of round trips.
+/// Received frames in order and out of order, and round trips.
 @Suite struct LinkReceiveTests {
     // S-5
     @Test func `frames directly behind an open are delivered before it is accepted`() throws {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// A frame that asks for an acknowledgement goes the long way, through every rule; others are to come to the same.
+    /// A frame that requests an acknowledgement takes the general path. Others must have the same effects.
     @Test func `the fast path has the effects of the general path, except for the acknowledgement`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -122,7 +122,7 @@ import Testing
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
-        // The relay drops a frame that it had read, as one does that has no room to hold it.
+        // The relay drops a received frame, as without space to hold it.
         pair.swallows = { header, byRelay in !byRelay && header.type == .data }
         pair.send(1, on: session)
         pair.settle()
@@ -203,7 +203,7 @@ import Testing
         pair.run(for: .seconds(5))
         #expect(pair.relay.deliveries.count == 20)
         #expect(pair.relay.fault == nil)
-        // Who goes beyond is at fault.
+        // A peer that exceeds the window is at fault.
         let other = LinkPair(.reliable)
         other.relay.releases = false
         let piece = LinkPair.body(1, byteCount: 8192)

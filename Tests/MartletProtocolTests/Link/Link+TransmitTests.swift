@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a link writes, and when: acknowledgements, credit, turns.
+/// The output of a link: acknowledgements, credit, turns.
 @Suite struct LinkTransmitTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
@@ -60,7 +60,7 @@ import Testing
         #expect(acks.last?.sessions.first?.ranges == [4...7])
         pair.loses = { _, _ in false }
         pair.forgetFrames()
-        // Three later frames have arrived: it is sent again when that is known, and its arrival is said at once.
+        // Three later frames have arrived, so the frame is sent again, and its arrival is acknowledged at once.
         pair.run(for: .milliseconds(50))
         #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [3])
         pair.run(for: .milliseconds(50))
@@ -70,12 +70,12 @@ import Testing
     }
 
     // S-20, S-21
-    @Test func `sessions beyond the size of one acknowledgement are named in further ones`() throws {
+    @Test func `sessions beyond the size of one acknowledgement are in further ones`() throws {
         let pair = LinkPair(.unreliable)
         let sessions = try (0..<60).map { try pair.open("room \($0)") }
         pair.run(for: .seconds(1))
         pair.forgetFrames()
-        // Every other frame is lost, so that every session has as many ranges as may be named.
+        // Every other frame is lost, so that every session has the maximum number of ranges.
         for number in 0..<80 { for session in sessions { pair.send(number, byteCount: 8, on: session) } }
         pair.loses = { header, byRelay in !byRelay && header.sequence % 2 == 0 || byRelay }
         pair.run(for: .milliseconds(60))
@@ -174,7 +174,7 @@ import Testing
         pair.run(for: .seconds(3))
         #expect(pair.relay.bodies(on: session).count == 3)
         #expect(!pair.client.link.hasUnacknowledged)
-        // The acknowledgement that brings the credit is lost, and nothing else will ever be said.
+        // The acknowledgement with the credit is lost, and no other frame follows.
         pair.loses = { header, byRelay in byRelay && header.type == .ack }
         pair.relay.releaseAll()
         pair.run(for: .milliseconds(200))
@@ -222,7 +222,7 @@ import Testing
         let pair = LinkPair(.reliable, path: LinkPath(bytesPerSecond: 1_000_000))
         let file = try pair.open("file", kind: .file)
         for number in 1...40 { pair.send(number, byteCount: 16_000, on: file) }
-        // In the middle of the file, between two frames that are kept apart.
+        // Within the file, between two paced frames.
         let isPaced = pair.run(within: .seconds(2)) {
             (pair.client.link.pacingDeadline ?? .zero) > pair.now && pair.relay.bodies(on: file).count > 10
         }
@@ -232,6 +232,43 @@ import Testing
         #expect(pair.client.link.deadlinePassed(now: paced) == .proceed)
         #expect(pair.client.link.hasOutput(now: paced))
         #expect(try #require(pair.client.link.deadline) > paced)
+    }
+
+    // S-32
+    @Test func `a frame overtaken by three others is resent when it is older than the loss delay`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(5))
+        // The path becomes faster, so the acknowledgement arrives before the loss delay of the round trips until now.
+        pair.path.delay = .milliseconds(20)
+        pair.loses = { header, _ in header.type == .data && header.sequence == 2 }
+        pair.forgetFrames()
+        for number in 1...4 { pair.send(number, on: session) }
+        pair.run(for: .milliseconds(45))
+        pair.loses = { _, _ in false }
+        #expect(pair.frames(.ack, byRelay: true).count > 0)
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [2, 3, 4, 5])
+        pair.run(for: .milliseconds(20))
+        pair.send(5, on: session)
+        pair.run(for: .seconds(1))
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [2, 3, 4, 5, 6, 2])
+    }
+
+    // S-27
+    @Test func `an acknowledgement timeout resends frames that are older than the timeout only`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(5))
+        pair.loses = { header, _ in header.type == .data }
+        pair.forgetFrames()
+        pair.send(1, on: session)
+        let first = pair.now
+        pair.run(for: pair.client.link.rtt.timeout + .milliseconds(-10))
+        #expect(pair.frames(.data, byRelay: false).count == 1)
+        pair.send(2, on: session)
+        pair.run(within: .seconds(5)) { pair.frames(.data, byRelay: false).count > 2 }
+        #expect(pair.now >= first + pair.client.link.rtt.timeout)
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [2, 3, 2])
     }
 
     // S-49

@@ -23,7 +23,7 @@ import Testing
             world.run(for: .seconds(2))
         }
 
-        /// Bytes both ways that a text causes until all is quiet.
+        /// The bytes in both directions that a text causes until both sides are idle.
         func cost(_ text: String) throws -> UInt64 {
             let before = client.engine.counters
             _ = try world.send(text, from: client, in: room)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import MartletProtocol
 
-/// The promises of a link to who uses it, as scripts that run on both carriers.
+/// The guarantees of a link, as scripts that run on both carriers.
 @Suite struct LinkTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
-    /// What a carrier without order may do; a stream does not.
+    /// The faults of a carrier without order.
     static let rough = LinkPath(lostPerMille: 100, doubledPerMille: 50, overtakenPerMille: 100)
 
     private func opened(_ pair: LinkPair) -> [SessionID] {
@@ -137,7 +137,7 @@ import Testing
         }
         #expect(pair.client.link.sessionCount == 0)
         #expect(pair.client.link.queuedByteCount(on: .control) == 0)
-        #expect(pair.client.link.retired.count == 0)
+        #expect(pair.client.link.recentlyEnded.count == 0)
     }
 
     @Test func `the backlog counts bulk messages, other messages and other frames`() throws {
@@ -149,10 +149,10 @@ import Testing
         pair.send(1, byteCount: 40_000, on: file)
         pair.send(2, byteCount: 100, on: chat)
         _ = pair.client.link.send(.receipt, EncodedBody([1, 2, 3]), on: file)
-        #expect(pair.client.link.queued(perFrame: 10) == LinkBacklog(bulk: 40_030, talk: 110, others: 13))
+        #expect(pair.client.link.queued(perFrame: 10) == LinkBacklog(bulk: 40_030, nonBulk: 110, others: 13))
         pair.client.link.reset(file, code: .cancelled)
         let reset = pair.client.link.queued(perFrame: 0)
-        #expect(reset.bulk == 0 && reset.talk == 100 && reset.others == reset.byteCount - 100)
+        #expect(reset.bulk == 0 && reset.nonBulk == 100 && reset.others == reset.byteCount - 100)
     }
 
     // W-58, S-9
@@ -225,6 +225,15 @@ import Testing
         #expect(pair.send(0, on: session) == .full)
     }
 
+    @Test func `the counter of sent frames is the number of frames on the carrier, fragments included`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.send(1, byteCount: 100_000, on: session)
+        pair.run(for: .seconds(2))
+        #expect(pair.client.link.counters.framesSent == pair.frames.count { !$0.byRelay })
+        #expect(pair.frames(.data, byRelay: false).count > 1)
+    }
+
     // MARK: Transient frames
 
     // S-52
@@ -240,6 +249,7 @@ import Testing
         let received = pair.relay.deliveries.filter { $0.type == .transient }
         #expect(received.map(\.body) == Array(bodies.suffix(Session.maxTransients)))
         #expect(received.allSatisfy { $0.credit == 0 })
+        pair.client.link.sendTransient(EncodedBody(bodies[0]), on: session)
         pair.cut()
         pair.client.link.sendTransient(EncodedBody(bodies[0]), on: session)
         pair.resume()

@@ -40,7 +40,7 @@ import Testing
         var stream = begun(first: .max >> 32 - 50)
         var taken = 0
         for _ in 0..<200 {
-            // Now and then one that is too long, a repetition, or one from beyond a gap.
+            // Sometimes a message that is too long, a repetition, or a frame beyond a gap.
             let body = [UInt8](repeating: 1, count: Int(random.next() % 50 == 0 ? 31 : random.next() % 31))
             let sequence = random.next() % 8 > 0 ? stream.expected : stream.expected + 1 - random.next() % 3
             var short = stream
@@ -95,7 +95,7 @@ import Testing
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func `reordered and duplicated frames are delivered in order and once`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        // Streams begin near the end of 32 bits, so that the low bits go round on the way.
+        // Streams begin near the end of 32 bits, so that the low bits wrap around.
         let first = UInt64(UInt32.max) - random.next() % 100
         var stream = stream(first: first)
         let frames = (0..<200).map { (sequence: first + $0, body: [UInt8(truncatingIfNeeded: $0)]) }
@@ -109,7 +109,7 @@ import Testing
             let arrival = try accept(&stream, sequence, frame.body)
             if arrival == .deliver { out.append(frame.body) }
             out += drain(&stream)
-            // Ranges say exactly what is held: ascending, apart, none at the gap's own edge.
+            // Ranges contain exactly the held frames: ascending, separate, not adjacent to the cumulative sequence.
             #expect(stream.ranges.allSatisfy { $0.lowerBound > stream.expected })
             #expect(zip(stream.ranges, stream.ranges.dropFirst()).allSatisfy { $0.upperBound + 1 < $1.lowerBound })
         }
@@ -272,7 +272,7 @@ import Testing
 }
 
 extension Array {
-    /// Moves elements about, none further than `distance`.
+    /// Moves elements at random, none further than `distance`.
     fileprivate mutating func shuffleWithin(_ distance: Int, _ random: inout SeededRandom) {
         for start in stride(from: 0, to: count, by: distance) {
             self[start..<Swift.min(start + distance, count)].shuffle(using: &random)

@@ -16,7 +16,7 @@ import Testing
         return stream
     }
 
-    /// Sends whatever may go, a millisecond apart, and returns the sequences.
+    /// Sends all frames that may be sent, a millisecond apart, and returns their sequences.
     @discardableResult
     private func send(
         _ stream: inout SendStream, from time: Int64 = 1, limit: Int = .max,

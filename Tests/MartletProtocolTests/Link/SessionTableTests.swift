@@ -3,11 +3,11 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What becomes of the link's credit when sessions end in the middle.
+/// The link's credit when sessions end amid messages.
 @Suite struct SessionTableTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
-    /// Both sides count the same, and nothing is kept back.
+    /// Checks that both sides count the same and that all credit is released.
     private func expectSettled(_ pair: LinkPair, sourceLocation: SourceLocation = #_sourceLocation) {
         for (sender, receiver) in [(pair.client.link, pair.relay.link), (pair.relay.link, pair.client.link)] {
             #expect(sender.sendCredit.used == receiver.linkCreditReceived, sourceLocation: sourceLocation)

@@ -3,7 +3,7 @@ import MartletWire
 import Testing
 
 @Suite struct RTTEstimatorTests {
-    @Test func `Before the first sample the timeout is 1 s`() {
+    @Test func `before the first sample the timeout is 1 s`() {
         let estimator = RTTEstimator()
         #expect(estimator.timeout == .seconds(1))
         #expect(estimator.smoothed == nil)
@@ -12,7 +12,7 @@ import Testing
         #expect(estimator.minimum == nil)
     }
 
-    @Test func `The first sample sets the mean and half of it as variation (RFC 6298 section 2.2)`() {
+    @Test func `the first sample sets the mean and half of it as variation (RFC 6298 section 2.2)`() {
         var estimator = RTTEstimator()
         estimator.sample(.milliseconds(100), ackDelay: .milliseconds(20))
         #expect(estimator.smoothed == .milliseconds(100))
@@ -22,7 +22,7 @@ import Testing
         #expect(estimator.quality == .good)
     }
 
-    @Test func `Later samples move the mean by an eighth and the variation by a quarter (RFC 6298 section 2.3)`() {
+    @Test func `later samples move the mean by an eighth and the variation by a quarter (RFC 6298 section 2.3)`() {
         var estimator = RTTEstimator()
         estimator.sample(.milliseconds(100))
         estimator.sample(.milliseconds(180))
@@ -32,7 +32,7 @@ import Testing
         #expect(estimator.timeout == .milliseconds(110 + 230 + 25))
     }
 
-    @Test func `The peer's delay is taken off, but never below the minimum (RFC 9002 section 5.3)`() {
+    @Test func `the peer's delay is subtracted, but not below the minimum (RFC 9002 section 5.3)`() {
         var estimator = RTTEstimator()
         estimator.sample(.milliseconds(80))
         estimator.sample(.milliseconds(100), ackDelay: .milliseconds(20))
@@ -43,7 +43,7 @@ import Testing
     }
 
     // S-27
-    @Test func `A delay beyond what is allowed counts as the most that is allowed, a negative one as none`() {
+    @Test func `a delay beyond the maximum counts as the maximum, a negative one as zero`() {
         var estimator = RTTEstimator()
         estimator.sample(.milliseconds(40))
         estimator.sample(.milliseconds(145), ackDelay: .seconds(100))
@@ -52,7 +52,7 @@ import Testing
         #expect(estimator.smoothed == .milliseconds(50))
     }
 
-    @Test func `A sample that cannot be one is not believed`() {
+    @Test func `a sample that is not positive or exceeds 60 s is ignored`() {
         var estimator = RTTEstimator()
         #expect(estimator.sample(.zero) == false)
         #expect(estimator.sample(.seconds(-1)) == false)
@@ -63,7 +63,7 @@ import Testing
     }
 
     // S-27
-    @Test func `The timeout has a floor and the margin a granularity`() {
+    @Test func `the timeout has a minimum, and its margin at least the granularity`() {
         var estimator = RTTEstimator()
         for _ in 0..<50 { estimator.sample(.milliseconds(1)) }
         #expect(estimator.timeout == RTTEstimator.minimumTimeout)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func `Whatever the samples, the timeout is in its bounds`(seed: UInt64) {
+    func `for random samples the timeout is within its bounds`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var estimator = RTTEstimator()
         for _ in 0..<3000 {

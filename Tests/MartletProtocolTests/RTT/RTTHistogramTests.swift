@@ -4,14 +4,14 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct RTTHistogramTests {
-    @Test func `Without samples there is no quantile`() {
+    @Test func `no samples → no quantile`() {
         let histogram = RTTHistogram()
         #expect(histogram.count == 0)
         #expect(histogram.p50 == nil)
         #expect(histogram.p99 == nil)
     }
 
-    @Test func `One sample is every quantile, at most an eighth too high`() {
+    @Test func `one sample → every quantile is at most an eighth above it`() {
         var histogram = RTTHistogram()
         histogram.record(.milliseconds(100))
         for percent in [-5, 0, 1, 50, 99, 100, 500] {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `The median and the 99th percentile are those of the samples`() {
+    @Test func `the median and the 99th percentile are at most an eighth above those of the samples`() {
         var histogram = RTTHistogram()
         for milliseconds in 1...1000 { histogram.record(.milliseconds(milliseconds)) }
         #expect(histogram.count == 1000)
@@ -31,7 +31,7 @@ import Testing
         #expect(histogram.p99! <= .microseconds(1_113_750))
     }
 
-    @Test func `Samples outside the range are counted at its ends`() {
+    @Test func `samples outside the range are counted at its ends`() {
         var histogram = RTTHistogram()
         histogram.record(.seconds(-1))
         #expect(histogram.p50 == .zero)
@@ -39,7 +39,7 @@ import Testing
         #expect(histogram.percentile(100) == RTTHistogram.maximumSample)
     }
 
-    @Test func `Every bucket begins where the one before it ends`() {
+    @Test func `each bucket begins at the end of the previous one`() {
         var start: UInt64 = 0
         for bucket in 0..<RTTHistogram.bucketCount {
             let end = UInt64(RTTHistogram.upperEnd(of: bucket))
@@ -51,7 +51,8 @@ import Testing
         #expect(start == 1 << 26)
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `No quantile is below its sample or an eighth above it`(seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `each quantile of random samples is at most an eighth above the exact one`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var histogram = RTTHistogram()
         var samples: [Int64] = []

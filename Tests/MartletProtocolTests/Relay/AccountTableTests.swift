@@ -8,7 +8,7 @@ import Testing
 
     private func link(_ slot: Int32) -> LinkKey { LinkKey(slot: slot, generation: 1) }
 
-    @Test func `an account keeps its place while it has a link and for the lifetime after its last one`() {
+    @Test func `an account keeps its index while it has a link, and for the lifetime afterwards`() {
         var table = AccountTable()
         let alice = table.index(of: .alice, now: Self.start)
         table.addLink(link(1), of: alice)
@@ -20,7 +20,7 @@ import Testing
         #expect(table.find(.alice) == nil && table.count == 1)
     }
 
-    @Test func `an account that begins a link again before the lifetime is over is not forgotten`() {
+    @Test func `an account with a new link within the lifetime is not removed`() {
         var table = AccountTable()
         let alice = table.index(of: .alice, now: Self.start)
         table.addLink(link(1), of: alice)
@@ -30,7 +30,7 @@ import Testing
         #expect(table.linkCount(alice) == 1 && table.find(.alice) == alice)
     }
 
-    @Test func `accounts without links are bounded, and those idle for longest are forgotten first`() {
+    @Test func `accounts without links are bounded, and those idle for longest are removed first`() {
         var table = AccountTable()
         for number in 0...AccountTable.maxIdleCount {
             let place = table.index(of: .named("account-\(number)"), now: Self.start)
@@ -43,7 +43,7 @@ import Testing
     }
 
     // S-4, Specs/hostile.md row 44
-    @Test func `an account opens 512 sessions at once and 66 a second, whatever links it has`() {
+    @Test func `an account opens 512 sessions at once and 66 a second, over all its links`() {
         var table = AccountTable()
         let alice = table.index(of: .alice, now: Self.start)
         let bob = table.index(of: .bob, now: Self.start)
@@ -61,7 +61,7 @@ import Testing
     }
 
     // S-59
-    @Test func `an account's next link has what the emptiest of its ended links has left`() {
+    @Test func `the next link of an account has the lowest remaining rate of its ended links`() {
         var table = AccountTable()
         let alice = table.index(of: .alice, now: Self.start)
         var used = Link.unproductiveBucket
@@ -73,28 +73,28 @@ import Testing
         #expect(count == 100)
     }
 
-    @Test func `the account with most suspended links is named by its oldest one`() {
+    @Test func `greediestSuspended is the oldest suspended link of the account with most of them`() {
         var table = AccountTable()
         let alice = table.index(of: .alice, now: Self.start)
         let bob = table.index(of: .bob, now: Self.start)
-        #expect(table.greediestSuspended == nil)
+        #expect(table.oldestSuspendedOfLargest == nil)
         table.suspend(link(1), of: alice)
         table.suspend(link(2), of: bob)
-        #expect(table.greediestSuspended == link(1))
+        #expect(table.oldestSuspendedOfLargest == link(1))
         table.suspend(link(3), of: bob)
-        #expect(table.greediestSuspended == link(2))
+        #expect(table.oldestSuspendedOfLargest == link(2))
         table.unsuspend(link(2), of: bob)
-        // Both have one; bob came to that number last.
-        #expect(table.greediestSuspended == link(1))
+        // Both have one; bob reached that number last.
+        #expect(table.oldestSuspendedOfLargest == link(1))
         table.unsuspend(link(1), of: alice)
-        #expect(table.greediestSuspended == link(3) && table.oldestSuspended(of: bob) == link(3))
+        #expect(table.oldestSuspendedOfLargest == link(3) && table.oldestSuspended(of: bob) == link(3))
         table.unsuspend(link(3), of: bob)
         table.unsuspend(link(3), of: bob)
-        #expect(table.greediestSuspended == nil)
+        #expect(table.oldestSuspendedOfLargest == nil)
     }
 
     //
-    @Test func `the largest crowd is the account with most sessions over all of its links, if they are not few`() {
+    @Test func `largestCrowd is the account with most sessions over all its links, above a minimum`() {
         var table = AccountTable()
         let counts: [(name: String, sessions: [Int])] = [("few", [4]), ("many", [3, 7, 2]), ("some", [5])]
         for (number, account) in counts.enumerated() {
@@ -104,14 +104,14 @@ import Testing
                 table.changeSessions(of: link(Int32(10 * number + index)), of: place, by: count)
             }
         }
-        let largest = table.largestCrowd(above: 4)
+        let largest = table.linkWithMostSessions(above: 4)
         #expect(largest?.link == link(11) && largest?.sessionCount == 12)
         for link in (10...12).map(link) { table.removeLink(link, of: 1, now: Self.start) }
-        #expect(table.largestCrowd(above: 4)?.sessionCount == 5)
-        #expect(table.largestCrowd(above: 5) == nil)
+        #expect(table.linkWithMostSessions(above: 4)?.sessionCount == 5)
+        #expect(table.linkWithMostSessions(above: 5) == nil)
     }
 
-    @Test func `an account that is given a place and no link is forgotten after the lifetime`() {
+    @Test func `an account without a link is removed after the lifetime`() {
         var table = AccountTable()
         _ = table.index(of: .alice, now: Self.start)
         _ = table.index(of: .bob, now: Self.start + AccountTable.lifetime)

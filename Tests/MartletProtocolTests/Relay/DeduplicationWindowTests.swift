@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct DeduplicationWindowTests {
-    /// What the window stands for: a set of all counters seen, of which those far below the highest count as seen.
+    /// The reference: a set of all taken counters. Counters far below the highest count as taken.
     private struct Model {
         var seen: Set<UInt64> = []
         var highest: UInt64 = 0
@@ -25,7 +25,7 @@ import Testing
 
     //
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
-    func `a window answers as a set of all counters would`(seed: UInt64) {
+    func `random counters give the results of a set of all counters`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var window = CounterWindow(watermark: 0)
         var model = Model()
@@ -33,7 +33,7 @@ import Testing
             let jump: UInt64 = [1, 3, 70, 200][Int(random.next() % 4)]
             let counter = max(1, model.highest + 1 + random.next() % jump - min(model.highest, random.next() % 80))
             #expect(window.contains(counter) == model.contains(counter))
-            // As many as are new, up to a few or to more than the window holds.
+            // A run of new counters, up to more than the window holds.
             var end = counter
             let longest: UInt64 = [1, 3, 80][Int(random.next() % 3)]
             while end - counter < longest, !model.contains(end) { end += 1 }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `counters at the end of 64 bits are counters like any other`() {
+    @Test func `counters at the end of 64 bits are taken once`() {
         var mark = DeduplicationWindow(watermark: .max - 2)
         #expect(mark.find(.max - 2) == .duplicate(offset: nil))
         #expect(mark.find(.max) == .new)
@@ -61,18 +61,18 @@ import Testing
         #expect(mark.find(1) == .duplicate(offset: nil))
     }
 
-    @Test func `repetitions are answered with the offset, for as many runs as are remembered`() {
+    @Test func `a repeated counter gives its offset for a bounded number of runs`() {
         var mark = DeduplicationWindow()
         for counter in 1...7 as ClosedRange<UInt64> { mark.append(run(counter, at: 100 + counter)) }
         mark.append(run(8, 3, at: 108))
         #expect(mark.find(4) == .duplicate(offset: 104))
-        // Every message beginning a run of its own pushes the oldest out.
+        // Each message that begins a run removes the oldest run.
         for number in 0..<UInt64(DeduplicationWindow.maxRuns) { mark.append(run(20 + number, at: 200 + 2 * number)) }
         #expect(mark.find(4) == .duplicate(offset: nil))
         #expect(mark.find(20) == .duplicate(offset: 200))
     }
 
-    @Test func `what is appended is durable when it is confirmed, and new again when it is taken back`() {
+    @Test func `appended counters are durable when confirmed, and new again after a rollback`() {
         var mark = DeduplicationWindow()
         mark.append(run(1, 5, at: 1))
         mark.confirm(run(1, 2, at: 1))
@@ -87,7 +87,7 @@ import Testing
         #expect(mark.find(3) == .new)
     }
 
-    @Test func `a run grows by its next messages only`() {
+    @Test func `a run is extended by its next messages only`() {
         let run = AcceptedRun(firstCounter: 5, count: 2, firstOffset: 9)
         let others = [(7, 11), (8, 11), (7, 12), (7, 0)].map { counter, offset in
             AcceptedRun(firstCounter: counter, count: offset == 0 ? 1 : 4, firstOffset: offset)
@@ -101,7 +101,7 @@ import Testing
     }
 
     //
-    @Test func `counters that were passed over are too old below the window, and those taken are not`() {
+    @Test func `below the window skipped counters are too old, and taken ones are duplicates`() {
         var mark = DeduplicationWindow()
         for each in [run(1, 3, at: 1), run(1000, at: 4)] {
             mark.append(each)
@@ -111,7 +111,7 @@ import Testing
         #expect(mark.find(4) == .tooOld)
         #expect(mark.find(936) == .tooOld)
         #expect(mark.find(937) == .new)
-        // What is taken within the window stays taken when the window has gone on.
+        // A counter taken within the window remains taken when the window advances.
         mark.append(run(950, at: 5))
         mark.confirm(run(950, at: 5))
         for number in 0..<UInt64(DeduplicationWindow.maxRuns) {
@@ -125,7 +125,7 @@ import Testing
     }
 
     //
-    @Test func `what the store has counted is taken, whatever was passed over`() {
+    @Test func `counters up to the store's watermark are duplicates`() {
         var mark = DeduplicationWindow(watermark: 500)
         #expect(mark.find(7) == .duplicate(offset: nil))
         mark.append(run(700, at: 1))
@@ -135,7 +135,7 @@ import Testing
     }
 
     //
-    @Test func `a counter far above the highest is refused, but for a device's first`() {
+    @Test func `a counter far above the highest is refused, except for a device's first`() {
         var mark = DeduplicationWindow()
         #expect(mark.find(.max) == .new)
         mark.append(run(10, at: 1))
@@ -145,7 +145,7 @@ import Testing
     }
 
     //
-    @Test func `the widest gaps are remembered`() {
+    @Test func `of too many gaps the widest are kept`() {
         var mark = DeduplicationWindow(watermark: 1)
         var next: UInt64 = 100_000
         for _ in 0..<2 * DeduplicationWindow.maxGaps {

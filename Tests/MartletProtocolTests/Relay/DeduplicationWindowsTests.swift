@@ -9,7 +9,7 @@ import Testing
         DeviceKey(account: account, device: DeviceID(rawValue: UInt64(number)))
     }
 
-    /// As many devices of an account as may be, which wrote at the milliseconds 0, 1, 2 …
+    /// The maximum number of devices of an account, used at the milliseconds 0, 1, 2 …
     private func full() -> DeduplicationWindows {
         var marks = DeduplicationWindows()
         for number in 0..<DeduplicationWindows.maxCountPerAccount {
@@ -18,14 +18,14 @@ import Testing
         return marks
     }
 
-    @Test func `a device beyond the account's bound gets no mark before the lifetime of the oldest is over`() {
+    @Test func `a device beyond the account's bound has no window until the oldest lifetime is over`() {
         var marks = full()
         #expect(marks.add(device(5000), at: DeduplicationWindows.lifetime - 1) == .none)
         #expect(marks[device(0)] == 0 && marks[device(5000)] == nil)
         #expect(marks.add(device(5000, of: .bob), at: 0) == .added(DeduplicationWindows.maxCountPerAccount))
     }
 
-    @Test func `after its lifetime the mark unused for longest is let go, and its number is not given out again`() {
+    @Test func `after its lifetime the least recently used window is replaced under a new number`() {
         var marks = full()
         marks[0].append(AcceptedRun(firstCounter: 9, count: 1, firstOffset: 1))
         marks.use(1, at: 5)
@@ -41,7 +41,7 @@ import Testing
                 == .replaced(DeduplicationWindows.maxCountPerAccount + 1, of: device(2)))
     }
 
-    @Test func `what the store knows is kept, be it more than the bound`() {
+    @Test func `windows loaded from the store are kept beyond the bound`() {
         var marks = DeduplicationWindows()
         for number in 0..<DeduplicationWindows.maxCountPerAccount + 10 {
             marks.load(device(number), watermark: 3, at: 0)

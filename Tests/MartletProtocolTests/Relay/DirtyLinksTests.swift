@@ -22,7 +22,7 @@ import Testing
         #expect(dirty.isGroupFull && dirty.takeAll().prefix(3) == [7, 8, 0])
     }
 
-    /// What the engine wants done, without doing it, but for the store, which has stored at once.
+    /// The connections of each transmit output. No output is performed except appends, which complete at once.
     private func outputs(of engine: inout RelayEngine, now: Instant) -> [[ConnectionKey]] {
         var transmits: [[ConnectionKey]] = []
         while let output = engine.nextOutput(now: now) {
@@ -36,7 +36,7 @@ import Testing
         return transmits
     }
 
-    @Test func `the first members of a large room are reported before the last ones receive the message`() {
+    @Test func `a message in a room of 150 members causes three groups of transmits`() {
         let stage = RelayStage()
         let peers = (0..<150).map { stage.member("member-\($0)", of: .lobby) }
         for peer in peers { peer.acknowledgeAll() }
@@ -51,12 +51,12 @@ import Testing
     }
 
     //
-    @Test func `a member of a large room whose messages are held back receives all of them later`() {
+    @Test func `a member of a large room that stops reading receives all messages later`() {
         let stage = RelayStage()
         let peers = (0..<100).map { stage.member("member-\($0)", of: .lobby) }
         let text = String(repeating: "long ", count: 2_000)
         for peer in peers { peer.acknowledgeAll() }
-        // One of them reads nothing while far more passes than may wait for it.
+        // One member reads nothing while many more bytes are published than are queued for it.
         peers[9].isReading = false
         for counter in UInt64(1)...60 {
             peers[0].text(text, counter: counter)
@@ -73,7 +73,7 @@ import Testing
 
     // S-20, R-45
     @Test
-    func `a link with held messages requests an acknowledgement, so that short messages do not wait for its delay`() {
+    func `a link with held messages requests an acknowledgement at once`() {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -91,7 +91,7 @@ import Testing
         }
         bob.isReading = true
         bob.read()
-        // He acknowledges at once what asks for it, and anything else at half his window only.
+        // Bob acknowledges at once on request, otherwise after half a window.
         let halfWindow = 128 * 1024
         var acknowledged = 0
         while true {

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct HeldFramesTests {
-    @Test func `frames come out as they went in`() throws {
+    @Test func `held frames are returned in order with their credit`() throws {
         var held = HeldFrames()
         let bodies: [[UInt8]] = [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], [], [9]]
         let types: [FrameType] = [.data, .receipt, .cancel]
@@ -23,7 +23,7 @@ import Testing
     }
 
     //
-    @Test func `every message that a client can make fits its credit, and frames of a byte do not`() {
+    @Test func `the shortest messages are held for their credit, a frame of one byte is not`() {
         var held = HeldFrames()
         let shortest = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("a"))
         for _ in 0..<1000 {

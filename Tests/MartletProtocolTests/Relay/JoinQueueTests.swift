@@ -3,10 +3,10 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Which sessions join in a turn.
+/// The sessions that join in a turn.
 @Suite struct JoinQueueTests {
     //
-    @Test func `of 40 sessions 16 join in each turn, in their order, without one that gives up`() {
+    @Test func `of 40 sessions 16 join in each turn, in order, without a withdrawn one`() {
         var script = RoomScript("alice")
         for number in 0..<40 { script.join("member\(number)") }
         script.withdraw("member20")
@@ -26,7 +26,7 @@ import Testing
     }
 
     //
-    @Test func `of 40 sessions that wait for a room to be loaded all join`() {
+    @Test func `40 sessions that wait for a load all join`() {
         var script = RoomScript(snapshot: nil)
         for number in 0..<40 { script.join("member\(number)") }
         #expect(script.drain() == [.load("lobby")])
@@ -36,7 +36,7 @@ import Testing
     }
 
     //
-    @Test func `a session that asks to join while 4 wait for the next turn joins behind them`() {
+    @Test func `a join while 4 sessions wait for the next turn follows behind them`() {
         var script = RoomScript("alice")
         for number in 0..<20 { script.join("member\(number)") }
         _ = script.drainTurn()

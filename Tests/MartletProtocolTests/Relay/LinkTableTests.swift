@@ -8,7 +8,7 @@ import Testing
     private static let lifetime = RelayConfiguration().resumeLifetime
 
     //
-    @Test func `each suspended link ends when its own time is over, and sets no timer`() {
+    @Test func `each suspended link ends after its own lifetime`() {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -33,8 +33,21 @@ import Testing
                 && stage.relay.engine.sessions.links.suspensionDeadline(lifetime: Self.lifetime) == nil)
     }
 
+    // S-59
+    @Test func `the next link of an account continues with the allowance of the ended link`() throws {
+        let stage = RelayStage()
+        let first = stage.member("alice")
+        let who = try #require(stage.link(of: first)).who
+        let slot = try #require(stage.relay.engine.sessions.links.slot(of: who))
+        try stage.relay.engine.sessions.links[slot].link.chargeUnproductive(100, now: stage.now)
+        let second = stage.member("alice")
+        let allowance = try #require(stage.link(of: second)).link.unproductive
+        #expect(first.farewell == .replaced)
+        #expect(allowance.isEmptier(than: Link.unproductiveBucket))
+    }
+
     //
-    @Test func `who is back in time wakes nobody, and its next absence counts from its beginning`() throws {
+    @Test func `a resumed link does not end, and its next suspension has the whole lifetime`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.acknowledgeAll()

@@ -15,7 +15,7 @@ import Testing
 
     private func offsets(_ row: ArraySlice<LogEntry>) -> [UInt64] { row.map(\.offset) }
 
-    @Test func `messages are found by offset, those before and behind are not there`() {
+    @Test func `messages are found by offset, offsets before and after them give none`() {
         var rows = LogRows(next: 5)
         #expect(rows.isEmpty && rows.end == 5 && rows[5] == nil)
         for some in [5...7, 8...8, 9...20, 21...22] as [ClosedRange<UInt64>] { rows.append(row(some)) }
@@ -25,7 +25,7 @@ import Testing
         #expect([0, 4, 23, .max].allSatisfy { rows[$0] == nil && rows.row(from: $0).isEmpty })
     }
 
-    @Test func `what came together is handed out together`() {
+    @Test func `messages appended together are returned together`() {
         var rows = LogRows(next: 1)
         rows.append(row(1...3))
         rows.append(row(2...9).dropFirst(2))
@@ -35,7 +35,7 @@ import Testing
     }
 
     //
-    @Test func `the oldest go when there are too many, to the message`() {
+    @Test func `messages beyond the maximum number are removed one by one, the oldest first`() {
         var rows = LogRows(next: 1)
         for some in [1...4, 5...5, 6...12] as [ClosedRange<UInt64>] { rows.append(row(some)) }
         for kept in stride(from: 12, through: 0, by: -1) {
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `what is kept is what is kept of single messages`(seed: UInt64) {
+    func `rows are trimmed like single messages`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var rows = LogRows(next: 1)
         var lengths: [(offset: UInt64, byteCount: Int)] = []
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `the oldest go when they are too long, down to as many as are kept anyway`() {
+    @Test func `messages beyond the maximum of bytes are removed down to the minimum number`() {
         var rows = LogRows(next: 1)
         rows.append(row(1...3, byteCount: 500))
         rows.trim(to: LogRows.Bounds(maxCount: 9, maxByteCount: 1000))

@@ -3,12 +3,12 @@ import MartletWire
 import Testing
 
 @Suite struct LoopPlaceTests {
-    @Test func `with one loop everything lives there`() {
+    @Test func `with one loop all names belong to it`() {
         #expect(LoopPlace.only.loop(of: RoomName("lobby")!) == 0)
         #expect(LoopPlace.only.loop(of: AccountName("alice")!) == 0)
     }
 
-    @Test(arguments: [2, 3, 4, 64]) func `names are spread evenly, and every loop thinks the same`(_ count: Int) {
+    @Test(arguments: [2, 3, 4, 64]) func `names are distributed evenly, and alike on each loop`(_ count: Int) {
         let places = (0..<count).map { LoopPlace(index: $0, count: count) }
         var counts = [Int](repeating: 0, count: count)
         for number in 0..<(1000 * count) {
@@ -20,12 +20,12 @@ import Testing
         #expect(counts.allSatisfy { (850...1150).contains($0) })
     }
 
-    @Test func `where a name lives does not change with the process`() {
+    @Test func `the loop of a name is the same in each process`() {
         let place = LoopPlace(index: 0, count: 64)
         #expect(["lobby", "kitchen", "a", "b"].map { place.loop(of: RoomName($0)!) } == [22, 5, 13, 28])
     }
 
-    @Test(arguments: [(0, 0), (1, 1), (-1, 2), (0, 65)]) func `no such loop is the caller's mistake`(
+    @Test(arguments: [(0, 0), (1, 1), (-1, 2), (0, 65)]) func `an invalid index or number of loops traps`(
         _ index: Int, _ count: Int
     ) async {
         let (index, count) = (index, count)

@@ -37,4 +37,15 @@ import Testing
         #expect(ledger.check(900, now: Self.start + .milliseconds(50)) == .evict(to: 700))
         #expect(ledger.check(800, now: Self.start + .milliseconds(51)) == .fits && !ledger.isFull)
     }
+
+    @Test func `an eviction that ended a link continues in the next turn and not in this one`() {
+        var ledger = MemoryLedger(budget: 800)
+        #expect(ledger.check(900, now: Self.start) == .evict(to: 700))
+        ledger.linkEnded()
+        #expect(ledger.check(790, now: Self.start) == .wait && ledger.continues)
+        ledger.endTurn()
+        #expect(ledger.check(790, now: Self.start) == .continueEviction(to: 700))
+        ledger.evicted(remaining: 700)
+        #expect(ledger.check(700, now: Self.start) == .fits && !ledger.continues)
+    }
 }

@@ -150,14 +150,14 @@ import Testing
 
     // MARK: Tables
 
-    @Test func `an address without connections and failures → forgotten at once`() {
+    @Test func `an address without connections and failures → removed at once`() {
         var limiter = limiter()
         #expect(connect(Self.prefix, to: &limiter) == .admit)
         limiter.closed(Self.prefix, isHandshake: false)
         #expect(limiter.keptCounts == (0, 0))
     }
 
-    @Test func `failures that have ended → address and account are forgotten, unless it has connections`() {
+    @Test func `failures that have ended → address and account are removed, unless it has connections`() {
         var limiter = limiter()
         #expect(connect(Self.prefix, to: &limiter) == .admit)
         fail(1, &limiter)
@@ -183,7 +183,7 @@ import Testing
         #expect(limiter.delay(of: .carol, now: Self.start) == .milliseconds(200))
     }
 
-    @Test func `a table full of addresses with connections → none is forgotten, and further ones are admitted`() {
+    @Test func `a table full of addresses with connections → none is removed, and further ones are admitted`() {
         var limiter = limiter(maxCount: 2) { $0.maxConnections = 1 }
         for address in 0..<4 as Range<UInt32> {
             #expect(connect(AddressPrefix(v4: address), to: &limiter) == .admit)

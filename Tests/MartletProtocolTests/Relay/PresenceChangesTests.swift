@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Which changes of presence are told, and when.
+/// Batches of changes of presence.
 @Suite struct PresenceChangesTests {
     private let member = MemberKey(link: LinkKey(slot: 1, generation: 1), session: .first)
     private let start = Instant(nanoseconds: 1_000_000_000)
@@ -19,7 +19,7 @@ import Testing
     }
 
     //
-    @Test func `an account that changes back is not told of`() {
+    @Test func `an account that changes back is not reported`() {
         var changes = PresenceChanges()
         note(&changes, "bob", .left, .online)
         note(&changes, "bob", .online, .away)
@@ -29,7 +29,7 @@ import Testing
     }
 
     //
-    @Test func `an account that changes twice is told of once, in the place of its first change`() {
+    @Test func `an account that changes twice is reported once, at the position of its first change`() {
         var changes = PresenceChanges()
         note(&changes, "bob", .left, .online)
         note(&changes, "carol", .left, .online)
@@ -39,7 +39,7 @@ import Testing
     }
 
     //
-    @Test func `a batch has 16 accounts, fewer in a large room, and ten batches make way for one in 100 ms`() {
+    @Test func `a batch has 16 accounts, fewer in a large room, and after ten batches one follows in 100 ms`() {
         var changes = PresenceChanges()
         func fill() { for number in 0..<500 { note(&changes, "member\(number)", .left, .online) } }
         fill()
@@ -52,7 +52,7 @@ import Testing
         #expect(taken(&changes, memberCount: 3, now: start + .milliseconds(100)).count == 16)
     }
 
-    @Test func `accounts that come and go for ever hold nothing`() {
+    @Test func `changes that cancel each other leave no state`() {
         var changes = PresenceChanges()
         for number in 0..<10_000 {
             note(&changes, "member\(number % 10)", .left, .online)
@@ -63,10 +63,10 @@ import Testing
     }
 
     //
-    @Test func `changes that wait when a room grows beyond 256 members are dropped, and no deadline stays for them`() {
+    @Test func `a room that grows beyond 256 members drops pending changes and their deadline`() {
         var script = RoomScript("alice")
         for number in 1...RoomMembers.maxPresenceCount { script.join("member\(number)") }
-        // 16 join in a turn, and one turn is left to tell what waits.
+        // 16 join in a turn, and one further turn reports pending changes.
         for _ in 0...RoomMembers.maxPresenceCount / JoinQueue.maxPerTurn {
             _ = script.drainTurn()
             script.rooms.endTurn()

@@ -4,10 +4,10 @@ import Testing
 
 @testable import MartletProtocol
 
-/// From accept to close at a relay: who is let in, as what, and who is not.
+/// Connections at a relay from accept to close: authentication, bounds, resumes.
 @Suite struct RelayEngineConnectionsTests {
     // C-8, C-9
-    @Test func `a hello is answered when it is known who that is, and not read further before`() throws {
+    @Test func `a hello → reading is paused until the authentication ends, then welcome`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(2)
         let peer = try #require(stage.connect())
@@ -25,7 +25,7 @@ import Testing
     }
 
     // C-18
-    @Test func `what comes behind a hello is heard when the peer has been let in`() throws {
+    @Test func `frames behind a hello are processed after the authentication`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(1)
         let peer = try #require(stage.connect())
@@ -39,7 +39,7 @@ import Testing
     }
 
     //
-    @Test func `600 messages in one read are taken 256 a turn, and the peer is not read meanwhile`() throws {
+    @Test func `600 messages in one read are processed 256 a turn, and reading is paused meanwhile`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = stage.member("alice", of: .lobby)
@@ -57,7 +57,7 @@ import Testing
     }
 
     //
-    @Test func `connections whose input waits are read on in turn`() throws {
+    @Test func `connections with unread input take turns`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let busy = stage.member("alice", of: .lobby)
@@ -87,7 +87,7 @@ import Testing
     }
 
     //
-    @Test func `input that comes while other input waits goes behind it, and the end of the stream last`() throws {
+    @Test func `input behind unread input is processed in order, and the end of the stream last`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = stage.member("alice", of: .lobby)
@@ -101,7 +101,7 @@ import Testing
     }
 
     //
-    @Test func `input of a connection that has ended is not read on`() throws {
+    @Test func `unread input of an ended connection is discarded`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = stage.member("alice", of: .lobby)
@@ -113,7 +113,7 @@ import Testing
     }
 
     // W-78, R-50
-    @Test func `a packet is taken whole, and its frames within the budget`() throws {
+    @Test func `a packet is read whole, and its frames are processed within the budget`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = try #require(stage.connect())
@@ -129,7 +129,7 @@ import Testing
         #expect(stage.relay.log[.lobby]?.map(\.counter) == Array(1...513))
     }
 
-    @Test func `a hello in two pieces leaves no deadline behind`() throws {
+    @Test func `a hello in two pieces leaves no deadline`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         let bytes = peer.maker.frame(RawPeer.hello("alice"))
@@ -140,7 +140,7 @@ import Testing
     }
 
     // W-15, C-14
-    @Test func `the handshake has no timestamp, and none is echoed`() throws {
+    @Test func `frames of the handshake have no timestamp, and none is echoed`() throws {
         let stage = RelayStage()
         stage.run(for: .seconds(3))
         let silent = try #require(stage.connect())
@@ -160,7 +160,7 @@ import Testing
     }
 
     // W-41, W-42
-    @Test func `limits and features are the lower of both sides'`() throws {
+    @Test func `a welcome contains the lower limits and the common features of both sides`() throws {
         let stage = RelayStage { $0.features = [.receipts, .zlib] }
         let peer = try #require(stage.connect())
         let limits = Limits(
@@ -173,7 +173,7 @@ import Testing
         #expect(welcome.limits.sessionWindow == 256 << 10)
     }
 
-    @Test func `who is refused is told why, and the connection ends`() throws {
+    @Test func `a refused credential → reject with its code, and the connection ends`() throws {
         let stage = RelayStage()
         stage.relay.refusals[.alice] = Notice(code: .unauthenticated, reason: "no such token")
         let peer = try #require(stage.connect())
@@ -184,7 +184,7 @@ import Testing
         #expect(stage.relay.engine.statistics.connections == 0)
     }
 
-    @Test func `an answer for a connection that is over, or was answered, changes nothing`() throws {
+    @Test func `a result of the authentication after the end of the connection has no effect`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(1)
         let peer = try #require(stage.connect())
@@ -195,8 +195,16 @@ import Testing
         #expect(peer.log.frames.isEmpty)
     }
 
+    @Test func `the end of a connection is noted as the suspension of its link`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice", of: .lobby)
+        let link = try #require(stage.link(of: peer))
+        peer.cut()
+        #expect(stage.relay.notes.last == .suspended(link.who, link.id))
+    }
+
     // C-11
-    @Test func `as many connections as may, and one that ends makes room`() throws {
+    @Test func `a connection beyond the bound is refused until another one ends`() throws {
         let stage = RelayStage { $0.maxConnections = 2 }
         let first = try #require(stage.connect())
         _ = try #require(stage.connect())
@@ -207,7 +215,7 @@ import Testing
         #expect(stage.relay.engine.statistics.connectionsAccepted == 3)
     }
 
-    @Test func `as many links as may`() throws {
+    @Test func `a link beyond the bound is rejected with serverBusy`() throws {
         let stage = RelayStage { $0.maxLinks = 1 }
         let first = stage.member("alice")
         let second = stage.member("bob")
@@ -217,18 +225,18 @@ import Testing
     }
 
     // C-64, Specs/hostile.md row 33
-    @Test func `a link of an account beyond its bound is told tooManyLinks while all have connections`() throws {
+    @Test func `a link beyond the account's bound is rejected with tooManyLinks if all have connections`() throws {
         let stage = RelayStage { $0.maxLinksPerAccount = 2 }
         let peers = (1...3).map { stage.member("mallory", device: $0) }
         #expect(peers.map(\.farewell) == [nil, nil, .tooManyLinks])
         #expect(stage.member("alice").farewell == nil)
-        // A device that has a link takes its place as ever.
+        // A device with a link replaces its own link.
         #expect(stage.member("mallory", device: 2).farewell == nil && peers[1].farewell == .replaced)
         #expect(stage.relay.engine.statistics.links == 3)
     }
 
     // C-64, Specs/hostile.md row 33
-    @Test func `a link of an account beyond its bound takes the place of the account's oldest suspended one`() throws {
+    @Test func `a link beyond the account's bound replaces the account's oldest suspended link`() throws {
         let stage = RelayStage { $0.maxLinksPerAccount = 2 }
         let peers = (1...2).map { stage.member("mallory", device: $0) }
         let welcomes = try peers.map { try #require($0.log.last(Welcome.self)) }
@@ -251,9 +259,7 @@ import Testing
     }
 
     // C-23, C-24
-    @Test func `a resume that would lower a limit or end compression is refused, and one that offers more is not`()
-        throws
-    {
+    @Test func `a resume with a lower limit or without compression is refused, one with more is accepted`() throws {
         let stage = RelayStage()
         let first = try #require(stage.connect())
         let welcome = try #require(first.greet("alice", limits: Limits(linkWindow: 100_000), features: [.zlib]))
@@ -272,7 +278,7 @@ import Testing
     }
 
     // C-23
-    @Test func `features that a resume agrees on hold in the rooms from then on`() throws {
+    @Test func `the features of a resume apply to its rooms`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -286,7 +292,7 @@ import Testing
     }
 
     // W-44, C-32, C-37
-    @Test func `a link is resumed with its token, once, and its epoch rises`() throws {
+    @Test func `a token resumes its link once, with the next epoch`() throws {
         let stage = RelayStage()
         let first = stage.member("alice")
         let welcome = try #require(first.log.last(Welcome.self))
@@ -304,12 +310,12 @@ import Testing
         third.greet("alice", resume: point(welcome))
         #expect(third.log.last(Reject.self)?.notice.code == .resumeRejected)
         #expect(third.closedAt == nil)
-        // The link that was resumed does not notice.
+        // The resumed link is not affected.
         #expect(second.closedAt == nil)
     }
 
     // C-31
-    @Test func `a resume is refused whole when a position cannot be continued from`() throws {
+    @Test func `a resume with one impossible position is refused as a whole`() throws {
         let stage = RelayStage()
         let first = stage.member("alice", of: .lobby)
         let welcome = try #require(first.log.last(Welcome.self))
@@ -325,8 +331,7 @@ import Testing
     }
 
     // W-35, C-34
-    @Test func `after a refused resume the same connection begins a new link, and early frames are passed over`() throws
-    {
+    @Test func `after a refused resume the connection begins a new link, and early frames are discarded`() throws {
         let stage = RelayStage()
         let first = stage.member("alice", of: .lobby)
         let old = try #require(first.log.last(Welcome.self))
@@ -350,7 +355,7 @@ import Testing
     }
 
     // C-38, Specs/hostile.md row 22
-    @Test func `the older connection of a link is told, and what it says no longer counts`() throws {
+    @Test func `a resume ends the link's older connection with staleEpoch, and its frames are ignored`() throws {
         let stage = RelayStage()
         let older = stage.member("alice", of: .lobby)
         let welcome = try #require(older.log.last(Welcome.self))
@@ -360,11 +365,11 @@ import Testing
         older.text("late", counter: 1)
         #expect(stage.relay.log[.lobby] == nil)
         #expect(newer.closedAt == nil)
-        // Nobody in the room saw the device go.
+        // The link is not reported as suspended.
         #expect(stage.relay.notes.contains { if case .suspended = $0 { true } else { false } } == false)
     }
 
-    @Test func `the older connection of a link is fenced also where nobody may be suspended`() throws {
+    @Test func `a resume fences the older connection also without room for suspended links`() throws {
         let stage = RelayStage { $0.maxSuspendedLinks = 0 }
         let older = stage.member("alice")
         let welcome = try #require(older.log.last(Welcome.self))
@@ -374,7 +379,7 @@ import Testing
     }
 
     // C-2, C-39
-    @Test func `a device that begins a new link takes the place of its old one`() throws {
+    @Test func `a new link of a device replaces its old one`() throws {
         let stage = RelayStage()
         let older = stage.member("alice", of: .lobby)
         let welcome = try #require(older.log.last(Welcome.self))
@@ -385,7 +390,7 @@ import Testing
         let third = try #require(stage.connect())
         third.greet("alice", resume: point(welcome))
         #expect(third.log.last(Reject.self)?.notice.code == .resumeRejected)
-        // Another device of the account is another matter.
+        // Other devices of the account are not affected.
         let other = stage.member("alice", device: 2)
         #expect(other.closedAt == nil)
         #expect(newer.closedAt == nil)
@@ -393,7 +398,7 @@ import Testing
 
     // MARK: Ends
 
-    @Test func `an end of stream ends the connection in good order, and the link waits`() throws {
+    @Test func `the end of the stream closes the connection without a fault and suspends the link`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice")
         peer.finish()
@@ -404,7 +409,7 @@ import Testing
     }
 
     // C-41, C-52
-    @Test func `a connection that is silent for longer than any heartbeat ends without a word`() throws {
+    @Test func `a connection that is silent for the idle timeout is closed without a goaway`() throws {
         #expect(RelayConfiguration().idleTimeout >= HeartbeatInterval.lowPowerRange.upperBound + .seconds(5))
         let stage = RelayStage { $0.idleTimeout = .seconds(100) }
         let peer = stage.member("alice")
@@ -420,7 +425,7 @@ import Testing
     }
 
     // C-13
-    @Test func `on datagrams, frames that overtake the hello come again`() throws {
+    @Test func `on datagrams, a frame before the hello is ignored until it is repeated`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect(.unreliable))
         let open = peer.maker.frame(
@@ -433,7 +438,7 @@ import Testing
     }
 
     // C-66
-    @Test func `a connection ends when its credential expires, and the link waits for another one`() throws {
+    @Test func `the expiry of a credential ends the connection and suspends the link`() throws {
         let stage = RelayStage()
         stage.relay.credentialLifetime = .seconds(60)
         let peer = stage.member("alice")
@@ -452,15 +457,15 @@ import Testing
     }
 
     // C-66
-    @Test func `the expiry of a closed connection's credential is forgotten`() {
+    @Test func `the expiry of a closed connection's credential is removed`() {
         let stage = RelayStage()
         stage.relay.credentialLifetime = .seconds(60)
         stage.member("alice").cut()
-        #expect(stage.relay.engine.credentialExpiries.isEmpty)
+        #expect(stage.relay.engine.connections.heldCount == 0)
     }
 
     // C-42, C-62
-    @Test(arguments: [0, 2]) func `a goodbye removes no suspended link, whatever the bound`(bound: Int) {
+    @Test(arguments: [0, 2]) func `a goaway removes no suspended link, for any bound`(bound: Int) {
         let stage = RelayStage { $0.maxSuspendedLinks = bound }
         for name in ["a", "b"] { stage.member(name).cut() }
         let leaver = stage.member("c", of: .lobby)
@@ -472,7 +477,7 @@ import Testing
 }
 
 extension FrameMaker {
-    /// A message with some text.
+    /// Returns a frame with a text message.
     fileprivate mutating func text(_ counter: UInt64) -> [UInt8] {
         let body = Message.encodeClient(counter: counter, kind: .text, content: Message.textContent("text"))
         return frame(.data, body, on: .first)

@@ -6,8 +6,8 @@ import Testing
 
 // R-48, Specs/hostile.md row 37
 @Suite struct RelayEngineMemoryTests {
-    /// Alice keeps up, and four devices of mallory's read nothing while bob publishes 200 messages. After the first 99
-    /// mallory's links may be cut; then carol, who reads nothing either, makes the queues exceed 1 MiB.
+    /// Alice reads, and four devices of mallory do not, while bob publishes 200 messages. After the first 99 mallory's
+    /// links may be cut; then carol, who does not read either, makes the queues exceed 1 MiB.
     private func hall(budget: Int, cutsMallory: Bool) -> (stage: RelayStage, alice: RawPeer, mallory: [RawPeer]) {
         let stage = RelayStage {
             $0.memoryBudget = budget
@@ -25,13 +25,13 @@ import Testing
             bob.text(String(repeating: "x", count: 2000), counter: counter)
             bob.acknowledgeAll()
             alice.acknowledgeAll()
-            // All is over before the relay gives the silent connections up (S-29).
+            // The test ends before the relay ends the silent connections (S-29).
             stage.run(for: .milliseconds(10))
         }
         return (stage, alice, mallory)
     }
 
-    @Test func `logs in memory give way before any link does`() {
+    @Test func `logs in memory are evicted before links`() {
         let whole = hall(budget: .max, cutsMallory: true)
         let tight = hall(budget: whole.stage.relay.engine.memoryByteCount - 100_000, cutsMallory: true)
         #expect(whole.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.log.tail.count == 200)
@@ -39,7 +39,8 @@ import Testing
         #expect(tight.stage.relay.engine.statistics.links == 7)
     }
 
-    @Test func `row 37, suspended links of the account that holds most end first, and no more than is needed`() {
+    // Specs/hostile.md row 37
+    @Test func `suspended links of the account that holds most end first, and no more than necessary`() {
         let (stage, alice, _) = hall(budget: 1 << 20, cutsMallory: true)
         let engine = stage.relay.engine.statistics
         #expect(engine.links < 7 && engine.suspendedLinks >= 1)
@@ -60,13 +61,13 @@ import Testing
         }
     }
 
-    @Test func `of four links of an account that hold the same, sessions are reset on no more than is needed`() {
+    @Test func `of four links of an account with equal memory, sessions of one are reset if that suffices`() {
         let (stage, _, mallory) = hall(budget: 1 << 20, cutsMallory: false)
         let resetCount = mallory.count { stage.link(of: $0)?.sessions.isEmpty == true }
         #expect(resetCount == 1)
     }
 
-    @Test func `a relay that is full refuses new connections, links and messages until there is room`() throws {
+    @Test func `a full relay refuses connections, links and messages until memory is released`() throws {
         let stage = RelayStage { $0.memoryBudget = 40_000 }
         let alice = stage.member("alice", of: .lobby)
         let early = try #require(stage.connect())
@@ -88,7 +89,7 @@ import Testing
         #expect(stage.relay.log[.lobby]?.count == 1)
     }
 
-    /// Eight accounts with 60 idle sessions each, every one in a room of its own.
+    /// Eight accounts with 60 idle sessions each, in separate rooms.
     private func crowd(at stage: RelayStage) -> [RawPeer] {
         (1...8).map { number in
             let peer = stage.member("mallory-\(number)")
@@ -101,7 +102,7 @@ import Testing
     }
 
     // Specs/hostile.md row 48
-    @Test func `row 48, links of the accounts with most idle sessions end, and others post and come as ever`() {
+    @Test func `links of the accounts with most idle sessions end, and others publish and connect`() {
         let stage = RelayStage { $0.memoryBudget = 300_000 }
         let alice = stage.member("alice", of: .lobby)
         let mallory = crowd(at: stage)
@@ -113,7 +114,26 @@ import Testing
     }
 
     // Specs/hostile.md row 48
-    @Test func `row 48, a session for which something waits is not reset while others hold more by idle ones`() {
+    @Test func `one link with many sessions ends in a turn, and the eviction continues in the next turn`() {
+        let stage = RelayStage()
+        _ = crowd(at: stage)
+        stage.relay.engine.memory = MemoryLedger(budget: stage.relay.engine.memoryByteCount / 2)
+        var closedInTurn: [Int] = []
+        repeat {
+            stage.relay.engine.deadlinePassed(now: stage.now)
+            var closed = 0
+            while let output = stage.relay.engine.nextOutput(now: stage.now) {
+                if case .close = output { closed += 1 }
+            }
+            closedInTurn.append(closed)
+        } while stage.relay.engine.deadline == .zero
+        #expect(closedInTurn.dropLast().allSatisfy { $0 == 1 } && closedInTurn.last == 0)
+        #expect((4...6).contains(closedInTurn.count))
+        #expect(stage.relay.engine.memoryByteCount <= stage.relay.engine.memory.budget)
+    }
+
+    // Specs/hostile.md row 48
+    @Test func `a session with queued messages is not reset while other accounts hold more by idle ones`() {
         let stage = RelayStage { $0.memoryBudget = 300_000 }
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -127,7 +147,7 @@ import Testing
     }
 
     // Specs/hostile.md row 48
-    @Test func `row 48, when there are as many rooms as may be, those of the account that has most sessions end`() {
+    @Test func `at the bound of rooms, links of the account with most sessions end`() {
         let stage = RelayStage()
         stage.relay.engine.sessions.rooms.local.maxRooms = 100
         let alice = stage.member("alice", of: .lobby)
@@ -137,7 +157,7 @@ import Testing
         #expect(alice.log.all(Reset.self).isEmpty && alice.log.all(Opened.self).count == 2)
     }
 
-    @Test func `an idle session counts with its room's name and what the tables take for it`() {
+    @Test func `an idle session counts with its room's name and its entries in tables`() {
         let stage = RelayStage()
         let peer = stage.member("mallory")
         for session in 0..<60 as Range<UInt16> {
@@ -150,7 +170,7 @@ import Testing
     }
 
     // Specs/hostile.md row 49
-    @Test func `row 49, what carriers have left counts, and connections of the account that holds most end`() {
+    @Test func `unsent bytes of carriers count, and connections of the account that holds most end`() {
         let stage = RelayStage { $0.memoryBudget = 300_000 }
         let alice = stage.member("alice", of: .lobby)
         let slow = (1...8).map { stage.member("mallory", device: $0, of: .lobby) }
@@ -164,7 +184,7 @@ import Testing
         #expect(stage.relay.engine.connections.byteCount == 5000)
     }
 
-    @Test func `a link without a connection queues little, and its device gets the rest when it is back`() throws {
+    @Test func `a suspended link queues a bounded number of bytes, and the rest follows after a resume`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         alice.acknowledgeAll()
@@ -189,7 +209,7 @@ import Testing
         #expect(again.log.all(Message.self).compactMap(\.relay?.offset) == Array(1...400))
     }
 
-    @Test func `when all have left nothing is held`() {
+    @Test func `no memory is held after all links have ended`() {
         let (stage, alice, mallory) = hall(budget: .max, cutsMallory: true)
         #expect(stage.relay.engine.memoryByteCount > 1 << 20)
         _ = mallory
@@ -200,7 +220,7 @@ import Testing
     }
 
     // Specs/hostile.md row 38
-    @Test func `row 38, frames behind gaps on all sessions are bounded by the link's window, objects counted`() throws {
+    @Test func `frames behind gaps of all sessions, with objects, are bounded by the link's window`() throws {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         for number in 1..<60 as Range<UInt16> {
@@ -216,7 +236,7 @@ import Testing
     }
 
     // S-5
-    @Test func `opened from a client ends the connection before any of it is kept`() {
+    @Test func `an opened of a client ends the connection before its bytes are kept`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         peer.say(.opened, [UInt8](repeating: 0, count: 100), on: .first, flags: [.reliable, .moreFragments])

@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func `links and rooms that say nothing hold no memory of queues, and go on when something is said`() {
+    @Test func `idle links and rooms hold no memory of queues, and continue with the next message`() {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -25,7 +25,7 @@ import Testing
         #expect(!isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.find(0)?.isBusy == true)
     }
 
-    @Test func `a ping is answered and leaves no memory behind`() {
+    @Test func `a ping to an idle link is answered and leaves no memory`() {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.acknowledgeAll()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `an idle link resumes, and is ended by who may end it`() throws {
+    @Test func `an idle link can be resumed and revoked`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.acknowledgeAll()
@@ -79,7 +79,7 @@ import Testing
             try world.send(text, from: clients[number], in: rooms[number])
         }
 
-        /// Both clients', in both directions.
+        /// The bytes of both clients in both directions.
         var byteCount: UInt64 {
             clients.reduce(0) { $0 + $1.engine.counters.bytesSent + $1.engine.counters.bytesReceived }
         }
@@ -91,7 +91,7 @@ import Testing
             }
         }
 
-        /// Those that connections keep.
+        /// The number of framers that connections keep.
         var framerCount: Int {
             let relay = world.relay
             return relay.engine.connections.slots.count { relay.engine.connections.find($0)?.framer != nil }
@@ -104,7 +104,7 @@ import Testing
     }
 
     // W-84.
-    @Test func `a link that sends packets keeps no framer between them, and goes on where it was`() throws {
+    @Test func `an idle link with packets keeps no framer, and continues with its context`() throws {
         let chat = Chat()
         var costs: [UInt64] = []
         for round in 0..<12 {
@@ -121,12 +121,11 @@ import Testing
             #expect(client.texts(in: room) == (0..<12).filter { $0 % 2 == other }.map { texts[$0] })
             #expect(client.engine.status.resumes == 0)
         }
-        // What was said once is left out ever after: there is the text twice, a few bytes for each packet, and now and
-        // then a ping.
+        // Known values are omitted: a round costs the text twice, a few bytes for each packet, and sometimes a ping.
         #expect(costs.dropFirst(3).allSatisfy { $0 == 87 || $0 == 121 })
     }
 
-    @Test func `a link that was idle begins anew on another connection`() throws {
+    @Test func `an idle link continues on another connection with a new context`() throws {
         let chat = Chat()
         chat.world.run(for: .seconds(3))
         try chat.say("before", from: 0)
@@ -142,7 +141,7 @@ import Testing
     }
 
     // W-94.
-    @Test func `a deflate stream goes on between frames until it ends`() throws {
+    @Test func `a deflate stream is kept between frames until its lifetime ends`() throws {
         let chat = Chat(.all)
         chat.world.run(for: .seconds(3))
         try chat.say("the bird that never lands was seen above the harbour again", from: 0)
@@ -155,7 +154,7 @@ import Testing
         #expect(chat.clients[1].texts(in: chat.rooms[1]).count == 2)
     }
 
-    @Test func `part of a packet is held by its connection until the rest comes`() throws {
+    @Test func `an incomplete packet is held by its connection until the rest arrives`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         peer.greet("ada", features: .supported.union(.compact))

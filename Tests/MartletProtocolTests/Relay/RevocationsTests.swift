@@ -7,7 +7,7 @@ import Testing
     private let start = Instant(nanoseconds: 1_000_000_000)
 
     // C-28
-    @Test func `a revocation covers what was proven before it, and not what is proven after`() {
+    @Test func `a revocation covers earlier credentials and no later ones`() {
         var revocations = Revocations()
         revocations.insert(.alice, now: start + .seconds(5))
         #expect(revocations.covers(.alice, provenAt: start))
@@ -16,7 +16,7 @@ import Testing
         #expect(!revocations.covers(.bob, provenAt: start))
     }
 
-    @Test func `revocations are forgotten after their lifetime, the latest of an account last`() {
+    @Test func `a revocation is removed after its lifetime, counted from the account's latest one`() {
         var revocations = Revocations()
         revocations.insert(.alice, now: start)
         revocations.insert(.bob, now: start)

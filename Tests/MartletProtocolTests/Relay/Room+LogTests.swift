@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// How a message becomes durable, is confirmed, and reaches members at their own pace.
+/// Messages of a room: acceptance, store failures, and delivery to members.
 @Suite struct RoomLogScriptTests {
     private func run(_ counter: UInt64, _ count: UInt32, _ offset: UInt64) -> AcceptedRun {
         AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
@@ -12,7 +12,7 @@ import Testing
     // MARK: Accepting
 
     //
-    @Test func `nothing is shown or confirmed before it is durable, and then in the order of offsets`() {
+    @Test func `messages are delivered and accepted when they are durable, in the order of offsets`() {
         var script = RoomScript("alice", "bob")
         for counter in 7...9 as ClosedRange<UInt64> { script.post("alice", counter, byteCount: Int(counter)) }
         script.post("bob", 1)
@@ -35,7 +35,7 @@ import Testing
     }
 
     //
-    @Test func `a message carries the relay's stamp in front of the client's bytes`() throws {
+    @Test func `a delivered message has the relay's stamp before the client's bytes`() throws {
         var script = RoomScript("alice", "bob/3")
         script.post("bob/3", 42)
         _ = script.drain()
@@ -55,7 +55,7 @@ import Testing
     }
 
     // W-62, R-20
-    @Test func `a copy of what is durable is confirmed again with its offset and shown to nobody`() {
+    @Test func `a repeated durable message → accepted with its offset, and not delivered again`() {
         var script = RoomScript("alice", "bob")
         script.fill("alice", 1...3)
         script.post("alice", 2)
@@ -68,7 +68,7 @@ import Testing
     }
 
     //
-    @Test func `a copy of what is not durable yet is confirmed together with it, once`() {
+    @Test func `a message repeated before it is durable → accepted once when it is stored`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 1, byteCount: 11)
         script.post("alice", 1, byteCount: 12)
@@ -80,12 +80,12 @@ import Testing
         #expect(effects.offsets(to: "bob") == [1])
     }
 
-    @Test func `the device's next session is told of what its last one sent`() {
+    @Test func `a message repeated on the device's next session → accepted there`() {
         var script = RoomScript("alice")
         script.post("alice", 1, byteCount: 11)
         _ = script.drain()
         script.with("alice") { $0.receive(.leave($1)) }
-        // The same device on another link, with its message again, before the store has answered.
+        // The device repeats its message on another link before the store has answered.
         script.join("alice/1", noLocal: true)
         _ = script.drain()
         script.post("alice/1", 1, byteCount: 12)
@@ -97,7 +97,7 @@ import Testing
     }
 
     //
-    @Test func `of messages that came together each is confirmed to whoever sent it last`() {
+    @Test func `each message of a batch is accepted on the session that sent it last`() {
         var script = RoomScript("alice")
         for counter in 1...5 as ClosedRange<UInt64> { script.post("alice", counter) }
         _ = script.drain()
@@ -119,7 +119,7 @@ import Testing
     }
 
     //
-    @Test func `behind a message that was overtaken a repetition is one all the same`() {
+    @Test func `skipped counters sent later are stored once each, and repetitions are accepted again`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 2)
         script.post("alice", 5)
@@ -137,9 +137,9 @@ import Testing
     }
 
     //
-    @Test func `what was accepted before the relay began again is confirmed without an offset`() {
+    @Test func `a message repeated after a restart of the relay → accepted without an offset`() {
         let watermarks = [RoomScript.who("alice"): 50 as UInt64]
-        var script = RoomScript("alice", snapshot: RoomSnapshot(head: 9, first: 1, watermarks: watermarks))
+        var script = RoomScript("alice", snapshot: RoomSnapshot(lastOffset: 9, firstOffset: 1, watermarks: watermarks))
         for counter in [49, 50, 3] as [UInt64] { script.post("alice", counter) }
         #expect(script.drain().accepted(by: "alice") == [run(49, 1, 0), run(50, 1, 0), run(3, 1, 0)])
         script.post("alice", 51)
@@ -147,7 +147,7 @@ import Testing
     }
 
     // C-2
-    @Test func `nobody can use another's counters up`() {
+    @Test func `devices use the same counters independently`() {
         var script = RoomScript("alice", "bob", "alice/2")
         script.fill("bob", 1...3)
         script.post("alice", 2)
@@ -156,7 +156,7 @@ import Testing
     }
 
     //
-    @Test func `a counter at the end of 64 bits harms nobody`() {
+    @Test func `counters at the end of 64 bits are accepted, and counters far below are not`() {
         var script = RoomScript("alice")
         for counter in [UInt64.max, 1, .max - 1, .max, 5] { script.post("alice", counter) }
         _ = script.drain()
@@ -164,7 +164,7 @@ import Testing
         #expect(script.drain().accepted(by: "alice").map(\.firstCounter) == [.max, .max - 1])
     }
 
-    @Test func `more confirmations than a frame holds are told in several`() {
+    @Test func `300 accepted runs are sent in two frames`() {
         var script = RoomScript("alice")
         for number in 1...300 as ClosedRange<UInt64> { script.post("alice", number * 2) }
         _ = script.drain()
@@ -175,10 +175,10 @@ import Testing
         #expect(frames == [256, 44])
     }
 
-    // MARK: A store that fails
+    // MARK: Store failures
 
     //
-    @Test func `a batch that the store does not take never happened, and its senders begin again`() {
+    @Test func `a failed append → publishers reset, credit released, offsets and counters free again`() {
         var script = RoomScript("alice", "bob", "carol")
         script.fill("alice", 1...2)
         script.post("alice", 3, byteCount: 30)
@@ -208,7 +208,7 @@ import Testing
         #expect(script.drain().accepted(by: "alice") == [run(3, 2, 3)])
     }
 
-    @Test func `of a batch that is taken in part the rest never happened`() {
+    @Test func `a partial append → the rest is discarded, and its publisher reset`() {
         var script = RoomScript("alice", "bob")
         for counter in 1...4 as ClosedRange<UInt64> { script.post("alice", counter) }
         _ = script.drain()
@@ -220,7 +220,7 @@ import Testing
         #expect(script.drain() == [.append([3])])
     }
 
-    @Test func `an answer that nobody waits for changes nothing, and none goes beyond what was asked`() {
+    @Test func `an unexpected answer of the store has no effect, and one beyond the batch is clamped`() {
         var script = RoomScript("alice", "bob")
         script.rooms.stored(script.room, upTo: 5)
         script.rooms.stored(script.room, upTo: nil)
@@ -237,7 +237,7 @@ import Testing
     }
 
     //
-    @Test func `a room takes no more than it may hold while the store is slow`() {
+    @Test func `messages beyond the bound of pending bytes reset their sessions with serverBusy`() {
         var script = RoomScript("alice", "bob")
         let byteCount = 900_000
         var posted: UInt64 = 0
@@ -251,7 +251,7 @@ import Testing
         let turnedAway = script.drain()
         #expect(turnedAway.contains(.reset("bob", .serverBusy)))
         #expect(turnedAway.contains { if case .released("bob", 100...) = $0 { true } else { false } })
-        // All is stored, and the room goes; nothing of what it did not take is left for another.
+        // After all appends the room is removed, and its refused messages leave no state.
         for _ in 0..<2 {
             script.store()
             _ = script.drain()
@@ -264,10 +264,10 @@ import Testing
         #expect(script.drain().contains(.append([1])))
     }
 
-    // MARK: Reading at one's own pace
+    // MARK: Delivery
 
     //
-    @Test func `who joins late reads the tail from memory, from its cursor on`() {
+    @Test func `a late member receives the messages after its cursor or tail from memory`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...10)
         script.join("bob", cursor: 7)
@@ -279,7 +279,7 @@ import Testing
     }
 
     //
-    @Test func `a cursor of another log begins at 0, unless tail is later`() {
+    @Test func `a cursor of another log counts as 0, unless tail is later`() {
         var script = RoomScript("alice", snapshot: RoomSnapshot(log: LogID(rawValue: 7)))
         script.fill("alice", 1...10)
         script.join("bob", cursor: 7, log: LogID(rawValue: 6))
@@ -291,7 +291,7 @@ import Testing
     }
 
     //
-    @Test func `what is no longer in memory is read from the store, then the tail goes on`() {
+    @Test func `messages no longer in memory are read from the store, and those in memory follow`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...1500)
         script.join("bob")
@@ -309,7 +309,7 @@ import Testing
     }
 
     //
-    @Test func `a member whose credit is used up waits, and goes on where it was`() {
+    @Test func `a member without credit receives nothing, and continues at its cursor with new credit`() {
         var script = RoomScript("alice", "bob")
         script.with("alice") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         for counter in 1...10 as ClosedRange<UInt64> { script.post("bob", counter, byteCount: 60_000) }
@@ -323,10 +323,10 @@ import Testing
     }
 
     // W-66, R-31
-    @Test func `offsets that are gone are named, in front and in the middle`() {
+    @Test func `offsets that the store has removed are reported as gaps`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")
-        script.rooms.loaded(script.room, RoomSnapshot(head: 100, first: 41))
+        script.rooms.loaded(script.room, RoomSnapshot(lastOffset: 100, firstOffset: 41))
         let opened = script.drain()
         #expect(opened.contains(.opened("alice", head: 100, first: 41, members: ["alice"])))
         #expect(opened.contains(.told("alice", .gap(Gap(offsets: 1...40)))))
@@ -340,7 +340,7 @@ import Testing
     }
 
     //
-    @Test func `a hole in what the store gives is named`() {
+    @Test func `offsets missing in a read of the store are reported as a gap`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...1100)
         script.join("bob", cursor: 10)
@@ -352,7 +352,7 @@ import Testing
         #expect(effects.last == .read("bob", from: 21))
     }
 
-    @Test func `a store that cannot read resets the reader only`() {
+    @Test func `a failed read of the store resets the reader only`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...1100)
         script.join("bob")
@@ -365,7 +365,7 @@ import Testing
     }
 
     //
-    @Test func `a member may ask not to be sent its own device's messages`() {
+    @Test func `a member with noLocal does not receive its own device's messages`() {
         var script = RoomScript("alice")
         script.join("alice/2", noLocal: true)
         script.join("bob", noLocal: true)
@@ -381,10 +381,10 @@ import Testing
         #expect(effects.offsets(to: "bob") == [1, 2])
     }
 
-    // MARK: Holding back
+    // MARK: Suspended members
 
     //
-    @Test func `who holds back gets nothing, and then all from where it was or where it says`() {
+    @Test func `a suspended member receives nothing, then all messages after its position or cursor`() {
         var script = RoomScript("alice", "bob", "carol")
         script.with("bob") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         script.with("carol") { $0.receive(.setSuspended($1, true, cursor: nil)) }
@@ -398,7 +398,7 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
-    @Test func `what the store gives to who holds back meanwhile is read again`() {
+    @Test func `messages read from the store during a suspension are read again after it`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...1100)
         script.join("bob")
@@ -410,7 +410,7 @@ import Testing
         #expect(script.drain() == [.read("bob", from: 1)])
     }
 
-    @Test func `a link that has enough on its way holds its rooms back`() {
+    @Test func `a member held back by its link receives its messages afterwards`() {
         var script = RoomScript("alice", "bob")
         script.with("bob") { $0.receive(.setHeldBack($1, true)) }
         script.fill("alice", 1...3)
@@ -418,7 +418,7 @@ import Testing
         #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
     }
 
-    @Test func `a member is handed a piece at a time, so that its link can hold the rest back`() {
+    @Test func `delivery stops after one piece when the link holds the member back`() {
         var script = RoomScript("alice", "bob")
         script.with("bob") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         script.fill("alice", 1...30, byteCount: 8000)
@@ -435,7 +435,7 @@ import Testing
     }
 
     //
-    @Test func `members share an array of messages, but who gets little of it has a copy`() {
+    @Test func `members share the array of a batch, and a delivery of a small part is a copy`() {
         var script = RoomScript("alice")
         for name in ["bob", "carol"] { script.join(name, noLocal: true) }
         _ = script.drain()
@@ -455,11 +455,11 @@ import Testing
     }
 
     //
-    @Test func `who has been given most of an array, or passed it over, has a copy of its end, too`() {
+    @Test func `a delivery of the end of a mostly delivered or skipped array is a copy`() {
         var script = RoomScript("alice")
         script.join("bob", noLocal: true)
         _ = script.drain()
-        // What he has left is credit for one message.
+        // The remaining credit suffices for one message.
         script.fill("alice", 1...1, byteCount: RoomMember.creditByteCount - 150)
         for counter in 1...9 as ClosedRange<UInt64> { script.post("bob", counter) }
         for counter in 2...3 as ClosedRange<UInt64> { script.post("alice", counter) }
@@ -474,12 +474,12 @@ import Testing
             script.with("bob") { $0.credit($1, byteCount: 1000) }
         }
         #expect(held.map { $0.first?.offset } == [11, 12])
-        // Arrays of their own, not the last places of eleven.
+        // Separate arrays, not the end of the array of eleven.
         #expect(held.map(\.startIndex) == [0, 0])
     }
 
     //
-    @Test func `what became durable at once lies in memory in arrays of a bounded size`() throws {
+    @Test func `messages of one append are kept in arrays of bounded size`() throws {
         var script = RoomScript("alice")
         script.fill("alice", 1...30, byteCount: 8000)
         script.fill("alice", 31...31, byteCount: RoomLog.rowByteCount + 1)

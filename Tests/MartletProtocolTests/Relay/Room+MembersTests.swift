@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What members tell each other beside messages.
+/// Receipts, transient frames and requests between members.
 @Suite struct RoomMembersTests {
     private func request(
         _ correlation: UInt64, to recipient: AccountName? = nil, deadline: Duration = .seconds(10),
@@ -26,7 +26,7 @@ import Testing
     // MARK: Receipts
 
     //
-    @Test func `receipts go to who wrote what was taken since the last, and to nobody else`() {
+    @Test func `a receipt is sent to the authors of the messages since the previous one only`() {
         var script = RoomScript("alice", "alice/2", "bob", "carol")
         script.fill("alice", 1...2)
         script.fill("bob", 1...1)
@@ -37,14 +37,14 @@ import Testing
         #expect(
             script.drain()
                 == ["alice", "alice/2", "bob"].map { receipt($0, .read, 4, .carol) })
-        // What was read was delivered; and nobody is told twice.
+        // A read message counts as delivered, and lower receipts are not sent.
         script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 4))) }
         script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 3))) }
         #expect(script.drain().isEmpty)
     }
 
     //
-    @Test func `an author hears of its own account's reading and not of its deliveries, and of none beyond the head`() {
+    @Test func `receipts of the author's account → read only, receipts beyond the head → clamped`() {
         var script = RoomScript("alice", "alice/2", "bob")
         script.fill("alice", 1...2)
         script.with("alice/2") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 2))) }
@@ -58,8 +58,8 @@ import Testing
     }
 
     //
-    @Test func `a receipt for what is no longer in memory is kept for who comes back`() {
-        var script = RoomScript("alice", "bob", "carol", snapshot: RoomSnapshot(head: 50, first: 1))
+    @Test func `receipts of messages no longer in memory are sent to a member that joins later`() {
+        var script = RoomScript("alice", "bob", "carol", snapshot: RoomSnapshot(lastOffset: 50, firstOffset: 1))
         script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 40))) }
         script.with("bob") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 30))) }
         #expect(script.drain().isEmpty)
@@ -72,8 +72,8 @@ import Testing
     }
 
     //
-    @Test func `of many marks who comes back is told the furthest`() {
-        var script = RoomScript("alice", snapshot: RoomSnapshot(head: 9000))
+    @Test func `a member that joins later receives the highest receipts, up to the bound`() {
+        var script = RoomScript("alice", snapshot: RoomSnapshot(lastOffset: 9000))
         for number in 1...300 {
             script.join("reader\(number)", cursor: 9000)
             _ = script.drain()
@@ -92,7 +92,7 @@ import Testing
     // MARK: Transient frames
 
     //
-    @Test func `typing goes to whoever is there, under the name of who types`() {
+    @Test func `typing is sent to members that are neither away nor suspended, with its sender`() {
         var script = RoomScript("alice", "bob", "carol", "dave")
         script.with("carol") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         script.with("dave") { $0.receive(.setAway($1, true)) }
@@ -101,7 +101,7 @@ import Testing
         #expect(script.drain() == [.whispered("bob", .transient(Transient(.typing(true), sender: .alice)))])
         script.with("alice") { $0.receive(.broadcast($1, Transient(.presence(.left)))) }
         #expect(script.drain().isEmpty)
-        // Who is there is told to who holds back too.
+        // Presence is sent to suspended members too.
         script.join("erin")
         let erin = Transient(.presence(.online), sender: .named("erin"))
         #expect(script.drain().about("carol") == [.whispered("carol", .transient(erin))])
@@ -110,12 +110,12 @@ import Testing
     // MARK: Requests
 
     // S-54, R-41
-    @Test func `a request goes to the member it names and its answer comes back under the asker's number`() {
+    @Test func `a request is forwarded to its recipient, and its response has the requester's correlation`() {
         var script = RoomScript("alice", "bob", "carol")
         let now = script.now
         script.with("alice") { $0.receive(.request($1, request(77, to: .bob, from: .carol)), now: now) }
         #expect(script.drain() == [.told("bob", .request(request(1, to: .bob, from: .alice)))])
-        // Only who was asked may answer, and once.
+        // Only the recipient may respond, and once.
         script.with("carol") { $0.receive(.respond($1, Response(correlation: 1))) }
         script.with("bob") { $0.receive(.respond($1, Response(correlation: 2))) }
         script.with("bob") { $0.respond($1, Response(correlation: 1)) }
@@ -129,7 +129,7 @@ import Testing
         #expect(script.rooms.deadline == nil)
     }
 
-    @Test func `a request without a recipient is for the relay`() {
+    @Test func `a request without a recipient is passed to the relay`() {
         var script = RoomScript("alice")
         let now = script.now
         script.with("alice") { $0.receive(.request($1, request(5)), now: now) }
@@ -141,7 +141,7 @@ import Testing
     }
 
     //
-    @Test func `of an account's devices the one that came last and can answer is asked`() {
+    @Test func `a request to an account is sent to its latest device that can respond`() {
         var script = RoomScript("alice", "bob", "bob/2", "bob/3", "bob/4")
         let now = script.now
         script.with("bob/3") { $0.receive(.setSuspended($1, true, cursor: nil)) }
@@ -159,7 +159,7 @@ import Testing
     }
 
     //
-    @Test func `requests expire in the order of their deadlines, at most five minutes off`() {
+    @Test func `requests expire in the order of their deadlines, after at most five minutes`() {
         var script = RoomScript("alice", "bob")
         let now = script.now
         script.with("alice") { $0.receive(.request($1, request(1, to: .bob, deadline: .seconds(1000))), now: now) }
@@ -180,7 +180,7 @@ import Testing
     }
 
     // S-56
-    @Test func `a request can be withdrawn, by who asked`() {
+    @Test func `a request can be cancelled by its requester only`() {
         var script = RoomScript("alice", "bob")
         let now = script.now
         script.with("alice") { $0.receive(.request($1, request(9, to: .bob)), now: now) }
@@ -190,7 +190,7 @@ import Testing
         script.with("bob") { $0.receive(.cancel($1, correlation: 9)) }
         script.with("alice") { $0.receive(.cancel($1, correlation: 11)) }
         #expect(script.drain().isEmpty)
-        // Of two under one number the older goes first.
+        // Of two requests with one correlation the older one is cancelled first.
         script.with("alice") { $0.receive(.cancel($1, correlation: 9)) }
         #expect(script.drain() == [.told("bob", .cancelRequest(CancelRequest(correlation: 1)))])
         script.with("alice") { $0.receive(.cancel($1, correlation: 9)) }
@@ -200,7 +200,7 @@ import Testing
     }
 
     //
-    @Test func `who leaves withdraws what it asked, and what it was asked is answered for it, in order`() {
+    @Test func `a member leaves → its requests are cancelled, those to it get noRecipient, in order`() {
         var script = RoomScript("alice", "bob", "carol")
         let now = script.now
         for number in 1...20 as ClosedRange<UInt64> {
@@ -222,7 +222,7 @@ import Testing
     }
 
     //
-    @Test func `a member may have a bounded number of requests open`() {
+    @Test func `requests beyond a member's bound → tooManyRequests until one ends`() {
         var script = RoomScript("alice", "bob")
         let now = script.now
         for number in 1...UInt64(RoomRequests.maxCountPerMember) {
@@ -237,7 +237,7 @@ import Testing
     }
 
     //
-    @Test func `an account's other devices hear what was read on one of them`() {
+    @Test func `a read receipt is sent to the other devices of its account`() {
         var script = RoomScript("alice", "alice/2", "bob")
         script.fill("bob", 1...2)
         script.with("alice") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 2))) }
@@ -248,5 +248,14 @@ import Testing
         #expect(effects.about("alice/2") == [.told("alice/2", .receipt(read))])
         #expect(effects.about("bob") == [.told("bob", .receipt(read))])
         #expect(effects.about("alice").isEmpty)
+    }
+
+    @Test func `a member that joins held back receives messages after its link has released it`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...3)
+        script.join("bob", isHeldBack: true)
+        #expect(script.drain().offsets(to: "bob").isEmpty)
+        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
+        #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
     }
 }

@@ -16,7 +16,7 @@ import Testing
     }
 
     // R-53, Specs/hostile.md row 50
-    @Test func `row 50, questions beyond the bound wait for answers, and those of ended sessions are not asked`() {
+    @Test func `questions beyond the bound wait for answers, and those of ended sessions are not asked`() {
         var authorizations = RoomAuthorizations()
         let count = RoomAuthorizations.maxInFlightCount
         var ids: [QuestionID] = []
@@ -32,7 +32,7 @@ import Testing
     }
 
     // Specs/hostile.md row 50
-    @Test func `row 50, sessions that end while they wait leave a bounded queue`() {
+    @Test func `sessions that end while they wait leave a bounded queue`() {
         var authorizations = RoomAuthorizations()
         for number in 0..<RoomAuthorizations.maxInFlightCount {
             _ = authorizations.ask(question(number), timeout: .seconds(10), now: start)
@@ -45,7 +45,7 @@ import Testing
         #expect(authorizations.waitingCount <= 2 * RoomAuthorizations.maxInFlightCount + 16)
     }
 
-    @Test func `a question that is withdrawn in flight frees its place with its answer, which finds nothing`() {
+    @Test func `a question withdrawn in flight counts until its answer, which has no effect`() {
         var authorizations = RoomAuthorizations()
         let id = authorizations.ask(question(1), timeout: .seconds(10), now: start)
         _ = authorizations.next()
@@ -70,7 +70,7 @@ import Testing
         #expect(authorizations.next() == nil)
     }
 
-    @Test func `a decision expires after its validity, at least one second, unless it is asked about again`() {
+    @Test func `a decision expires after its validity, at least one second, unless a new question is asked`() {
         var authorizations = RoomAuthorizations()
         authorizations.setExpiry(of: member(1), after: .zero, now: start)
         authorizations.setExpiry(of: member(2), after: .seconds(5), now: start)

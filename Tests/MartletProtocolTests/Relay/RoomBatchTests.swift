@@ -42,7 +42,7 @@ import Testing
     }
 
     //
-    @Test func `what was written comes out as entries with neighbouring offsets, each a message of its own`() throws {
+    @Test func `appended messages give entries with consecutive offsets and complete bodies`() throws {
         var draft = RoomBatch()
         begin(&draft, at: 77, firstOffset: 5)
         for counter in [8, 9, 12] as [UInt64] {
@@ -69,7 +69,7 @@ import Testing
         #expect(more.isEmpty)
     }
 
-    @Test func `another member, another time and a closed draft begin anew`() {
+    @Test func `a message of another member or time, or after closing, is not taken`() {
         var draft = RoomBatch()
         let body = client(1)
         var taken = [takes(draft, body, at: 0)]
@@ -81,7 +81,7 @@ import Testing
     }
 
     //
-    @Test func `a counter that may have been there before is to be looked up`() {
+    @Test func `a counter up to the watermark or the last counter is not taken`() {
         var draft = RoomBatch()
         begin(&draft, watermark: 20, at: 1)
         _ = append(client(15), 15, to: &draft)
@@ -93,7 +93,7 @@ import Testing
     }
 
     //
-    @Test func `bodies share a bounded storage, and a long one has its own`() {
+    @Test func `bodies share a bounded storage, and a long body has its own`() {
         var draft = RoomBatch()
         begin(&draft, at: 1)
         let small = client(1, byteCount: 900)

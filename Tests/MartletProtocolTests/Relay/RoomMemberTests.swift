@@ -7,7 +7,7 @@ import Testing
     private let key = MemberKey(link: LinkKey(slot: 1, generation: 1), session: SessionID(rawValue: 1))
 
     //
-    @Test func `acceptances of neighbours are one run`() {
+    @Test func `consecutive accepted messages form one run`() {
         var member = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: false)
         for (counter, offset) in [(1, 5), (2, 6), (4, 7), (9, 0), (10, 0), (11, 8)] as [(UInt64, UInt64)] {
             member.noteAccepted(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
@@ -17,7 +17,7 @@ import Testing
                 == [[1, 2, 5], [4, 1, 7], [9, 1, 0], [10, 1, 0], [11, 1, 8]])
     }
 
-    @Test func `a member wants what comes next when nothing holds it back, it has credit, and there is more`() {
+    @Test func `a member wants the next message unless it is held back or without credit`() {
         let member = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 4, noLocal: false)
         #expect(member.wanted(upTo: 5) == 5 && member.wanted(upTo: 4) == nil)
         for hinder
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a member takes a row up to what it is spared of, its credit and the room there is`() {
+    @Test func `a member takes a row up to its own device's messages, its credit and the available bytes`() {
         var alice = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: true)
         var entries: [LogEntry] = []
         for (offset, who) in [(1, "alice"), (2, "alice"), (3, "bob"), (4, "bob"), (5, "alice"), (6, "bob")] {
@@ -43,7 +43,7 @@ import Testing
                     counter: UInt64(offset), acceptedAt: 0, body: EncodedBody([UInt8](repeating: 0, count: 10))))
         }
         var room = 100
-        // What she is spared of goes by, up to the next that she is not, and so on.
+        // Messages of her own device are skipped, up to the next one of another device.
         #expect(alice.take(entries[...], &room) == 2..<4)
         #expect(alice.cursor == 4 && room == 80 && alice.credit == RoomMember.creditByteCount - 20)
         #expect(alice.take(entries[4...4], &room) == 5..<5 && alice.cursor == 5)
@@ -56,7 +56,7 @@ import Testing
         #expect(bob.take(entries[3...], &room) == 3..<3 && bob.cursor == 3)
     }
 
-    @Test func `what was read is taken in rows, up to a gap and to what the member is spared of`() {
+    @Test func `messages read from the store are taken in rows, up to a gap or the member's own messages`() {
         var alice = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: true)
         let entries = [(2, "bob"), (3, "bob"), (5, "bob"), (6, "alice"), (7, "alice"), (8, "bob")].map { offset, who in
             LogEntry(
@@ -67,7 +67,7 @@ import Testing
         var start = 0
         while start < entries.count {
             let row = alice.takeRow(of: entries, from: start)
-            rows.append([start, row.end, row.isSpared ? 1 : 0, Int(alice.cursor)])
+            rows.append([start, row.end, row.isExcluded ? 1 : 0, Int(alice.cursor)])
             start = row.end
         }
         #expect(rows == [[0, 2, 0, 3], [2, 3, 0, 5], [3, 5, 1, 7], [5, 6, 0, 8]])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a room keeps for members whose links are behind.
+/// Receipts and cancels that are pending for members whose links have a backlog.
 @Suite struct RoomReceiptsTests {
     private func ask(_ script: inout RoomScript, _ name: String, _ correlation: UInt64) {
         let now = script.now
@@ -26,7 +26,7 @@ import Testing
     }
 
     //
-    @Test func `marks that rise by one while their author's link is behind are told once, with the highest`() {
+    @Test func `receipts that rise while the author's link has a backlog are sent once, with the highest`() {
         var script = RoomScript("alice", "bob", "carol")
         script.fill("alice", 1...100)
         script.behind = ["alice"]
@@ -45,7 +45,7 @@ import Testing
     }
 
     //
-    @Test func `of forty accounts' marks sixteen are told at a time, and the link hears that there are more`() {
+    @Test func `pending receipts of 40 accounts are sent 16 at a time`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...1)
         for number in 1...40 { script.join("reader\(number)") }
@@ -63,7 +63,7 @@ import Testing
     }
 
     //
-    @Test func `a member that leaves while marks wait for it is told nothing, nor who takes its place`() {
+    @Test func `a member that leaves receives no pending receipts, and neither does the next one in its slot`() {
         var script = RoomScript("alice", "bob")
         script.fill("alice", 1...1)
         script.behind = ["alice"]
@@ -77,7 +77,7 @@ import Testing
     }
 
     // Specs/hostile.md row 46
-    @Test func `64 requests cancelled while their recipient is behind stay open, and the 65th is tooManyRequests`() {
+    @Test func `64 requests with pending cancels stay open, and the 65th is refused with tooManyRequests`() {
         var script = RoomScript("alice", "bob", "carol")
         script.behind = ["bob"]
         for number in UInt64(1)...64 {
@@ -90,14 +90,14 @@ import Testing
         let effects = script.drain()
         #expect(answers(effects, to: "alice") == [.tooManyRequests])
         #expect(effects.about("bob").count == 1)
-        // Told, they make room for others.
+        // Sent cancels make room for further requests.
         #expect(tell(&script, "bob") == (1...64).map { cancelled("bob", $0) })
         ask(&script, "alice", 66)
         #expect(script.drain().about("bob").count == 1)
     }
 
     // R-52, Specs/hostile.md row 46
-    @Test func `a request that was cancelled and was not passed on has no cancel and no answer`() {
+    @Test func `a cancelled request that was not forwarded has no cancel and no response`() {
         var script = RoomScript("alice", "bob")
         script.behind = ["bob"]
         ask(&script, "alice", 7)
@@ -110,7 +110,7 @@ import Testing
     }
 
     // S-55, R-52
-    @Test func `a request that was cancelled and whose deadline passes before its recipient is told has no cancel`() {
+    @Test func `a pending cancel is dropped at the deadline of its request`() {
         var script = RoomScript("alice", "bob")
         script.behind = ["bob"]
         ask(&script, "alice", 7)
@@ -123,7 +123,7 @@ import Testing
     }
 
     // Specs/hostile.md row 46
-    @Test func `with 256 cancels waiting for a member, left by who came and went, requests to it are serverBusy`() {
+    @Test func `with 256 pending cancels of former members, requests to their recipient are serverBusy`() {
         var script = RoomScript("alice", "bob")
         script.behind = ["bob"]
         for visit in 1...4 {

@@ -6,12 +6,12 @@ import Testing
 
 @Suite struct RoomRouterTests {
     fileprivate static let now = Instant(nanoseconds: 1_000_000_000)
-    /// The first account whose links live on a loop of two.
+    /// The first account whose links belong to the given one of two loops.
     private static func account(on loop: Int) -> AccountName {
         (0...).lazy.map { AccountName("account\($0)")! }.first { LoopPlace(index: 0, count: 2).loop(of: $0) == loop }!
     }
 
-    /// Two loops of a relay, and what they want done.
+    /// Two loops of a relay, and their outputs.
     private final class Pair {
         var first: RelayEngine
         var second: RelayEngine
@@ -24,9 +24,9 @@ import Testing
         func accept() -> ConnectionKey? { first.accepted(.reliable, now: RoomRouterTests.now) }
         func outputsOfFirst() -> [String] { Self.drain(&first) }
         func outputsOfSecond() -> [String] { Self.drain(&second) }
-        func transfer(_ key: ConnectionKey) -> DepartingConnection? { first.transfer(key) }
-        func adopt(_ departing: DepartingConnection) -> ConnectionKey? {
-            second.adopt(departing, now: RoomRouterTests.now)
+        func transfer(_ key: ConnectionKey) -> TransferredConnection? { first.transfer(key) }
+        func adopt(_ transferred: TransferredConnection) -> ConnectionKey? {
+            second.adopt(transferred, now: RoomRouterTests.now)
         }
         func closeAtFirst(_ key: ConnectionKey) { first.closed(key, now: RoomRouterTests.now) }
         func revokeAtSecond(_ account: AccountName) { second.revoke(account, now: RoomRouterTests.now) }
@@ -40,7 +40,7 @@ import Testing
             return log.frames.map(\.type)
         }
 
-        /// Says hello and what comes behind it, and is authenticated.
+        /// Sends a hello and the bytes behind it, and authenticates the peer.
         func greet(_ key: ConnectionKey, as account: AccountName, _ more: [UInt8] = []) {
             let hello = Hello(device: DeviceID(rawValue: 1), account: account)
             let bytes = FrameHeader(type: .hello).frame(body: hello.encode().rawBytes) + more
@@ -66,14 +66,14 @@ import Testing
                 case .send(let loop, let messages): all.append("tell \(loop) \(messages.count)")
                 case .authorize: all.append("authorize")
                 case .load(let room): all.append("load \(room.text)")
-                case .append, .read, .request, .note: break
+                case .append, .saveRoles, .read, .request, .note: break
                 }
             }
             return all
         }
     }
 
-    @Test func `an account of this loop stays`() throws {
+    @Test func `a connection of an account of this loop is not transferred`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 0))
@@ -82,7 +82,7 @@ import Testing
         #expect(pair.transfer(key) == nil)
     }
 
-    @Test func `a connection goes to the loop of its account, with what came behind its hello`() throws {
+    @Test func `a connection is transferred to the loop of its account, with the frames behind its hello`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         let open = Open(room: .lobby, cursor: 0)
@@ -91,10 +91,10 @@ import Testing
         ).frame(body: open.encode().rawBytes)
         pair.greet(key, as: Self.account(on: 1), frame)
         #expect(pair.outputsOfFirst() == ["pause", "authenticate", "transfer to 1"])
-        let departing = try #require(pair.transfer(key))
+        let transferred = try #require(pair.transfer(key))
         #expect(pair.transfer(key) == nil)
         #expect(pair.statistics.0.connections == 0)
-        let arrived = try #require(pair.adopt(departing))
+        let arrived = try #require(pair.adopt(transferred))
         let isLobbyHere = LoopPlace(index: 1, count: 2).loop(of: RoomName.lobby) == 1
         #expect(pair.outputsOfSecond() == ["transmit", "resume", isLobbyHere ? "load lobby" : "tell 0 1"])
         #expect(try pair.transmitted(arrived).first == .welcome)
@@ -103,7 +103,7 @@ import Testing
     }
 
     // C-11, C-45
-    @Test func `a loop that is full takes nobody over, and one that drains sends away`() throws {
+    @Test func `a full loop adopts no connection, and a draining one rejects it`() throws {
         var configuration = RelayConfiguration()
         configuration.maxConnections = 1
         let pair = Pair(configuration)
@@ -111,22 +111,22 @@ import Testing
             let key = try #require(pair.accept())
             pair.greet(key, as: Self.account(on: 1))
             _ = pair.outputsOfFirst()
-            let departing = try #require(pair.transfer(key))
-            #expect((pair.adopt(departing) != nil) == isFirst)
+            let transferred = try #require(pair.transfer(key))
+            #expect((pair.adopt(transferred) != nil) == isFirst)
         }
         let draining = Pair()
         draining.drainSecond()
         let key = try #require(draining.accept())
         draining.greet(key, as: Self.account(on: 1))
         _ = draining.outputsOfFirst()
-        let departing = try #require(draining.transfer(key))
-        let arrived = try #require(draining.adopt(departing))
+        let transferred = try #require(draining.transfer(key))
+        let arrived = try #require(draining.adopt(transferred))
         #expect(draining.outputsOfSecond() == ["transmit", "close after flush"])
         #expect(try draining.transmitted(arrived) == [.reject])
         #expect(draining.statistics.1.links == 0)
     }
 
-    @Test func `a connection that ends before it is handed over is not`() throws {
+    @Test func `a connection that ends before its transfer is not transferred`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 1))
@@ -134,7 +134,7 @@ import Testing
         #expect(pair.transfer(key) == nil)
     }
 
-    // MARK: Together
+    // MARK: Several loops
 
     private static let names = ["alice", "bob", "carol", "dave", "erin"]
 
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [2, 3, 8]) func `what is said in rooms of other loops arrives in order and once`(
+    @Test(arguments: [2, 3, 8]) func `messages in rooms of other loops arrive in order and once`(
         _ loopCount: Int
     ) throws {
         let world = VirtualWorld(loopCount: loopCount)
@@ -170,7 +170,7 @@ import Testing
         #expect(world.relay.loops.statistics.links == guests.count && world.relay.loops.statistics.rooms == 4)
     }
 
-    @Test func `a device that comes back finds its link, wherever it lives`() throws {
+    @Test func `a device resumes its link on any loop`() throws {
         let world = VirtualWorld(loopCount: 4)
         let guests = try party(world)
         world.run(for: .seconds(1))
@@ -183,7 +183,7 @@ import Testing
         #expect(guests.allSatisfy { $0.client.texts(in: $0.rooms[0]).count == guests.count - 1 })
     }
 
-    @Test func `who leaves leaves the rooms of other loops, too`() throws {
+    @Test func `a client that stops leaves the rooms of all loops`() throws {
         let world = VirtualWorld(loopCount: 4)
         let guests = try party(world)
         world.run(for: .seconds(1))
@@ -196,14 +196,14 @@ import Testing
     }
 
     // C-28, Specs/hostile.md row 24
-    @Test func `an account that is revoked on its way between two loops is not let in`() throws {
+    @Test func `an account revoked during a transfer between two loops is rejected`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 1))
         _ = pair.outputsOfFirst()
-        let departing = try #require(pair.transfer(key))
+        let transferred = try #require(pair.transfer(key))
         pair.revokeAtSecond(Self.account(on: 1))
-        let arrived = try #require(pair.adopt(departing))
+        let arrived = try #require(pair.adopt(transferred))
         #expect(pair.outputsOfSecond() == ["transmit", "close after flush"])
         #expect(try pair.transmitted(arrived) == [.reject])
         #expect(pair.statistics.1.links == 0)

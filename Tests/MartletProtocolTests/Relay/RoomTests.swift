@@ -3,30 +3,30 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Who is in a room, and what the others hear of it.
+/// Members of a room and their presence.
 @Suite struct RoomTests {
     private func presence(_ to: String, _ who: AccountName, _ presence: Transient.Presence) -> RoomScript.Effect {
         .whispered(to, .transient(Transient(.presence(presence), sender: who)))
     }
 
     // W-56, R-6, R-11
-    @Test func `joins wait for the room to be loaded, in their order`() {
+    @Test func `joins before the room is loaded are answered in order when it is loaded`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")
         script.join("bob", cursor: 2)
         script.join("carol")
         script.withdraw("carol")
         #expect(script.drain() == [.load("lobby")])
-        script.rooms.loaded(.lobby, RoomSnapshot(head: 3, first: 3))
+        script.rooms.loaded(.lobby, RoomSnapshot(lastOffset: 3, firstOffset: 3))
         let effects = script.drain()
         #expect(effects.first == .opened("alice", head: 3, first: 3, members: ["alice"]))
         #expect(effects.contains(.opened("bob", head: 3, first: 3, members: ["alice", "bob"])))
         #expect(effects.about("carol").isEmpty)
-        script.rooms.loaded(.lobby, RoomSnapshot(head: 99))
+        script.rooms.loaded(.lobby, RoomSnapshot(lastOffset: 99))
         #expect(script.drain().isEmpty)
     }
 
-    @Test func `a room that cannot be loaded lets nobody in and is tried again for the next`() {
+    @Test func `a failed load resets all sessions, and the next join loads again`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")
         script.join("bob")
@@ -39,7 +39,7 @@ import Testing
     }
 
     //
-    @Test func `members hear who comes and goes, once for each account`() {
+    @Test func `the first join and the last leave of an account are reported to the members`() {
         var script = RoomScript("alice")
         script.join("bob")
         #expect(script.drain().about("alice") == [presence("alice", .bob, .online)])
@@ -54,7 +54,7 @@ import Testing
     }
 
     //
-    @Test func `an account is away when all of its devices are`() {
+    @Test func `an account is away when all its devices are away`() {
         var script = RoomScript("alice", "bob", "bob/2")
         script.with("bob") { $0.receive(.setAway($1, true)) }
         #expect(script.drain().isEmpty)
@@ -73,7 +73,7 @@ import Testing
     }
 
     // R-37, Specs/hostile.md row 44
-    @Test func `a member that goes and comes back in one turn is not told of, and many changes are one`() {
+    @Test func `changes of presence in one turn are combined, and opposite ones are not reported`() {
         var script = RoomScript("alice", "bob", "carol")
         for isAway in [true, false] { script.with("bob") { $0.receive(.setAway($1, isAway)) } }
         #expect(script.drain().isEmpty)
@@ -82,7 +82,7 @@ import Testing
     }
 
     // R-37, Specs/hostile.md row 44
-    @Test func `a member that comes and goes for ever is told of ten times at once, then ten times a second`() {
+    @Test func `repeated changes of presence are reported ten times at once, then ten times a second`() {
         var script = RoomScript("alice", "bob")
         script.now = script.now + .seconds(60)
         var toldCount = 0
@@ -104,7 +104,7 @@ import Testing
     }
 
     //
-    @Test func `who is away is told nothing that does not keep`() {
+    @Test func `a member that is away receives messages and no transient frames`() {
         var script = RoomScript("alice", "bob")
         script.with("alice") { $0.receive(.setAway($1, true)) }
         _ = script.drain()
@@ -117,7 +117,7 @@ import Testing
     }
 
     //
-    @Test func `a large room does not tell everybody of everybody`() {
+    @Test func `a room with more than 256 members reports no presence and a bounded list of members`() {
         var script = RoomScript()
         for number in 0..<RoomMembers.maxPresenceCount { script.join("member\(number)") }
         script.rooms.loaded(.lobby, RoomSnapshot())
@@ -127,18 +127,18 @@ import Testing
         let effects = script.drain()
         #expect(effects.count == 1)
         guard case .opened("late", _, _, let members)? = effects.first else {
-            Issue.record("not let in")
+            Issue.record("the room was not opened")
             return
         }
         #expect(members.count == Opened.maxMemberCount)
         script.with("member3") { $0.receive(.setAway($1, true)) }
         #expect(script.drain().isEmpty)
         script.with("late") { $0.receive(.leave($1)) }
-        // The one that is away hears nothing.
+        // The member that is away receives nothing.
         #expect(script.drain() == (0..<256).filter { $0 != 3 }.map { presence("member\($0)", .named("late"), .left) })
     }
 
-    @Test func `a place that is taken again does not answer to who had it before`() {
+    @Test func `events of a former member have no effect after its slot is reused`() {
         var script = RoomScript("alice", "bob")
         let old = script.with("bob")
         script.with("bob") { $0.receive(.leave($1)) }
@@ -159,13 +159,13 @@ import Testing
             script.rooms.publish(old, nothing, acceptedAt: 0)
             #expect(script.rooms.state(of: old) == nil)
         }
-        // The credit of a message that comes behind its member's leaving goes back all the same (S-38).
+        // The credit of a message from a member that has left is released (S-38).
         #expect(script.drain() == [.released("bob", 0)])
         script.fill("alice", 1...1)
         #expect(script.with("carol").flatMap { script.rooms.state(of: $0) }?.members == [.alice, .carol])
     }
 
-    @Test func `devices that never post cost a room nothing to remember`() {
+    @Test func `a room has no deduplication windows for devices that never publish`() {
         var script = RoomScript("alice")
         for number in 2...100 {
             script.join("bob/\(number)")
@@ -187,13 +187,14 @@ import Testing
     }
 
     // Specs/hostile.md row 36
-    @Test func `row 36, an account writes with the devices that a room remembers, another account with any`() {
+    @Test func `an account at its bound of devices → known devices publish, another one is reset with roomFull`() {
         var watermarks: [DeviceKey: UInt64] = [:]
         for number in 0..<DeduplicationWindows.maxCountPerAccount {
             watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5
         }
         var script = RoomScript(
-            "alice", "carol/7", "carol/5000", snapshot: RoomSnapshot(head: 1, first: 1, watermarks: watermarks))
+            "alice", "carol/7", "carol/5000",
+            snapshot: RoomSnapshot(lastOffset: 1, firstOffset: 1, watermarks: watermarks))
         script.post("carol/7", 6)
         script.post("carol/5000", 1, byteCount: 3)
         script.post("alice", 1, byteCount: 3)
@@ -205,7 +206,7 @@ import Testing
     }
 
     //
-    @Test func `a room has a bounded number of members, also while it is loading`() {
+    @Test func `a member beyond the bound is reset with roomFull, also while the room is loading`() {
         var script = RoomScript(snapshot: nil)
         for number in 0..<RoomMembers.maxCount { script.join("m/\(number)") }
         script.join("late")
@@ -227,7 +228,7 @@ import Testing
     }
 
     //
-    @Test func `a log that the store has lost: everybody is reset, and who comes again has the room loaded anew`() {
+    @Test func `a lost log → all members are reset, and the next join loads the room again`() {
         var script = RoomScript("alice", "bob", "carol")
         script.post("alice", 1, byteCount: 10)
         _ = script.drain()

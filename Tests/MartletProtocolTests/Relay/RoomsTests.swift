@@ -3,9 +3,9 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Many rooms beside each other.
+/// Several rooms.
 @Suite struct RoomsTests {
-    @Test func `a room is let go when nobody is in it and nothing waits to be stored`() {
+    @Test func `a room is removed when it has no members and no pending messages`() {
         var script = RoomScript("alice")
         script.post("alice", 1)
         _ = script.drain()
@@ -17,7 +17,7 @@ import Testing
         #expect(script.rooms.count == 0)
     }
 
-    @Test func `who withdraws from a room that is loading lets it go when it is loaded`() {
+    @Test func `a room whose join is withdrawn while it loads is removed when it is loaded`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")
         script.withdraw("alice")
@@ -31,7 +31,7 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
-    @Test func `rooms do not hear of each other, and a place that is taken again knows nothing of before`() {
+    @Test func `rooms do not affect each other, and a reused slot has no earlier state`() {
         var script = RoomScript("alice", "bob")
         script.join("carol", room: .hall)
         script.rooms.loaded(.hall, RoomSnapshot())
@@ -52,7 +52,7 @@ import Testing
     }
 
     //
-    @Test func `the number of rooms in memory is bounded`() {
+    @Test func `a room beyond the bound is refused with serverBusy`() {
         var rooms = Rooms()
         func join(_ number: Int) -> JoinRequest {
             let key = MemberKey(link: LinkKey(slot: Int32(number), generation: 0), session: SessionID(rawValue: 1))
@@ -65,21 +65,20 @@ import Testing
         }
         while let effect = rooms.nextEffect(now: .zero) {
             guard case .load = effect else {
-                Issue.record("only loads were to be seen")
+                Issue.record("an effect other than a load")
                 break
             }
         }
         rooms.receive(.join(join(Rooms.maxRooms)))
         guard case .reset(_, .serverBusy)? = rooms.nextEffect(now: .zero) else {
-            Issue.record("the room was let in")
+            Issue.record("the room was not refused")
             return
         }
         #expect(rooms.count == Rooms.maxRooms)
     }
 
-    /// Two runs of the same script in one process hash alike, so this compares with what another process wrote down:
-    /// tables that decide the order of effects would show here as a difference from run to run.
-    @Test func `effects follow the order of events and not how tables hash`() {
+    /// Hash seeds differ between processes. The test would fail in some runs if hashes determined an order.
+    @Test func `the order of effects follows the events and not the hashes`() {
         var script = RoomScript()
         let names = ["dora", "carl", "berta", "anna", "emil"]
         for name in names { script.join(name) }

@@ -46,6 +46,16 @@ import Testing
             ])
     }
 
+    //
+    @Test func `a session that its room resets leaves no decision to expire`() {
+        let stage = decide(.granted(.all, validFor: .seconds(60)))
+        let peer = stage.member("alice", of: .lobby)
+        #expect(stage.relay.engine.sessions.authorizations.deadline != nil)
+        stage.act { engine, _ in engine.logLost(.lobby) }
+        #expect(peer.log.all(Reset.self).count == 1)
+        #expect(stage.relay.engine.sessions.authorizations.deadline == nil)
+    }
+
     //
     @Test func `messages that precede a slow decision are kept and published after it`() {
         let stage = decide(.granted(.all))
@@ -107,7 +117,7 @@ import Testing
     // MARK: Permissions
 
     //
-    @Test func `without publish a message is refused with forbidden, and typing reaches nobody`() {
+    @Test func `without publish a message is refused with forbidden, and typing is not forwarded`() {
         let stage = stage { .granted($0.identity.account == .alice ? [.readHistory, .request] : .all) }
         let bob = stage.member("bob", of: .lobby)
         let alice = stage.member("alice", of: .lobby)
@@ -146,7 +156,7 @@ import Testing
     // MARK: Expiry
 
     //
-    @Test func `a decision that expires is made anew, and its predecessor stays in effect meanwhile`() {
+    @Test func `an expired decision is requested again, and remains in effect meanwhile`() {
         var decisions: [RoomDecision] = [.granted(.all, validFor: .seconds(5)), .refused]
         let stage = stage { _ in decisions.removeFirst() }
         stage.relay.policyDelay = .seconds(1)
@@ -162,7 +172,7 @@ import Testing
     }
 
     //
-    @Test func `a revoked decision is made anew for the named room and account only`() {
+    @Test func `revoked decisions of the given room and account only are requested again`() {
         var asked: [RoomAuthorizationRequest] = []
         let stage = stage {
             asked.append($0)
@@ -184,7 +194,7 @@ import Testing
     }
 
     //
-    @Test func `a decision that is revoked while its question is in flight is asked again`() {
+    @Test func `a decision revoked while its question is in flight is requested again`() {
         var decisions: [RoomDecision] = [.granted(.all), .refused]
         let stage = stage { _ in decisions.removeFirst() }
         stage.relay.policyDelay = .seconds(2)
@@ -198,7 +208,7 @@ import Testing
     }
 
     //
-    @Test func `a permission that is taken away ends publishing and leaves the session open`() {
+    @Test func `a withdrawn permission ends publishing and leaves the session open`() {
         var permissions = RoomPermissions.all
         let stage = stage { _ in .granted(permissions) }
         let peer = stage.member("alice", of: .lobby)

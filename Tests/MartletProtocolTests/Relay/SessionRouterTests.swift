@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Links at a relay: how long they wait, who goes first, and the way from their sessions to rooms and back.
+/// Links at a relay: their suspension, and the path between their sessions and rooms.
 @Suite struct SessionRouterTests {
     private func resume(_ peer: RawPeer, _ account: String, on stage: RelayStage) -> Welcome? {
         guard let welcome = peer.log.last(Welcome.self), let next = stage.connect() else { return nil }
@@ -31,7 +31,7 @@ import Testing
     }
 
     // C-62
-    @Test func `beyond the bound, the link that has been suspended for longest goes`() throws {
+    @Test func `a suspended link beyond the bound removes the one suspended for longest`() throws {
         let stage = RelayStage { $0.maxSuspendedLinks = 2 }
         let peers = ["a", "b", "c"].map { stage.member($0) }
         for peer in peers {
@@ -45,7 +45,7 @@ import Testing
     }
 
     // C-62, Specs/hostile.md row 33
-    @Test func `row 33, an account with many suspended links loses its own and no other account's`() throws {
+    @Test func `an account with many suspended links loses its own and no other account's`() throws {
         let stage = RelayStage { $0.maxSuspendedLinks = 8 }
         let honest = ["a", "b", "c"].map { stage.member($0) }
         for peer in honest { peer.cut() }
@@ -57,7 +57,7 @@ import Testing
         for (peer, name) in zip(honest, ["a", "b", "c"]) { #expect(resume(peer, name, on: stage) != nil) }
     }
 
-    @Test func `a link that comes and goes counts from when it went last`() throws {
+    @Test func `a link suspended repeatedly counts from its last suspension`() throws {
         let stage = RelayStage { $0.maxSuspendedLinks = 2 }
         let restless = stage.member("a")
         restless.cut()
@@ -83,7 +83,7 @@ import Testing
     }
 
     // C-42
-    @Test func `a device that takes its leave is gone at once, one that had a fault is waited for`() throws {
+    @Test func `a goaway without an error removes the link, one with an error suspends it`() throws {
         let stage = RelayStage()
         let polite = stage.member("alice", of: .lobby)
         let broken = stage.member("bob", of: .lobby)
@@ -95,7 +95,7 @@ import Testing
         #expect(stage.relay.engine.statistics.suspendedLinks == 1)
     }
 
-    @Test func `a link that is gone leaves nothing behind`() throws {
+    @Test func `ended links leave no state`() throws {
         let stage = RelayStage()
         for round in 0..<50 {
             let peer = stage.member("alice", of: .lobby)
@@ -117,7 +117,7 @@ import Testing
     // MARK: Rooms
 
     //
-    @Test func `a room is open once on a link`() throws {
+    @Test func `a second session of a room on a link is reset with alreadyOpen`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.open(.lobby, on: .second)
@@ -142,7 +142,7 @@ import Testing
     }
 
     // S-5, R-15
-    @Test func `what a session says before its room is loaded is kept in order`() throws {
+    @Test func `frames of a session before its room is loaded are processed in order`() throws {
         let stage = RelayStage()
         stage.relay.storeDelay = .milliseconds(100)
         let peer = stage.member("alice", of: .lobby)
@@ -155,7 +155,7 @@ import Testing
     }
 
     // S-8
-    @Test func `a session that is closed before its room is loaded is not let in`() throws {
+    @Test func `a session closed before its room is loaded is not opened`() throws {
         let stage = RelayStage()
         stage.relay.storeDelay = .milliseconds(100)
         let peer = stage.member("alice", of: .lobby)
@@ -207,7 +207,7 @@ import Testing
     }
 
     // S-9
-    @Test func `a session that asks to hold back with its open is held back`() throws {
+    @Test func `a session suspended directly behind its open receives nothing until resume`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob")
@@ -222,7 +222,7 @@ import Testing
     }
 
     //
-    @Test func `a cursor in a resume that comes before the room is loaded moves the session forward`() throws {
+    @Test func `a cursor in a resume before the room is loaded advances the session`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         for counter in UInt64(1)...5 { alice.text("line \(counter)", counter: counter) }
@@ -237,7 +237,7 @@ import Testing
     }
 
     // W-58
-    @Test func `a session that resumes from a cursor is not given what lies before`() throws {
+    @Test func `a session that resumes with a cursor receives the messages after it`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -248,7 +248,7 @@ import Testing
     }
 
     //
-    @Test func `a message longer than anybody takes is refused`() throws {
+    @Test func `a message beyond the relay's limit is refused`() throws {
         let stage = RelayStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
         let peer = stage.member("alice", of: .lobby)
         let content = Message.textContent(String(repeating: "x", count: 19_900))
@@ -261,7 +261,7 @@ import Testing
     }
 
     //
-    @Test func `a message longer than a member takes is a gap to it, and the others get it`() throws {
+    @Test func `a message beyond a member's limit → a gap for that member, delivered to the others`() throws {
         let stage = RelayStage()
         let small = try #require(stage.connect())
         small.greet("small", limits: Limits(maxMessageByteCount: 16 << 10))
@@ -280,7 +280,7 @@ import Testing
     }
 
     // S-58
-    @Test func `what is asked on the link's own session is answered`() throws {
+    @Test func `a request on the control session → an error response, an empty one ends the connection`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.say(Request(correlation: 1, method: .locate, deadline: .seconds(1)))
@@ -303,7 +303,7 @@ import Testing
     }
 
     // C-23
-    @Test func `without a feature its frames are neither passed on nor sent`() throws {
+    @Test func `frames of a feature that a member lacks are neither forwarded nor sent`() throws {
         let stage = RelayStage()
         let plain = try #require(stage.connect())
         plain.greet("plain", features: [])
@@ -328,7 +328,7 @@ import Testing
         #expect(plain.closedAt == nil)
     }
 
-    @Test func `talk goes on while enough bulk waits for a device`() throws {
+    @Test func `a chat message is delivered while bulk beyond its bound is held back`() throws {
         let stage = RelayStage()
         let bob = stage.member("bob", of: .lobby)
         let alice = stage.member("alice", of: .lobby)
@@ -350,7 +350,7 @@ import Testing
     }
 
     //
-    @Test func `transient frames are passed on within bounds, and never those that say who is there`() throws {
+    @Test func `transient frames are forwarded within their rate, and presence of a client never`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -358,12 +358,12 @@ import Testing
         alice.say(Transient(.presence(.left)), on: .first)
         #expect(bob.log.all(Transient.self).count == before)
         for _ in 0..<300 { alice.say(Transient(.typing(true)), on: .first) }
-        // Each counts, one that is not passed on too.
+        // Each frame counts, also one that is not forwarded.
         #expect(bob.log.all(Transient.self).count - before == 99)
         #expect(alice.closedAt == nil)
     }
 
-    @Test func `a transient frame that would not fit with its sender in one frame is not passed on`() throws {
+    @Test func `a transient frame that exceeds one frame with its sender is not forwarded`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -376,7 +376,7 @@ import Testing
 
     // MARK: The operator
 
-    @Test func `a request without a recipient is the handler's`() throws {
+    @Test func `a request without a recipient is passed to the handler with its sender`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.say(
@@ -389,7 +389,7 @@ import Testing
     }
 
     // S-55
-    @Test func `a request that nobody answers ends by its deadline, also when the handler answers later`() throws {
+    @Test func `an unanswered request ends at its deadline, and a later response has no effect`() throws {
         let stage = RelayStage()
         stage.relay.answersRequests = false
         let peer = stage.member("alice", of: .lobby)
@@ -438,7 +438,7 @@ import Testing
     }
 
     // C-45
-    @Test func `drain sends everybody away and lets nobody in`() throws {
+    @Test func `drain closes all connections and rejects new ones with its notice`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let silent = try #require(stage.connect())
@@ -465,7 +465,7 @@ import Testing
         alice.open(.lobby, on: .second)
         stage.run(for: .seconds(1))
         let types = alice.log.frames.filter { $0.header.session == .first && $0.header.flags.contains(.reliable) }
-        // The first message begins an append at once; the four behind it make up the next one.
+        // The first message starts an append at once; the other four form the next batch.
         #expect(types.map(\.type) == [.opened, .accepted, .accepted, .close])
         #expect(
             alice.log.all(Accepted.self).flatMap(\.runs) == [

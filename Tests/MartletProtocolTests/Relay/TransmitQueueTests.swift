@@ -11,7 +11,7 @@ import Testing
         return engine.engine.transmits.deadline(in: engine.engine.connections, timeout: timeout)
     }
 
-    /// Reads at most one frame of what the relay has.
+    /// Reads at most one frame of the relay's output.
     private func readOne(_ peer: RawPeer, on stage: RelayStage) {
         let room = FrameHeader.byteCount + 64
         _ = [UInt8](capacity: room) { out in
@@ -21,7 +21,7 @@ import Testing
     }
 
     // C-61
-    @Test func `who reads at once is waited for no longer, and wakes nobody`() {
+    @Test func `a peer that reads at once has no deadline`() {
         let stage = RelayStage()
         let peer = stage.member("alice")
         #expect(wait(on: stage) == nil)
@@ -32,7 +32,7 @@ import Testing
     }
 
     // C-61
-    @Test func `each part that is taken begins the time anew, and none taken ends it`() {
+    @Test func `each read restarts the timeout, and without one the connection ends`() {
         let stage = RelayStage()
         let peer = stage.member("alice")
         peer.isReading = false
@@ -49,7 +49,7 @@ import Testing
     }
 
     // C-61
-    @Test func `a wait that begins when another just ended counts`() {
+    @Test func `a wait that begins at the instant at which another ended has a deadline`() {
         let stage = RelayStage()
         let peer = stage.member("alice")
         // Both at the same instant: one pong is read, the next is not.
@@ -61,7 +61,7 @@ import Testing
         #expect(peer.closedAt != nil)
     }
 
-    @Test func `waits of others behind one that is stuck do not heap up`() {
+    @Test func `ended waits of others behind a stalled one do not accumulate`() {
         let stage = RelayStage()
         let stuck = stage.member("mallory")
         let others = ["alice", "bob"].map { stage.member($0) }
@@ -81,7 +81,7 @@ import Testing
         #expect(others[1].closedAt == nil && wait(on: stage) == nil)
     }
 
-    /// Who was refused a resume, does not read that, and has not said another hello.
+    /// A peer whose resume was refused, and which neither reads nor sends another hello.
     private func refused(on stage: RelayStage) throws -> RawPeer {
         let peer = try #require(stage.connect())
         peer.isReading = false
@@ -91,7 +91,7 @@ import Testing
     }
 
     // C-60, C-61
-    @Test func `who is not let in yet has the handshake's time`() throws {
+    @Test func `an unauthenticated peer that does not read has the timeout of the handshake`() throws {
         let stage = RelayStage { $0.authTimeout = .seconds(25) }
         let peer = try refused(on: stage)
         let began = stage.now
@@ -102,7 +102,7 @@ import Testing
     }
 
     // C-61
-    @Test func `who was waited for during the handshake is waited for after it`() throws {
+    @Test func `a wait that began during the handshake continues after it`() throws {
         let stage = RelayStage { $0.authTimeout = .seconds(25) }
         let peer = try refused(on: stage)
         let began = stage.now

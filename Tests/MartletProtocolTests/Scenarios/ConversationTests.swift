@@ -3,7 +3,7 @@ import MartletTestKit
 import MartletWire
 import Testing
 
-/// The main job in virtual time: what one client says, another hears, in order and once, whatever the network does.
+/// Messages from one client to another in virtual time, under network faults.
 @Suite struct ConversationTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
@@ -31,7 +31,7 @@ import Testing
         #expect(alice.texts(in: hers).isEmpty)
     }
 
-    @Test(arguments: carriers) func `ten cuts lose nothing and double nothing`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `ten cuts neither lose nor duplicate messages`(carrier: Carrier) throws {
         let world = VirtualWorld(seed: 7)
         let conditions = PathConditions(
             delay: .milliseconds(200), jitter: .milliseconds(50), lostPerMille: 30, doubledPerMille: 30,
@@ -49,7 +49,7 @@ import Testing
         #expect(alice.engine.status.resumes >= 4)
     }
 
-    @Test(arguments: carriers) func `a restarted relay has every accepted line and takes the rest once`(
+    @Test(arguments: carriers) func `a restarted relay keeps accepted messages and stores the others once`(
         carrier: Carrier
     ) throws {
         let world = VirtualWorld(seed: 3)
@@ -65,7 +65,7 @@ import Testing
         #expect(bob.texts(in: his) == lines)
     }
 
-    @Test func `after a cut the first pending message is with the peer within one and a half round trips`() throws {
+    @Test func `after a cut the first pending message arrives within one and a half round trips`() throws {
         let world = VirtualWorld()
         let (alice, bob, hers, his) = try pair(world, .reliable)
         world.run(for: .seconds(2))

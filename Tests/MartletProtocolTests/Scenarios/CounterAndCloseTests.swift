@@ -3,14 +3,14 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Counters that are passed over or far ahead, and members that leave with messages on their way to the store.
+/// Skipped counters, counters far ahead, and members that close with pending messages.
 @Suite struct CounterAndCloseTests {
     private func refused(_ name: String, _ counter: UInt64, _ code: ErrorCode) -> RoomScript.Effect {
         .told(name, .receipt(.refused(Receipt.Refusal(counter: counter, code: code))))
     }
 
     // R-20, Specs/hostile.md row 40
-    @Test func `row 40: old counters in one burst are accepted or refused, each of them`() {
+    @Test func `each old counter of a burst is accepted or refused`() {
         var script = RoomScript("alice")
         for counter in [1, 1000, 1, 1000, 5] as [UInt64] { script.post("alice", counter) }
         let posted = script.drain()
@@ -29,7 +29,7 @@ import Testing
     }
 
     // R-16, Specs/hostile.md row 40
-    @Test func `row 40: a counter far ahead is refused and does not make the next ones old`() {
+    @Test func `a counter far ahead is refused, and does not make the next ones too old`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...3)
         script.post("alice", 1 << 40)
@@ -40,7 +40,7 @@ import Testing
     }
 
     // S-38
-    @Test func `a message for a room that its poster has left gives its credit back`() {
+    @Test func `the credit of a message from a member that has left is released`() {
         var script = RoomScript("alice", "bob")
         script.with("alice") { $0.receive(.leave($1)) }
         _ = script.drain()
@@ -49,7 +49,7 @@ import Testing
     }
 
     // S-7, R-49
-    @Test func `a member that closes behind its messages is told of them before its session ends`() {
+    @Test func `a close behind messages is answered after they were accepted`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 1)
         script.post("alice", 2)
@@ -68,7 +68,7 @@ import Testing
     }
 
     //
-    @Test func `a member that closes with nothing on its way ends at once`() {
+    @Test func `a close without pending messages is answered at once`() {
         var script = RoomScript("alice")
         script.with("alice") { $0.receive(.close($1)) }
         #expect(script.drain() == [.closed("alice")])
@@ -76,7 +76,7 @@ import Testing
     }
 
     //
-    @Test func `a member that closes behind messages that are not stored is reset`() {
+    @Test func `a close behind messages of a failed append is answered by a reset`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 1)
         script.with("alice") { $0.receive(.close($1)) }
@@ -86,7 +86,7 @@ import Testing
     }
 
     //
-    @Test func `a member that closes behind a copy which another session repeats is closed when the store fails`() {
+    @Test func `a close behind a copy that another session repeats is answered when the store fails`() {
         // Three sessions of one device.
         var script = RoomScript("alice", "alice/01", "alice/001")
         script.post("alice", 1)

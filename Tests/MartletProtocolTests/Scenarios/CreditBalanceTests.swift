@@ -4,9 +4,9 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// Credit that a relay received is given back in the end, whatever became of what used it (S-38).
+/// A relay releases all received credit in every case (S-38).
 @Suite struct CreditBalanceTests {
-    /// A link's credit at the relay, as its client counts it, and what of it came back.
+    /// Checks that the relay has received the credit that the client has used, and has released all of it.
     private func expectBalance(_ world: VirtualWorld, _ client: VirtualClient) throws {
         let who = DeviceKey(account: client.engine.configuration.account, device: client.engine.configuration.device)
         let link = try #require(world.relay.loops.link(of: who))
@@ -15,7 +15,7 @@ import Testing
     }
 
     // S-38, R-26, Specs/hostile.md row 29
-    @Test(arguments: [1, 2]) func `a link has all of its credit again after a store has failed for a minute`(
+    @Test(arguments: [1, 2]) func `all credit of a link is released after a store has failed for a minute`(
         loops: Int
     ) throws {
         let world = VirtualWorld(loopCount: loops, seed: 7)
@@ -35,7 +35,7 @@ import Testing
     }
 
     // S-38
-    @Test(arguments: [1, 2]) func `a link has all of its credit again when rooms are left before they are loaded`(
+    @Test(arguments: [1, 2]) func `all credit of a link is released when rooms are closed before they are loaded`(
         loops: Int
     ) throws {
         let world = VirtualWorld(loopCount: loops, seed: 7)
@@ -55,7 +55,7 @@ import Testing
 }
 
 extension AccountName {
-    /// An account whose links live on another loop of two than a room.
+    /// An account whose links belong to the other one of two loops than a room.
     static func living(elsewhereThan room: RoomName) -> AccountName {
         let place = LoopPlace(index: 0, count: 2)
         return (0...).lazy.map { AccountName.named("account\($0)") }.first {
@@ -65,7 +65,7 @@ extension AccountName {
 }
 
 extension VirtualLoops {
-    /// A device's link, on whichever loop it lives.
+    /// A device's link on any loop.
     func link(of who: DeviceKey) -> Link? {
         for loop in loops {
             for slot in loop.engine.sessions.links.slots {

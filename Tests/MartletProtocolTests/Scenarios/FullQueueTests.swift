@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// Members who make others' queues grow.
+/// Members that fill the queues of others.
 @Suite struct FullQueueTests {
     private func request(_ correlation: UInt64) -> Request {
         Request(correlation: correlation, method: .locate, deadline: .seconds(60), recipient: .bob)
@@ -15,7 +15,7 @@ import Testing
     }
 
     // Specs/hostile.md row 46
-    @Test func `row 46: 5,000 requests cancelled at once do not reset a recipient that acknowledges late`() throws {
+    @Test func `5,000 requests cancelled at once do not reset a recipient that acknowledges late`() throws {
         let stage = RelayStage()
         let mallory = stage.member("mallory", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -38,7 +38,7 @@ import Testing
         #expect(statuses.isSubset(of: [.tooManyRequests, .serverBusy]) && !statuses.isEmpty)
         let passed = Set(bob.log.all(Request.self).map(\.correlation))
         #expect(passed.isSuperset(of: bob.log.all(CancelRequest.self).map(\.correlation)))
-        // Every request that was passed on is withdrawn when the recipient has read on, and others go through.
+        // When the recipient reads on, each forwarded request is cancelled, and others are forwarded.
         for _ in 0..<20 {
             bob.acknowledgeAll()
             stage.run(for: .milliseconds(30))
@@ -50,9 +50,7 @@ import Testing
     }
 
     // Specs/hostile.md row 47
-    @Test func `row 47: 6,000 marks raised by one do not reset an author that does not read, who then hears the last`()
-        throws
-    {
+    @Test func `6,000 receipts raised by one do not reset an author that reads late and receives the last`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let readers = ["bob", "carol", "dave"].map { stage.member($0, of: .lobby) }
@@ -87,7 +85,7 @@ import Testing
             #expect(highest[reader] == [.delivered: 1000, .read: 1000])
         }
         #expect(alice.log.all(Receipt.self).count < 1000)
-        // It is no longer behind: the next mark comes at once.
+        // Its link has no backlog, so the next receipt is sent at once.
         alice.text("x", counter: 1001)
         readers[0].say(Receipt.progress(Receipt.Progress(.delivered, upTo: 1001)), on: .first)
         let last = Receipt.Progress(.delivered, upTo: 1001, sender: .bob, device: DeviceID(rawValue: 1))

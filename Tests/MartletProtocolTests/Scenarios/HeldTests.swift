@@ -4,12 +4,11 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Whether anything grows with what happens again and again: what is held at rest after many times is no more than
-/// after the first few.
+/// Held state does not grow with repeated events: at rest it is no more after many of them than after the first few.
 @Suite struct HeldTests {
     private static let carriers: [Carrier] = [.reliable, .unreliable]
 
-    /// The most that was held in a tenth of the times.
+    /// The maximum held in a tenth of the repetitions.
     private struct Most: Equatable {
         var byAlice = 0
         var byBob = 0
@@ -20,7 +19,7 @@ import Testing
         }
     }
 
-    /// Does it a hundred times, each followed by some talk and a rest; the most of the first ten and of the last.
+    /// Repeats an event a hundred times, each with a message and a pause. Returns the maxima of the first and last ten.
     private func first(andLastOf pair: Pair, _ event: () throws -> Void) throws -> (first: Most, last: Most) {
         var tenths: [Most] = []
         for number in 0..<100 {
@@ -36,8 +35,7 @@ import Testing
         return (tenths[0], tenths[9])
     }
 
-    @Test(arguments: carriers) func `connections that were cut leave nothing with either side`(carrier: Carrier) throws
-    {
+    @Test(arguments: carriers) func `cut connections leave no state on either side`(carrier: Carrier) throws {
         let pair = try Pair(carrier)
         pair.settle()
         let (first, last) = try first(andLastOf: pair) {
@@ -48,7 +46,7 @@ import Testing
         #expect(pair.alice.engine.status.reconnects >= 100)
     }
 
-    @Test(arguments: carriers) func `a device's earlier lives leave nothing with the relay`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `crashes of a device leave no state at the relay`(carrier: Carrier) throws {
         let pair = try Pair(carrier)
         pair.settle()
         let (first, last) = try first(andLastOf: pair) {
@@ -60,6 +58,6 @@ import Testing
 }
 
 extension Pair {
-    /// Whether Bob's lines have all been accepted.
+    /// Whether all messages of Bob were accepted.
     fileprivate func texts(_ count: Int) -> Bool { bob.accepted[his]?.count == count }
 }

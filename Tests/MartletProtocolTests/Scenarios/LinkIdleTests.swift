@@ -59,7 +59,7 @@ import Testing
         #expect(pairs[1].client.releaseCount > 30 && pairs[1].relay.releaseCount > 30)
     }
 
-    /// Texts, deliveries of ten authors, what was accepted, and pings, on sessions that begin at their time.
+    /// Sends texts, deliveries of ten authors, accepted frames and pings, on sessions that begin at different times.
     private func talk(on pair: PacketPair, _ random: inout SeededRandom) throws {
         var sessions: [SessionID] = []
         var (counter, offset) = (UInt64(0), UInt64(0))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Connections that come and go under a link, and what its timers make of silence.
+/// Resumes of a link, and its timers during silence.
 @Suite struct LinkResumeTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
@@ -11,7 +11,7 @@ import Testing
 
     // C-33
     @Test(arguments: carriers, 1...20 as ClosedRange<UInt64>)
-    func `cuts at any moment lose nothing and double nothing`(carrier: Carrier, seed: UInt64) throws {
+    func `cuts at any time neither lose nor duplicate frames`(carrier: Carrier, seed: UInt64) throws {
         let path = LinkPath(bytesPerSecond: 200_000, lostPerMille: 20, doubledPerMille: 20, overtakenPerMille: 50)
         let pair = LinkPair(carrier, path: path, seed: seed)
         let chat = try pair.open("chat")
@@ -67,7 +67,7 @@ import Testing
         let early = pair.frames(.data, byRelay: false)
         #expect(early.count == 7)
         #expect(early.reduce(0) { $0 + $1.body.count + FrameHeader.byteCount } <= Link.earlyByteCount)
-        // Half a round trip after the dial they are there; a stream takes no notice of the handshake in front of them.
+        // They arrive half a round trip after the connect, directly behind the handshake.
         pair.run(for: .milliseconds(50))
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...7))
         pair.run(for: .seconds(1))
@@ -152,7 +152,7 @@ import Testing
         let pair = LinkPair(carrier)
         let session = try pair.open()
         pair.client.link.close(session)
-        // The client has the relay's close and is done; its acknowledgement of that is on its way.
+        // The client has received the relay's close, and its acknowledgement is in flight.
         pair.run(within: .seconds(2)) { pair.client.link.sessionCount == 0 }
         #expect(pair.relay.link.sessionCount == 1)
         pair.cut()
@@ -261,7 +261,7 @@ import Testing
 
     // S-29
     @Test func `a slow path that accepts bytes keeps its connection`() throws {
-        // One fragment takes longer than three silences; that the buffer drains shows that somebody takes it.
+        // One fragment takes longer than three expiries. The draining buffer proves that the peer receives.
         let pair = LinkPair(.reliable, path: LinkPath(bytesPerSecond: 1200, bufferByteCount: 4096))
         let session = try pair.open(kind: .chat)
         for number in 1...40 { pair.send(number, byteCount: 2000, on: session) }
@@ -328,7 +328,7 @@ import Testing
             let pair = LinkPair(.reliable)
             let session = try pair.open()
             pair.run(for: .seconds(quiet + 1))
-            // It answers every ping, but never acknowledges.
+            // The peer answers every ping, but never acknowledges.
             pair.swallows = { header, byRelay in byRelay && header.type == .ack }
             pair.send(1, on: session)
             let sent = pair.now

@@ -4,9 +4,9 @@ import Testing
 
 @testable import MartletProtocol
 
-/// A store that loses a room's log: the next one begins at offset 1, and nothing of it is skipped.
+/// A lost log of a room: the next one begins at offset 1, and all its messages are delivered.
 @Suite struct LogLossTests {
-    /// The relay dies and comes back with nothing of the room, and Bob says as much as he likes before Alice is back.
+    /// Restarts the relay without the room's log. Bob sends messages before Alice reconnects.
     private func lose(_ pair: Pair, thenSay count: Int) throws {
         pair.world.blackHole(pair.alice)
         pair.world.restartRelay()
@@ -20,7 +20,7 @@ import Testing
 
     //
     @Test(arguments: [1, 10, 30])
-    func `all messages of the new log arrive, be it shorter or longer than the lost one`(count: Int) throws {
+    func `all messages of a new log that is shorter or longer than the lost one are delivered`(count: Int) throws {
         let pair = try Pair()
         for number in 0..<10 { try pair.world.send("old \(number)", from: pair.bob, in: pair.his) }
         pair.world.run(for: .seconds(5))
@@ -34,7 +34,7 @@ import Testing
     }
 
     //
-    @Test func `who wrote into the new log is told that it was delivered`() throws {
+    @Test func `the publisher of a new log receives its delivered receipts`() throws {
         let pair = try Pair()
         for number in 0..<10 { try pair.world.send("old \(number)", from: pair.bob, in: pair.his) }
         pair.world.run(for: .seconds(5))
@@ -46,7 +46,7 @@ import Testing
     }
 
     //
-    @Test func `who began near the end and has got nothing yet gets all that is said while it is away`() throws {
+    @Test func `a member that opened an empty room with tail receives all messages sent while it was away`() throws {
         let world = VirtualWorld(seed: 7)
         let alice = world.addClient("alice")
         let bob = world.addClient("bob")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// A client that is in as many rooms as it may be.
+/// A client with the maximum number of rooms.
 @Suite struct ManyRoomsTests {
     private func connects(_ client: VirtualClient) -> Int {
         client.outputs.count { if case .connect = $0.output { true } else { false } }
@@ -15,7 +15,7 @@ import Testing
     }
 
     // S-4, Specs/hostile.md row 18
-    @Test func `255 rooms open on the first connection, and again after the relay has begun anew`() throws {
+    @Test func `255 rooms open on the first connection, and again after a restart of the relay`() throws {
         let world = VirtualWorld(seed: 7)
         let alice = world.addClient("alice")
         let rooms = try (1...255).map { number in
@@ -32,7 +32,7 @@ import Testing
     }
 
     // S-4
-    @Test func `rooms that are opened and left all the time are opened at the rate that a relay takes`() throws {
+    @Test func `rooms opened and closed at a high rate are opened at the rate that a relay accepts`() throws {
         let world = VirtualWorld(seed: 7)
         let alice = world.addClient("alice")
         world.act(alice) { $0.start(now: $1) }
@@ -49,7 +49,7 @@ import Testing
     }
 
     //
-    @Test func `a room opens in the place of one that is closing`() throws {
+    @Test func `a room beyond the maximum opens when another one has closed`() throws {
         let world = VirtualWorld(seed: 7)
         let alice = world.addClient("alice")
         var rooms = try (1...255).map { number in

@@ -4,20 +4,20 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What members of a room are to each other: devices, history, receipts, presence, requests.
+/// Members of a room: devices, history, receipts, presence, requests.
 @Suite struct MembersTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
     // MARK: Devices
 
-    @Test(arguments: carriers) func `a device gets its other device's lines and not its own, unless it asks for them`(
+    @Test(arguments: carriers) func `a device receives its account's other devices' messages, its own only with echo`(
         carrier: Carrier
     ) throws {
         let world = VirtualWorld()
         let phone = world.addClient("alice", carrier: carrier)
         let laptop = world.addClient("alice", carrier: carrier)
         let onPhone = try world.open(.lobby, for: phone)
-        let onLaptop = try world.open(.lobby, for: laptop, RoomOptions(echo: true))
+        let onLaptop = try world.open(.lobby, for: laptop, RoomOptions(includesOwnMessages: true))
         world.run(for: .seconds(1))
         try world.send("from the phone", from: phone, in: onPhone)
         try world.send("from the laptop", from: laptop, in: onLaptop)
@@ -27,7 +27,7 @@ import Testing
     }
 
     // C-39
-    @Test func `a device that appears twice: the older one stops`() throws {
+    @Test func `a second client with the same device stops the first one`() throws {
         let world = VirtualWorld()
         let older = world.addClient("alice", device: 7)
         let newer = world.addClient("alice", device: 7)
@@ -37,7 +37,7 @@ import Testing
         world.run(for: .seconds(1))
         #expect(older.engine.status.state == .stopped(.replaced))
         #expect(newer.engine.status.isOnline)
-        // What it still had to say is kept, for who starts it again.
+        // Its unsent messages are kept for a later start.
         try world.send("kept", from: older, in: room)
         world.run(for: .seconds(60))
         #expect(older.events(in: room).allSatisfy { if case .failed = $0 { false } else { true } })
@@ -46,7 +46,7 @@ import Testing
     // MARK: History
 
     //
-    @Test func `history is read from a cursor, or from so many before the end`() throws {
+    @Test func `history begins after the cursor or with the latest messages, whichever is later`() throws {
         let pair = try Pair()
         let lines = try pair.say(1...2000)
         #expect(pair.isAccepted(2000))
@@ -63,7 +63,7 @@ import Testing
         #expect(try read("none", RoomOptions(tail: 0)) == [])
     }
 
-    @Test func `what the store no longer has is a gap`() throws {
+    @Test func `messages that the store has removed are reported as a gap`() throws {
         let pair = try Pair()
         let lines = try pair.say(1...2000)
         #expect(pair.isAccepted(2000))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a consumer that takes nothing is given a window, and the rest when it takes`() throws {
+    @Test func `an application that takes nothing receives a window, and the rest when it takes them`() throws {
         let pair = try Pair()
         pair.settle()
         pair.bob.takesMessages = false
@@ -92,7 +92,7 @@ import Testing
         #expect(pair.isAccepted(200))
         let given = pair.bob.received[pair.his]?.count ?? 0
         #expect((30...70).contains(given))
-        // The application is slow, its host is not: nobody ends the connection.
+        // Only the application is slow, so the connection remains open.
         pair.world.run(for: .seconds(120))
         #expect(pair.bob.engine.status.reconnects == 0)
         pair.world.takeMessages(pair.bob)
@@ -100,7 +100,7 @@ import Testing
         #expect(pair.bob.received[pair.his]?.count == 200)
     }
 
-    @Test func `a room that is held back catches up when it is taken again`() throws {
+    @Test func `a suspended room receives its messages after resume, also over a cut`() throws {
         let pair = try Pair()
         pair.settle()
         pair.world.act(pair.bob) { $0.suspend(pair.his, now: $1) }
@@ -125,7 +125,7 @@ import Testing
         }.last
     }
 
-    @Test(arguments: carriers) func `a sender hears what is delivered and what is read, also after it was away`(
+    @Test(arguments: carriers) func `a sender receives delivered and read receipts, also after a cut and a restart`(
         carrier: Carrier
     ) throws {
         let pair = try Pair(carrier)
@@ -139,7 +139,7 @@ import Testing
         pair.world.act(pair.bob) { $0.markRead(pair.his, upTo: 3, now: $1) }
         pair.world.run(for: .seconds(30))
         #expect(progress(pair.alice, pair.hers, .read) == 3)
-        // On a relay that has forgotten everything, the reader says again how far it is.
+        // After a restart of the relay the reader sends its receipts again.
         pair.world.restartRelay()
         pair.world.run(for: .seconds(60))
         let third = pair.world.addClient("alice", carrier: carrier)
@@ -148,16 +148,16 @@ import Testing
         #expect(progress(third, room, .read) == 3)
     }
 
-    // MARK: Who is there
+    // MARK: Presence
 
-    @Test func `members see each other come, lose their connection, type and go`() throws {
+    @Test func `joining, typing, a lost connection and leaving of a member are reported in order`() throws {
         let pair = try Pair()
         pair.settle()
         let carol = pair.world.addClient("carol")
         let hers = try pair.world.open(.lobby, for: carol)
         pair.world.run(for: .seconds(1))
         guard case .opened(_, _, let members, _)? = carol.events(in: hers).first else {
-            Issue.record("carol is not in")
+            Issue.record("the room was not opened")
             return
         }
         #expect(Set(members) == [.alice, .bob, .carol])
@@ -195,7 +195,7 @@ import Testing
         pair.bob.events(in: pair.his).compactMap { if case .request(let request) = $0 { request } else { nil } }
     }
 
-    @Test(arguments: carriers) func `a member asks another and gets the answer`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `a request to a member returns its response`(carrier: Carrier) throws {
         let pair = try Pair(carrier)
         pair.settle()
         let number = try ask(pair, to: .bob)
@@ -210,27 +210,25 @@ import Testing
     }
 
     //
-    @Test func `nobody of that name, nobody at all, and nobody who answers`() throws {
+    @Test func `requests to an absent member, the relay and a silent member → their errors`() throws {
         let pair = try Pair()
         pair.settle()
-        let stranger = try ask(pair, to: .carol)
+        let absent = try ask(pair, to: .carol)
         let server = try ask(pair, to: nil)
         let silent = try ask(pair, to: .bob, deadline: .seconds(2))
         pair.world.run(for: .seconds(3))
-        #expect(pair.alice.outcome(of: stranger) == .answered(status: .noRecipient, reason: nil, content: nil))
+        #expect(pair.alice.outcome(of: absent) == .answered(status: .noRecipient, reason: nil, content: nil))
         #expect(pair.alice.outcome(of: server) == .answered(status: .unknownMethod, reason: nil, content: nil))
         #expect(pair.alice.outcome(of: silent) == .failed(.deadlineExceeded))
         pair.world.run(for: .seconds(1))
-        // Late, and to nobody.
+        // A late response has no effect.
         let request = try #require(incoming(pair).first)
         pair.world.act(pair.bob) { $0.respond(in: pair.his, correlation: request.correlation, now: $1) }
         pair.world.run(for: .seconds(1))
         #expect(pair.alice.outputs.count { if case .response = $0.output { true } else { false } } == 3)
     }
 
-    @Test func `a request that is withdrawn is withdrawn on the other side, one whose member leaves is answered`()
-        throws
-    {
+    @Test func `a cancelled request is cancelled at its recipient, one whose recipient leaves is answered`() throws {
         let pair = try Pair()
         pair.settle()
         let withdrawn = try ask(pair, to: .bob)
@@ -246,7 +244,7 @@ import Testing
     }
 
     // S-57, R-41
-    @Test(arguments: carriers) func `a request and its answer outlive cuts on both sides`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `a request and its response survive cuts on both sides`(carrier: Carrier) throws {
         let pair = try Pair(carrier)
         pair.settle()
         pair.world.cut(pair.alice)
@@ -262,9 +260,9 @@ import Testing
         #expect(pair.alice.outcome(of: number) == .answered(status: .none, reason: nil, content: nil))
     }
 
-    // MARK: Time to live, in passing
+    // MARK: Time to live
 
-    @Test func `a line that could not leave in its time fails, and the next one is accepted`() throws {
+    @Test func `a message that is not sent within its time to live fails, and the next one is accepted`() throws {
         let pair = try Pair()
         pair.settle()
         pair.world.blackHole(pair.alice)
@@ -281,7 +279,7 @@ import Testing
 
     // MARK: Credentials
 
-    @Test func `a credential that takes a while, fails, or never comes`() throws {
+    @Test func `a delayed credential → online, a failed one → another attempt, none → a timeout`() throws {
         let world = VirtualWorld()
         let slow = world.addClient("slow")
         slow.credentials = .gives(Credential("token"), after: .seconds(3))

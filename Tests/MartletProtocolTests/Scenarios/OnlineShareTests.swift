@@ -2,11 +2,11 @@ import MartletProtocol
 import MartletTestKit
 import Testing
 
-/// How much of the time a client is online whose connections are cut again and again, in virtual time.
+/// The share of time in which a client with repeatedly cut connections is online, in virtual time.
 @Suite struct OnlineShareTests {
     // C-55, C-56
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
-    func `With a cut every 3 s a client with the default numbers is online 70 % of ten minutes`(seed: UInt64) {
+    func `with a cut every 3 s a client with the default configuration is online 70 % of ten minutes`(seed: UInt64) {
         let world = VirtualWorld(seed: seed)
         let client = world.addClient("alice") { $0.reconnect = ReconnectPolicy.Configuration() }
         client.remembers = false

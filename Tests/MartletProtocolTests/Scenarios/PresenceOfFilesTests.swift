@@ -13,7 +13,7 @@ import Testing
     static let delay = Duration.milliseconds(20)
 
     @Test(arguments: Shared.allCases)
-    func `a typed line takes less than 100 ms more than the path while a file is on its way`(shared: Shared) throws {
+    func `during a file transfer a typed line takes less than 100 ms more than the path`(shared: Shared) throws {
         let slow = PathConditions(delay: Self.delay, bytesPerSecond: 1_000_000)
         let fast = PathConditions(delay: Self.delay)
         let world = VirtualWorld()
@@ -33,11 +33,11 @@ import Testing
         var took: [Duration] = []
         let began = world.now
         while arrived < pieceCount {
-            // The path is used, and not only left free.
+            // The path is used and not left idle.
             try #require(world.now - began < .seconds(70))
             while sentCount < pieceCount, sentCount - accepted < 6 {
                 sentCount += 1
-                // Counters of their own, above those of all the lines.
+                // Counters above those of the lines.
                 let counter = UInt64(1_000_000 + sentCount)
                 try world.act(alice) { engine, now in
                     try engine.send(counter: counter, content: content, in: files, now: now)

@@ -2,11 +2,11 @@ import MartletProtocol
 import MartletWire
 import Testing
 
-/// What many clients do together when their server dies, in virtual time.
+/// Many clients that reconnect after the failure of their server, in virtual time.
 @Suite struct ReconnectHerdTests {
     // C-55, Specs/hostile.md row 30
     @Test(arguments: [0, 1, 2, 5, 8, 12, 20] as [UInt64])
-    func `After a relay's death 10,000 clients are back within 30 s, at most 1,500 in any second`(downSeconds: UInt64) {
+    func `10,000 clients reconnect within 30 s of a relay's restart, at most 1,500 in any second`(downSeconds: UInt64) {
         var random = SeededRandom(seed: downSeconds)
         var timers = TimerQueue<Int>()
         var clients = [ReconnectPolicy](repeating: ReconnectPolicy(), count: 10_000)
@@ -34,11 +34,11 @@ import Testing
         #expect(busiestSecond(of: connects) <= 1500)
     }
 
-    @Test func `A relay that leaves and says so spreads them too`() {
+    @Test func `a refusal with retryAfter 5 s adds a random wait of up to 12 s`() {
         var policy = ReconnectPolicy()
         policy.established(now: .zero)
         let answer = policy.failed(.refused(retryAfter: .seconds(5)), now: .zero, random: 1 << 63)
-        #expect(answer == .wait(until: .zero + .seconds(11), .serverAsked))
+        #expect(answer == .wait(until: .zero + .seconds(11), .serverRequired))
     }
 
     private func busiestSecond(of instants: [Instant]) -> Int {

@@ -4,11 +4,11 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// What a member says to another that takes less than the relay does.
+/// Requests and responses beyond the limits of a member, and within those of the relay.
 @Suite struct RequestLimitsTests {
     private static let bobTakes = 16 * 1024
 
-    /// A body that is too long for Bob and not for the relay, and the other fields of which are those given.
+    /// A content beyond Bob's limit and within the relay's.
     private static var content: [UInt8] {
         var writer = TLVWriter()
         writer.append(.text, bytes: [UInt8](repeating: 120, count: 100_000).rawBytes)
@@ -27,15 +27,13 @@ import Testing
         for start in stride(from: 0, to: body.count, by: 16_000) {
             let end = min(start + 16_000, body.count)
             peer.say(type, Array(body[start..<end]), on: .first, flags: end < body.count ? [.moreFragments] : [])
-            // The relay says how much more it takes.
+            // The relay announces credit.
             stage.run(for: .milliseconds(30))
         }
     }
 
     // S-44, R-41, Specs/hostile.md row 39
-    @Test func `row 39: a request longer than its recipient takes is answered messageTooLarge and not passed on`()
-        throws
-    {
+    @Test func `a request beyond its recipient's limit → messageTooLarge, and it is not forwarded`() throws {
         let stage = RelayStage()
         let (mallory, bob) = try company(stage)
         let request = Request(
@@ -44,14 +42,14 @@ import Testing
         stage.run(for: .seconds(1))
         #expect(mallory.log.all(Response.self) == [Response(correlation: 5, status: .messageTooLarge)])
         #expect(!bob.log.frames.contains { $0.type == .request || $0.type == .reset })
-        // Nothing of it is left: a short one goes through.
+        // It leaves no state: a short request is forwarded.
         mallory.say(
             Request(correlation: 6, method: .locate, deadline: .seconds(60), recipient: .bob, content: nil), on: .first)
         #expect(bob.log.all(Request.self).count == 1)
     }
 
     // S-44, R-41, Specs/hostile.md row 39
-    @Test func `row 39: a response longer than its requester takes becomes messageTooLarge`() throws {
+    @Test func `a response beyond its requester's limit is replaced by messageTooLarge`() throws {
         let stage = RelayStage()
         let (mallory, bob) = try company(stage)
         bob.say(
@@ -67,9 +65,7 @@ import Testing
     }
 
     // Specs/hostile.md row 39
-    @Test func `row 39: requests faster than their recipient reads are answered serverBusy, and it keeps its session`()
-        throws
-    {
+    @Test func `requests faster than their recipient reads → serverBusy, and its session remains open`() throws {
         let stage = RelayStage()
         let mallory = stage.member("mallory", of: .lobby)
         let bob = stage.member("bob", of: .lobby)

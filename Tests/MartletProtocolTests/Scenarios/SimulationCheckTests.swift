@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - Requests
 
-    private let key = RequestLedger.Key(device: 1, life: 1, number: 1)
+    private let key = RequestLedger.Key(device: 1, start: 1, number: 1)
     private let ownAnswer = RequestOutcome.answered(
         status: .none, reason: nil, content: Message.textContent("request 1"))
 
@@ -40,7 +40,7 @@ import Testing
         var ledger = RequestLedger()
         let text = ledger.makeText(byteCount: 0)
         ledger.sent(key, in: lobby, text: text, deadline: at(10))
-        if isClosed { ledger.closed(lobby, by: 1, life: 1) }
+        if isClosed { ledger.closed(lobby, by: 1, start: 1) }
         return outcomes.map { ledger.ended(key, $0, at: at(seconds)) != nil }
     }
 

@@ -4,10 +4,10 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Honest clients whose room takes its time to load.
+/// Clients whose room loads slowly.
 @Suite struct SlowLoadTests {
     //
-    @Test(arguments: [1, 2]) func `3,000 short messages that wait for a room to load are accepted on its first session`(
+    @Test(arguments: [1, 2]) func `3,000 short messages sent before a load are accepted on the first session`(
         loops: Int
     ) throws {
         let world = VirtualWorld(loopCount: loops, seed: 7)
@@ -22,7 +22,7 @@ import Testing
     }
 
     // S-38, R-15
-    @Test func `a link has all of its credit again after a fault in the first of three messages before a load`() {
+    @Test func `all credit of a link is released after a fault in the first of three messages before a load`() {
         let stage = RelayStage()
         stage.relay.storeDelay = .milliseconds(100)
         let peer = stage.member("mallory", of: .lobby)

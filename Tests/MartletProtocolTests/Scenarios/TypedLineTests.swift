@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// A typed line and a file on one link whose path takes 1 MB/s out of a buffer without a bound, as a stream's do.
+/// A typed line and a file on one link, whose path carries 1 MB/s from an unbounded buffer.
 @Suite struct TypedLineTests {
     struct Run: CustomTestStringConvertible, Sendable {
         var delay: Duration
@@ -18,7 +18,7 @@ import Testing
         + [Run(delay: .milliseconds(20), carrier: .unreliable)]
 
     @Test(arguments: runs)
-    func `a typed line is there within 100 ms and the delay while a file is on its way`(run: Run) throws {
+    func `during a file transfer a typed line arrives within the delay and 100 ms`(run: Run) throws {
         let pair = LinkPair(
             run.carrier, path: LinkPath(delay: run.delay, bytesPerSecond: TypedLineTests.bytesPerSecond))
         let chat = try pair.open("lobby")
@@ -32,7 +32,7 @@ import Testing
                 pair.send(unsent, byteCount: pieceByteCount, on: file)
                 unsent -= 1
             }
-            // Lines fall anywhere between the ticks of acknowledgements.
+            // Lines are sent at varying times between acknowledgements.
             if pair.now >= began + .milliseconds(50 + 173 * Int64(typed.count)) {
                 pair.send(typed.count, byteCount: 120, on: chat)
                 typed.append(pair.now)
@@ -46,7 +46,7 @@ import Testing
         #expect(lines.count == typed.count)
         let slowest = zip(typed, lines).map { $1.at - $0 }.max()
         #expect(try #require(slowest) < .milliseconds(100) + run.delay)
-        // The path is used, and not only left free: but for the first seconds or where a window a round trip is less.
+        // The path is used, except in the first seconds and where a window for each round trip is less.
         if run.delay <= .milliseconds(50) {
             #expect(took < .seconds(run.megabytes) * 11 / 10 + .seconds(2))
         }

@@ -2,22 +2,22 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// A client engine whose server says whatever it likes, in virtual time.
+/// A client engine with a scripted server, in virtual time.
 final class ClientStage {
     var engine: ClientEngine
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
-    /// Everything the engine put out but for `.transmit`.
+    /// The outputs of the engine except `.transmit`.
     private(set) var outputs: [ClientOutput] = []
-    /// What the client has sent on its latest connection.
+    /// The frames of the client on its latest connection.
     private(set) var log = FrameLog()
     var maker = FrameMaker()
-    /// Whether the client is given its credential when it asks.
+    /// Whether a requested credential is provided at once.
     var givesCredentials = true
     /// Whether the server answers pings.
     var answersPings = false
-    /// Whether a close in good order is answered.
+    /// Whether a graceful close completes at once.
     var finishesCloses = true
-    /// Whether what the client has to send is taken from it.
+    /// Whether the connection takes the client's bytes.
     var takesBytes = true
 
     init(_ adjust: (inout ClientConfiguration) -> Void = { _ in }) {
@@ -26,9 +26,9 @@ final class ClientStage {
         engine = ClientEngine(configuration: configuration, seed: 1, now: now)
     }
 
-    /// The connection that the client asked for last.
+    /// The connection that the client requested last.
     private(set) var connection = ConnectionID.none
-    /// The connection that the client asked for last beside another.
+    /// The backup connection that the client requested last.
     private(set) var backup = ConnectionID.none
 
     var states: [ClientStatus.State] {
@@ -43,7 +43,7 @@ final class ClientStage {
         }
     }
 
-    /// What the client said when it ended its connection.
+    /// The code of the client's last goaway.
     var farewell: ErrorCode? { log.last(GoAway.self)?.notice.code }
 
     func count(_ output: ClientOutput) -> Int {
@@ -66,14 +66,14 @@ final class ClientStage {
 
     // MARK: The server
 
-    /// The dial succeeds.
+    /// Completes the connection attempt.
     func accept() {
         log = FrameLog()
         maker = FrameMaker()
         act { [connection] engine, now in engine.connected(connection, localAddress: "10.0.0.1", now: now) }
     }
 
-    /// The dial of the backup succeeds.
+    /// Completes the connection attempt of the backup.
     func acceptBackup() {
         connection = backup
         accept()
@@ -119,7 +119,7 @@ final class ClientStage {
         say(Opened(head: head, first: 1, log: log, members: [.alice]), on: session)
     }
 
-    /// A message as a relay sends it.
+    /// Sends a message with the relay's stamp.
     func message(_ text: String, offset: UInt64, on session: SessionID = .first) {
         let body = Message.encodeClient(counter: offset, kind: .text, content: Message.textContent(text))
         let relayed = Message.encodeRelay(
@@ -127,18 +127,18 @@ final class ClientStage {
         say(.data, relayed, on: session)
     }
 
-    /// Acknowledges everything on a session up to a sequence, and gives credit, without end unless told.
+    /// Acknowledges a session up to a sequence, and grants credit; by default practically unlimited.
     func acknowledge(_ cumulative: UInt64, on session: SessionID = .first, creditLimit: UInt64 = 1 << 40) {
         let part = SessionAck(session: session, cumulative: cumulative, creditLimit: creditLimit)
         say(Ack(echo: nil, linkCredit: creditLimit, sessions: [part]))
     }
 
-    /// The connection is over, by the server or the network.
+    /// Ends the connection, by the server or by the network.
     func end(byPeer: Bool = true) {
         act { [connection] engine, now in engine.closed(connection, byPeer: byPeer, now: now) }
     }
 
-    /// Starts the client and brings it online, with a room open, and with credit without end unless told.
+    /// Brings the client online, with a room if one is given, and by default with practically unlimited credit.
     @discardableResult
     func goOnline(
         _ room: RoomName? = nil, _ options: RoomOptions = RoomOptions(), head: UInt64? = nil, log: LogID? = nil,
@@ -168,7 +168,7 @@ final class ClientStage {
         now = end
     }
 
-    /// Time passes while the process is frozen.
+    /// Advances time while the process is suspended.
     func freeze(for duration: Duration) {
         now = now + duration
     }
@@ -210,7 +210,7 @@ final class ClientStage {
         }
     }
 
-    /// Takes what the client has to send, after it was not taken for a while.
+    /// Takes the client's bytes again.
     func takeBytes() {
         takesBytes = true
         take(connection)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Bytes that a peer on an established link may not send, and what they are called.
+/// Bytes that a peer on an established link must not send, and the code of their fault.
 struct Fault: CustomTestStringConvertible, Sendable {
     var row: Int
     var name: String
@@ -12,7 +12,7 @@ struct Fault: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { "row \(row) \(name)" }
 
-    /// A frame whose header is changed after it was made; its checksum is right for what it says then.
+    /// A frame with a changed header and a valid checksum.
     private static func header(
         _ type: FrameType, _ body: [UInt8] = [], on session: SessionID = .control,
         _ change: (inout FrameHeader) -> Void
@@ -32,7 +32,7 @@ struct Fault: CustomTestStringConvertible, Sendable {
             + value
     }
 
-    /// Containers in containers, from the inside.
+    /// Nested containers.
     private static func nested(_ depth: Int) -> [UInt8] {
         var heads: [[UInt8]] = []
         var length = 0
@@ -73,7 +73,7 @@ struct Fault: CustomTestStringConvertible, Sendable {
         Fault(row: 10, name: "an unknown critical tag", code: .unknownCritical) { maker in
             maker.frame(.ping, Ping(nonce: 1).encode() + tlv(0xFFF0, 0))
         },
-        Fault(row: 10, name: "more unknown frames than may be", code: .unknownFlood) { _ in
+        Fault(row: 10, name: "unknown frames beyond the rate", code: .unknownFlood) { _ in
             (0..<33).flatMap { _ in header(FrameType(rawValue: 0x1ABC)) { _ in } }
         },
         Fault(row: 11, name: "a field longer than its frame", code: .malformedTLV) { maker in
@@ -86,22 +86,23 @@ struct Fault: CustomTestStringConvertible, Sendable {
         Fault(row: 13, name: "10,000 empty fields", code: .tooManyTLVs) { maker in
             data(&maker, (0..<10_000).flatMap { _ in tlv(0x0123, 0) })
         },
-        Fault(row: 15, name: "a bomb", code: .inflateLimit) { maker in data(&maker, compressed(zeros: 1 << 20), .zlib)
+        Fault(row: 15, name: "a decompression bomb", code: .inflateLimit) { maker in
+            data(&maker, compressed(zeros: 1 << 20), .zlib)
         },
         Fault(row: 15, name: "a truncated stream", code: .inflateFailed) { maker in
             data(&maker, compressed(zeros: 4096).dropLast(4), .zlib)
         },
-        Fault(row: 15, name: "bytes that are no stream", code: .inflateFailed) { maker in
+        Fault(row: 15, name: "bytes that are no deflate stream", code: .inflateFailed) { maker in
             data(&maker, [1, 2, 3, 4, 5, 6, 7, 8], .zlib)
         },
-        Fault(row: 17, name: "more pings than may be", code: .controlFlood) { maker in
+        Fault(row: 17, name: "pings beyond the rate", code: .controlFlood) { maker in
             (0..<101).flatMap { maker.frame(Ping(nonce: $0)) }
         },
-        Fault(row: 19, name: "an acknowledgement of what was never sent", code: .ackUnsent) { maker in
+        Fault(row: 19, name: "an acknowledgement of unsent frames", code: .ackUnsent) { maker in
             let part = SessionAck(session: .first, cumulative: 1_000_000, creditLimit: 0)
             return maker.frame(Ack(echo: nil, linkCredit: 0, sessions: [part]))
         },
-        Fault(row: 19, name: "a range of what was never sent", code: .ackUnsent) { maker in
+        Fault(row: 19, name: "a range of unsent frames", code: .ackUnsent) { maker in
             let part = SessionAck(
                 session: .first, cumulative: 0, creditLimit: 0, ranges: [UInt64.max - 1...UInt64.max])
             return maker.frame(Ack(echo: nil, linkCredit: 0, sessions: [part]))
@@ -109,7 +110,7 @@ struct Fault: CustomTestStringConvertible, Sendable {
         Fault(row: 21, name: "a sequence beyond the window", code: .outOfWindow) { maker in
             maker.frame(.receipt, [], on: .first, sequence: 100_000)
         },
-        Fault(row: 4, name: "a handshake after the handshake", code: .protocolViolation) { maker in
+        Fault(row: 4, name: "a second hello", code: .protocolViolation) { maker in
             maker.frame(RawPeer.hello("again"))
         },
         Fault(row: 4, name: "a reliable ping", code: .protocolViolation) { _ in
@@ -118,7 +119,7 @@ struct Fault: CustomTestStringConvertible, Sendable {
                 $0.sequence = 1
             }
         },
-        Fault(row: 20, name: "more than there is credit for", code: .creditExceeded) { maker in
+        Fault(row: 20, name: "bytes beyond the credit", code: .creditExceeded) { maker in
             let piece = [UInt8](repeating: 0, count: 16_384)
             return (0..<200).flatMap { _ in maker.frame(.data, piece, on: .first, flags: .moreFragments) }
         },

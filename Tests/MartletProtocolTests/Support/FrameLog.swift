@@ -2,7 +2,7 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// A frame as it went over the wire, and when.
+/// A sent frame and its time.
 struct SeenFrame {
     var at: Instant
     var header: FrameHeader
@@ -10,20 +10,20 @@ struct SeenFrame {
 
     var type: FrameType { header.type }
 
-    /// The body, when it is of that type and whole.
+    /// The parsed body; nil for another type or an invalid body.
     func parsed<Body: FrameBody>(_: Body.Type = Body.self) -> Body? {
         guard header.type == Body.type, !header.flags.contains(.moreFragments) else { return nil }
         return try? Body(parsing: body.rawBytes)
     }
 }
 
-/// Cuts a stream of bytes into the frames that a test looks at.
+/// Records the frames of a stream of bytes.
 final class FrameLog {
     private var framer = Framer(maxBodyByteCount: FrameHeader.largestBodyByteCount)
     private(set) var frames: [SeenFrame] = []
     private(set) var byteCount = 0
 
-    /// From here on packets may come.
+    /// Accepts packets from now on.
     func allowPackets() {
         if !framer.allowsPackets { framer.allowPackets(deflated: true) }
     }
@@ -36,7 +36,7 @@ final class FrameLog {
             taken += try framer.consume(bytes.rawBytes.extracting(droppingFirst: taken)) { header, body in
                 let frame = SeenFrame(at: now, header: header, body: [UInt8](copying: body))
                 frames.append(frame)
-                // Packets may come right behind the welcome that agrees on them (W-76).
+                // Packets may follow directly behind the welcome that negotiates them (W-76).
                 let welcome: Welcome? = frame.parsed()
                 readsPackets = welcome?.features.contains(.compact) == true
                 return readsPackets ? .stop : .proceed
@@ -54,11 +54,11 @@ final class FrameLog {
     }
 }
 
-/// Makes frames with the sequences that a real peer would give them.
+/// Makes frames with the sequences of a correct peer.
 struct FrameMaker {
     private var sequences: [SessionID: UInt32] = [:]
 
-    /// A frame with the flags that its type has to have, but for what is given.
+    /// A frame with the flags required by its type and the given values.
     mutating func frame(
         _ type: FrameType, _ body: [UInt8], on session: SessionID = .control, flags: FrameFlags = [],
         sequence: UInt32? = nil, compression: Compression = .none
@@ -79,7 +79,7 @@ struct FrameMaker {
 }
 
 extension Framer {
-    /// The framer's own way to ask an engine for what it has to send.
+    /// The bytes of all calls of `transmit` until it appends nothing.
     static func drain(_ transmit: (inout OutputRawSpan) -> Void) -> [UInt8] {
         var all: [UInt8] = []
         while true {

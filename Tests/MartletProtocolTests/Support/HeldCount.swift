@@ -2,7 +2,7 @@ import MartletTestKit
 
 @testable import MartletProtocol
 
-/// How many elements all collections hold that are in a value, in its properties and in their elements.
+/// The number of elements in all collections of a value, of its properties and of their elements.
 func heldCount(in value: Any) -> Int {
     if let elements = value as? any Collection {
         return elements.reduce(elements.count) { count, element in count + heldCount(in: element) }
@@ -11,7 +11,7 @@ func heldCount(in value: Any) -> Int {
 }
 
 extension VirtualClient {
-    /// The same for the engine.
+    /// The number of elements that the engine holds.
     var heldCount: Int {
         let rooms = engine.rooms.rooms
         let parts: [Any] = [
@@ -25,8 +25,8 @@ extension VirtualClient {
 }
 
 extension VirtualRelay {
-    /// The same for the engine, but for the messages of the rooms, and for whoever was asked for bytes in the last
-    /// turn, which the next one looks through.
+    /// The number of elements that the engine holds, without the messages of the rooms and the connections that
+    /// transmitted in the last turn.
     var heldCount: Int {
         let parts: [Any] = [engine.outputs]
         let links = engine.sessions.links

@@ -3,9 +3,9 @@ import Testing
 
 @testable import MartletProtocol
 
-/// One side of a `LinkPair`: a link, the framer in front of it, and an application that notes what it is given.
+/// One side of a `LinkPair`: a link, its framer, and an application that records its frames.
 final class LinkEnd {
-    /// A frame that the application was given.
+    /// A frame delivered to the application.
     struct Delivery: Equatable {
         var at: Instant
         var session: SessionID
@@ -16,19 +16,19 @@ final class LinkEnd {
 
     var link: Link
     var carrier: Carrier
-    /// Whether the application gives credit back as soon as it is given a frame.
+    /// Whether the application releases credit at each delivery.
     var releases = true
     /// Whether sessions that the peer opens are accepted at once.
     var accepts = true
-    /// Whether sessions that the peer closes are closed here at once.
+    /// Whether sessions that the peer closes are closed at once.
     var closes = true
     private(set) var deliveries: [Delivery] = []
     private(set) var events: [LinkEvent] = []
-    /// Why the connection had to end.
+    /// The error that ended the connection.
     var fault: LinkError?
-    /// What deadlines asked for, other than to proceed.
+    /// The demands of deadlines, without `proceed` and `overdue`.
     var demands: [Link.OnDeadline] = []
-    /// How often another connection might have been faster.
+    /// The number of deadlines with the answer `overdue`.
     var overdueCount = 0
     private var framer = Framer(maxBodyByteCount: Limits().maxBodyByteCount)
     private var inflater = Inflater()
@@ -38,7 +38,7 @@ final class LinkEnd {
         self.carrier = carrier
     }
 
-    /// Frames of a session that carry what applications say, in the order in which they were given.
+    /// The bodies of a session's application frames in order of delivery.
     func bodies(on session: SessionID) -> [[UInt8]] {
         deliveries.filter { $0.session == session && $0.type == .data }.map(\.body)
     }
@@ -54,7 +54,7 @@ final class LinkEnd {
 
     // MARK: Receiving
 
-    /// Takes bytes as they came from the carrier.
+    /// Receives bytes from the carrier.
     func receive(_ bytes: [UInt8], now: Instant) {
         guard fault == nil, link.isAttached else { return }
         do throws(WireError) {
@@ -67,7 +67,7 @@ final class LinkEnd {
         }
     }
 
-    /// Takes one frame, whoever made it.
+    /// Receives one frame.
     @discardableResult
     func take(_ header: FrameHeader, _ body: RawSpan, now: Instant) -> Link.Reception? {
         guard fault == nil else { return nil }
@@ -106,14 +106,14 @@ final class LinkEnd {
         if releases { link.release(delivery.credit, on: delivery.session) }
     }
 
-    /// The application gives back the credit of everything that it was given and kept.
+    /// Releases the credit of all deliveries.
     func releaseAll() {
         for delivery in deliveries { link.release(delivery.credit, on: delivery.session) }
     }
 
     // MARK: Sending and time
 
-    /// The bytes that the link wants to send now, at most `capacity` of them.
+    /// The link's output, at most `capacity` bytes.
     func transmit(capacity: Int = 64 * 1024, now: Instant) -> [UInt8] {
         [UInt8](capacity: capacity) { out in
             link.transmit(into: &out, now: now)

@@ -3,24 +3,24 @@ import Testing
 
 @testable import MartletProtocol
 
-/// What a carrier between two links does to what they send, in each direction.
+/// The properties of a carrier between two links, in each direction.
 struct LinkPath {
     var delay: Duration = .milliseconds(50)
-    /// How fast bytes go onto the path, from a buffer without a bound; nil is at once.
+    /// The rate of the path, from an unbounded buffer; nil for no limit.
     var bytesPerSecond: Int?
-    /// Bytes that the sender may hand over before the path has taken them; nil is any number.
+    /// The sender's buffer before the path, in bytes; nil for no bound.
     var bufferByteCount: Int?
-    /// On a carrier without order: frames that are lost, come twice or are overtaken, of 1,000.
+    /// On a carrier without order: lost, duplicated and overtaken frames of 1,000.
     var lostPerMille = 0
     var doubledPerMille = 0
     var overtakenPerMille = 0
 }
 
-/// Two links and a virtual carrier between them, in virtual time: every frame is encoded, framed and parsed.
+/// Two links and a carrier between them in virtual time. Every frame is encoded, framed and parsed.
 ///
-/// Time passes from event to event only, and events of the same instant happen in the order of their causes, so the
-/// same seed gives the same run. After every step it holds that a link which was given room has nothing left to write,
-/// and that its deadline lies ahead: otherwise an engine would spin.
+/// Time advances from event to event, and events of one instant occur in the order of their causes, so a seed gives the
+/// same run. After each step a link with space in its buffer has no output left, and its deadline is in the future;
+/// otherwise an engine would spin.
 final class LinkPair {
     private enum Event {
         case arrive([UInt8], atRelay: Bool, connection: Int)
@@ -34,11 +34,11 @@ final class LinkPair {
     let carrier: Carrier
     var path: LinkPath
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
-    /// Every frame that was put on the carrier, and by whom.
+    /// All frames sent on the carrier, with their senders.
     fileprivate(set) var frames: [(header: FrameHeader, body: [UInt8], byRelay: Bool)] = []
-    /// Loses frames on purpose.
+    /// Selects frames that the carrier loses.
     var loses: (FrameHeader, _ byRelay: Bool) -> Bool = { _, _ in false }
-    /// Keeps frames from ever being written, on any carrier: a peer that does not send them.
+    /// Selects frames that are never written, on any carrier, as by a peer that does not send them.
     var swallows: (FrameHeader, _ byRelay: Bool) -> Bool = { _, _ in false }
     private var random: SeededRandom
     private var timers = TimerQueue<Int>()
@@ -49,7 +49,7 @@ final class LinkPair {
     private var isWaiting = [false, false]
     private var hasLinked = false
 
-    /// Two links with a connection between them, already past its handshake.
+    /// Creates two links with a connection after its handshake.
     init(
         _ carrier: Carrier, path: LinkPath = LinkPath(), limits: Limits = Limits(), seed: UInt64 = 1,
         connected: Bool = true
@@ -67,7 +67,7 @@ final class LinkPair {
 
     // MARK: Connections
 
-    /// Breaks the connection: what is on its way is gone, and both sides know.
+    /// Breaks the connection. Bytes in flight are lost, and both sides are notified.
     func cut() {
         connection += 1
         freeAt = [now, now]
@@ -79,7 +79,7 @@ final class LinkPair {
         }
     }
 
-    /// Connects again and resumes: the client sends early, the relay answers with its positions.
+    /// Connects again and resumes. The client sends early frames, the relay answers with its positions.
     func resume() {
         client.beginStream()
         relay.beginStream()
@@ -112,7 +112,7 @@ final class LinkPair {
         run(until: now + duration) { false }
     }
 
-    /// Lets time pass until `condition` holds; false when it does not within `limit`.
+    /// Advances time until `condition` holds; false if it does not before `limit`.
     @discardableResult
     func run(until limit: Instant, _ condition: () -> Bool) -> Bool {
         settle()
@@ -161,7 +161,7 @@ final class LinkPair {
 
     // MARK: Carrier
 
-    /// Lets both links write what they have.
+    /// Writes the output of both links.
     func settle() {
         for (index, end) in [client, relay].enumerated() {
             while end.fault == nil, end.link.hasOutput(now: now), !isWaiting[index] {
@@ -217,7 +217,7 @@ final class LinkPair {
         }
     }
 
-    /// A stream has no frames: they come in pieces.
+    /// A stream splits frames into pieces.
     private func putInPieces(_ frame: [UInt8], byRelay: Bool, at arrival: Instant) {
         let cut = Int(random.next() % UInt64(frame.count))
         for piece in [frame[..<cut], frame[cut...]] where !piece.isEmpty {
@@ -294,7 +294,7 @@ extension LinkPair {
         bodies.map { Int($0.rawBytes.loadUInt64(at: 0)) }
     }
 
-    /// Frames of a type that one side has put on the carrier.
+    /// The frames of a type that one side has sent.
     func frames(_ type: FrameType, byRelay: Bool) -> [(header: FrameHeader, body: [UInt8])] {
         frames.filter { $0.header.type == type && $0.byRelay == byRelay }.map { ($0.header, $0.body) }
     }

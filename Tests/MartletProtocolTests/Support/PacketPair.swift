@@ -2,10 +2,10 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// Two links that send each other packets, in virtual time, and answer each other's bytes 10 ms later.
+/// Two links that exchange packets in virtual time, with a delay of 10 ms.
 ///
-/// In a pair that releases, a side that is idle gives memory back at the end of each `run`, and another framer goes on
-/// with its stream. What goes over the wire must not depend on that.
+/// In a pair that releases, an idle side releases its memory at the end of each `run`, and another framer continues its
+/// stream. The sent bytes must not depend on this.
 final class PacketPair {
     /// One side.
     final class End {
@@ -71,7 +71,7 @@ final class PacketPair {
     let releases: Bool
     let client: End
     let relay: End
-    /// All that went over the wire, in its order.
+    /// The sent bytes in order.
     private(set) var sent: [[UInt8]] = []
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
 
@@ -100,7 +100,7 @@ final class PacketPair {
         }
         now = max(now, end)
         for end in [client, relay] where end.isIdle {
-            // What a release does, too; it may change whose turn is next.
+            // A release does the same, which may change the order of turns.
             end.link.connection.scheduler.releaseIdleMemory()
             if releases { end.release() }
         }

@@ -23,7 +23,7 @@ struct Pair {
         his = try world.open(.lobby, for: bob, options)
     }
 
-    /// Until both are online and in the room.
+    /// Runs until both are online and in the room.
     func settle() {
         world.run(for: .seconds(3))
     }
@@ -38,7 +38,7 @@ struct Pair {
         }
     }
 
-    /// Whether everything of Alice's is accepted within a time.
+    /// Whether all messages of Alice are accepted within a limit.
     func isAccepted(_ count: Int, within limit: Duration = .seconds(300)) -> Bool {
         world.run(until: world.now + limit) { alice.accepted[hers]?.count == count }
     }

@@ -2,7 +2,7 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// All that a value consists of, as text: queues and tables by their elements, wherever these lie in memory.
+/// The parts of a value as text. Queues and tables are shown by their elements, independent of the memory layout.
 func parts(of value: Any) -> String {
     if let text = value as? String { return text }
     if let table = value as? any DictionaryLike { return "[\(table.entries.sorted().joined(separator: " "))]" }

@@ -3,10 +3,10 @@ import MartletWire
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// A relay engine with a store, whose peers say whatever bytes they like, in virtual time.
+/// A relay engine with a store and scripted peers, in virtual time.
 final class RelayStage {
     let relay: VirtualRelay
-    /// Whether input that waits for its next turn is read on before time passes.
+    /// Whether unread input is processed before time advances.
     var readsOn = true
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var peers: [RawPeer] = []
@@ -18,7 +18,7 @@ final class RelayStage {
         relay = VirtualRelay(configuration, seed: seed)
     }
 
-    /// A connection; nil when the relay takes no more.
+    /// Connects a peer; nil if the relay refuses the connection.
     func connect(_ carrier: Carrier = .reliable) -> RawPeer? {
         guard let key = relay.engine.accepted(carrier, now: now) else { return nil }
         let peer = RawPeer(key, on: self)
@@ -26,9 +26,9 @@ final class RelayStage {
         return peer
     }
 
-    /// A peer that has said hello, been welcomed and opened a room.
+    /// Connects a peer, authenticates it, and opens a room if one is given.
     func member(_ account: String, device: UInt64 = 1, of room: RoomName? = nil) -> RawPeer {
-        guard let peer = connect() else { preconditionFailure("the relay takes no more connections") }
+        guard let peer = connect() else { preconditionFailure("the relay refuses the connection") }
         peer.greet(account, device: device)
         if let room { peer.open(room, on: .first) }
         return peer
@@ -39,7 +39,7 @@ final class RelayStage {
         settle()
     }
 
-    /// Lets time pass; deadlines and slow work happen when they are due.
+    /// Advances time, with deadlines and delayed work at their instants.
     func run(for duration: Duration) {
         let end = now + duration
         while let next = [relay.engine.deadline, work.map(\.at).min()].compactMap(\.self).min(), next <= end {
@@ -54,7 +54,7 @@ final class RelayStage {
         now = end
     }
 
-    /// What the connection's framer holds and what waits behind its hello, in bytes.
+    /// The bytes in the connection's framer and behind its hello.
     func heldByteCount(_ peer: RawPeer) -> Int {
         guard let slot = relay.engine.connections.slot(peer.key) else { return 0 }
         return relay.engine.connections[slot].heldByteCount
@@ -94,12 +94,12 @@ final class RelayStage {
     }
 }
 
-/// A peer of a relay that says whatever it likes.
+/// A scripted peer of a relay.
 final class RawPeer {
     let key: ConnectionKey
     let log = FrameLog()
     var maker = FrameMaker()
-    /// Whether it reads what the relay has for it.
+    /// Whether the peer reads.
     var isReading = true
     var isPaused = false
     fileprivate(set) var closedAt: Instant?
@@ -110,7 +110,7 @@ final class RawPeer {
         self.stage = stage
     }
 
-    /// What the relay said last, and closed behind.
+    /// The code of the relay's last notice, if the connection is closed.
     var farewell: ErrorCode? {
         closedAt == nil ? nil : log.last(GoAway.self)?.notice.code ?? log.last(Reject.self)?.notice.code
     }
@@ -145,7 +145,7 @@ final class RawPeer {
         return log.last(Welcome.self)
     }
 
-    /// Greets on a new connection and goes on with the link that a welcome gave, on which one room is open.
+    /// Resumes the link of a welcome, with one open room, on this connection.
     func resume(_ account: String, from welcome: Welcome) -> Welcome? {
         let positions = [
             SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
@@ -169,25 +169,25 @@ final class RawPeer {
         say(Open(room: room, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: session)
     }
 
-    /// Acknowledges everything on a session up to a sequence, and gives credit without end.
+    /// Acknowledges a session up to a sequence, and grants practically unlimited credit.
     func acknowledge(_ cumulative: UInt64, on session: SessionID = .first) {
         let part = SessionAck(session: session, cumulative: cumulative, creditLimit: 1 << 40)
         say(Ack(echo: nil, linkCredit: 1 << 40, sessions: [part]))
     }
 
-    /// Acknowledges everything that it has read on a session.
+    /// Acknowledges all frames that it has read on a session.
     func acknowledgeAll(on session: SessionID = .first) {
         acknowledge(
             UInt64(log.frames.count { $0.header.session == session && $0.header.flags.contains(.reliable) }),
             on: session)
     }
 
-    /// The peer sends no more.
+    /// Ends the peer's direction of the stream.
     func finish() {
         stage.act { [key] engine, now in engine.endOfStream(key, now: now) }
     }
 
-    /// The connection breaks.
+    /// Breaks the connection.
     func cut() {
         closedAt = stage.now
         stage.act { [key] engine, now in engine.closed(key, now: now) }

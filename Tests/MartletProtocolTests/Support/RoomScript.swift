@@ -3,12 +3,12 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Rooms without links around them: events in by the members' names, effects out as values that can be compared.
+/// Rooms without links. Events name members, and effects are comparable values.
 ///
-/// A name is an account and a device of its own; "alice/2" is the account alice on another device. What is to be made
-/// durable waits until `store` says what became of it.
+/// A name is an account with its first device; "alice/2" is another device of the account alice. An append completes
+/// with `store` or `failStore`.
 struct RoomScript: ~Copyable {
-    /// What the rooms wanted done, with frames parsed.
+    /// An effect of the rooms, with parsed frames.
     enum Effect: Equatable {
         case opened(String, head: UInt64, first: UInt64, members: [String])
         case reset(String, ErrorCode)
@@ -32,12 +32,12 @@ struct RoomScript: ~Copyable {
     private(set) var keys: [String: MemberKey] = [:]
     private var names: [MemberKey: String] = [:]
     private var appending: [LogEntry] = []
-    /// Members whose links ask for no news.
+    /// Members whose links have a backlog.
     var behind: Set<String> = []
     let room = RoomName.lobby
     var now = Instant(nanoseconds: 1_000_000_000)
 
-    /// A room that the named have joined, and nothing left to say.
+    /// Creates a room with these members and discards the effects.
     init(
         _ members: String..., snapshot: RoomSnapshot? = RoomSnapshot(), roles: RoomRolesConfiguration? = nil
     ) {
@@ -58,7 +58,7 @@ struct RoomScript: ~Copyable {
 
     mutating func join(
         _ name: String, cursor: UInt64 = 0, tail: UInt32? = nil, noLocal: Bool = false, room: RoomName? = nil,
-        log: LogID? = nil, permissions: RoomPermissions = .all
+        log: LogID? = nil, isHeldBack: Bool = false
     ) {
         let slot = Int32(keys.count)
         let key = MemberKey(link: LinkKey(slot: slot, generation: 1), session: SessionID(rawValue: 1))
@@ -66,7 +66,7 @@ struct RoomScript: ~Copyable {
         names[key] = name
         let open = Open(room: room ?? self.room, cursor: cursor, log: log, tail: tail, noLocal: noLocal)
         rooms.receive(
-            .join(JoinRequest(member: key, who: RoomScript.who(name), open: open, permissions: permissions)))
+            .join(JoinRequest(member: key, who: RoomScript.who(name), open: open, isHeldBack: isHeldBack)))
     }
 
     mutating func withdraw(_ name: String) {
@@ -86,7 +86,7 @@ struct RoomScript: ~Copyable {
         return Message.encodeClient(counter: counter, kind: .text, content: content)
     }
 
-    /// What a text of so many bytes costs.
+    /// The credit of a text with this number of bytes.
     static func credit(_ byteCount: Int) -> Int { body(1, byteCount).count }
 
     func with(_ name: String) -> MemberHandle? { handles[name] }
@@ -99,7 +99,7 @@ struct RoomScript: ~Copyable {
         event(&rooms, handle)
     }
 
-    /// The store's answer to the last append: all of it, up to an offset, or not.
+    /// Completes the last append, up to an offset if one is given.
     mutating func store(upTo offset: UInt64? = nil) {
         let end = offset ?? appending.last?.offset ?? 0
         log += appending.filter { $0.offset <= end }
@@ -112,7 +112,7 @@ struct RoomScript: ~Copyable {
         rooms.stored(room, upTo: nil)
     }
 
-    /// Posts and stores messages of one member, and forgets what was said of it.
+    /// Publishes and stores messages of one member, and discards the effects.
     mutating func fill(_ name: String, _ counters: ClosedRange<UInt64>, byteCount: Int = 1) {
         for counter in counters { post(name, counter, byteCount: byteCount) }
         _ = drain()
@@ -120,7 +120,7 @@ struct RoomScript: ~Copyable {
         _ = drain()
     }
 
-    /// The store's answer to a member's read.
+    /// Completes a member's read; without offsets it fails.
     mutating func read(_ name: String, _ offsets: ClosedRange<UInt64>?, first: UInt64 = 1) {
         let entries = offsets.map { range in log.filter { range.contains($0.offset) } }
         with(name) { $0.read($1, entries, first: first) }
@@ -132,21 +132,21 @@ struct RoomScript: ~Copyable {
 
     // MARK: Effects
 
-    /// Everything wanted since the last call, in order.
+    /// The effects since the last call, in order.
     mutating func drain() -> [Effect] {
         var effects: [Effect] = []
         repeat { effects += drainTurn() } while goesOn()
         return effects
     }
 
-    /// What is wanted in this turn.
+    /// The effects of this turn.
     mutating func drainTurn() -> [Effect] {
         var effects: [Effect] = []
         while let effect = rooms.nextEffect(now: now) {
             if case .deliver(let key, let entries) = effect {
                 effects += entries.map { .told(name(key), frame(.data, $0.body)) }
             } else if case .pending(let key) = effect {
-                // Its link has room at once, or does not ask.
+                // A link without a backlog has space at once.
                 if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.receive(.sendPending(handle)) }
             } else {
                 effects.append(note(effect))
@@ -155,7 +155,7 @@ struct RoomScript: ~Copyable {
         return effects
     }
 
-    /// Ends the turn; true when the next one has something to do at once.
+    /// Ends the turn. Returns whether the next one has work at once.
     private mutating func goesOn() -> Bool {
         rooms.endTurn()
         guard let deadline = rooms.deadline, deadline <= now else { return false }
@@ -172,7 +172,7 @@ struct RoomScript: ~Copyable {
         case .reset(let key, let code): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
-        case .deliver, .pending: preconditionFailure("seen to before")
+        case .deliver, .pending: preconditionFailure("handled before")
         case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .load(let room): return .load(room.text)
@@ -195,19 +195,19 @@ struct RoomScript: ~Copyable {
         do {
             return try Frame.parse(type: type, body: bytes.rawBytes)
         } catch {
-            Issue.record("a room sent what does not parse: \(error)")
+            Issue.record("a room sent an invalid body: \(error)")
             return .unknown(type)
         }
     }
 }
 
 extension [RoomScript.Effect] {
-    /// Offsets of messages that went to a member, in order.
+    /// The offsets of messages sent to a member, in order.
     func offsets(to name: String) -> [UInt64] {
         compactMap { if case .told(name, .message(let message)) = $0 { message.relay?.offset } else { nil } }
     }
 
-    /// Runs that a member was told are accepted.
+    /// The accepted runs sent to a member.
     func accepted(by name: String) -> [AcceptedRun] {
         compactMap { if case .told(name, .accepted(let accepted)) = $0 { accepted.runs } else { nil } }.flatMap(\.self)
     }

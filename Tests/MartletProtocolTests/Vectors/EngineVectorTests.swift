@@ -4,15 +4,15 @@ import Testing
 @testable import MartletDifferential
 @testable import MartletProtocol
 
-/// Replays the vectors of `Specs/vectors` that are refused against the engines: what a stream's reader finds wrong, a
-/// relay and a client say.
+/// Replays the refused vectors of `Specs/vectors` against the engines: a relay and a client report the errors that a
+/// reader of the stream finds.
 ///
-/// The frames of session 1 are counted on from the `open` or `opened` that stands before them here.
+/// The frames of session 1 follow an added `open` or `opened`, so their sequences are raised by one.
 @Suite("Vectors that the engines refuse")
 struct EngineVectorTests {
     private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
     private static let vectors = files.flatMap(\.vectors).filter { vector in
-        // A larger limit than the engines have is not negotiated; the end of a stream is told to nobody.
+        // The engines do not negotiate larger limits, and send no code at the end of a stream.
         vector["steps"] == nil && vector["frames"] != nil && vector["given"]?["maxBody"]?.number ?? 0 <= 65_536
             && vector["end"]?.isTrue != true
     }
@@ -43,8 +43,7 @@ struct EngineVectorTests {
         }
     }
 
-    /// The bytes with the reliable frames of session 1 counted on by one, and the checksums made right again where
-    /// they were.
+    /// The bytes with the sequences of session 1 raised by one. Checksums that were correct remain correct.
     private func recounted(_ bytes: [UInt8]) -> [UInt8] {
         var recounted: [UInt8] = []
         var framer = Framer(maxBodyByteCount: 1 << 20)
@@ -59,7 +58,7 @@ struct EngineVectorTests {
         return recounted + rest
     }
 
-    @Test func `a relay says what is wrong`() {
+    @Test func `a relay reports the error of each refused vector`() {
         let refusals = Self.refusals(from: "client")
         #expect(refusals.count > 150)
         for refusal in refusals {
@@ -90,7 +89,7 @@ struct EngineVectorTests {
         }
     }
 
-    @Test func `a client says what is wrong`() {
+    @Test func `a client reports the error of each refused vector`() {
         let refusals = Self.refusals(from: "server")
         #expect(refusals.count > 40)
         for refusal in refusals {
@@ -106,7 +105,7 @@ struct EngineVectorTests {
             if refusal.ends == "connection" {
                 #expect(stage.farewell?.name == refusal.code, "\(refusal.name)")
             } else {
-                // What the relay has accepted is shown or passed over, but never a reason to part (relay.md R-32).
+                // Messages that the relay has accepted never end the connection (relay.md R-32).
                 #expect(stage.farewell == nil, "\(refusal.name)")
             }
         }

@@ -4,8 +4,8 @@ import Testing
 @testable import MartletDifferential
 @testable import MartletProtocol
 
-/// Replays the vectors of `Specs/vectors` about a server's side of a link against the relay: frames that are right by
-/// themselves, and what is wrong with them together (Specs/session.md §12).
+/// Replays the vectors of `Specs/vectors` about a server's side of a link against the relay: frames that are valid
+/// separately and invalid together (Specs/session.md §12).
 @Suite("Vectors of a link")
 struct LinkVectorTests {
     private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
@@ -19,7 +19,7 @@ struct LinkVectorTests {
     }
 
     @Test(arguments: ["links", "floods", "floods-beyond"])
-    func `a relay refuses what is wrong with a link`(file: String) throws {
+    func `a relay gives the error and the resets of each vector`(file: String) throws {
         let vectors = Self.files.first { $0.name == file }?.vectors ?? []
         #expect(vectors.count >= 3)
         for vector in vectors {

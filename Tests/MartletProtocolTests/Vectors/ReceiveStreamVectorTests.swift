@@ -17,7 +17,7 @@ struct ReceiveStreamVectorTests {
         ReceiveStream(windowByteCount: 1 << 20, maxMessageByteCount: maxMessageByteCount, first: received + 1)
     }
 
-    /// What becomes of a frame with these low bits, as the vectors show it.
+    /// The result of a frame with these low bits, in the form of the vectors.
     private func step(_ low: UInt32, on stream: inout ReceiveStream) -> [String: JSONValue] {
         var step: [String: JSONValue] = ["low": .number(Int(low))]
         guard let sequence = stream.sequence(low: low) else {
@@ -36,7 +36,7 @@ struct ReceiveStreamVectorTests {
     }
 
     // W-12
-    @Test func `low bits become the whole sequence`() throws {
+    @Test func `low bits give the whole sequence of each vector`() throws {
         #expect(vectors("sequences").count > 15)
         for vector in vectors("sequences") {
             let expected = try #require(vector["expected"]?.text.flatMap(UInt64.init))
@@ -47,7 +47,7 @@ struct ReceiveStreamVectorTests {
         }
     }
 
-    @Test func `frames are taken, repeated or refused, and acknowledged`() throws {
+    @Test func `frames give the results and acknowledgements of each vector`() throws {
         #expect(vectors("windows").count > 15)
         for vector in vectors("windows") {
             var stream = stream(received: try #require(vector["received"]?.text.flatMap(UInt64.init)))
@@ -61,7 +61,7 @@ struct ReceiveStreamVectorTests {
         }
     }
 
-    @Test func `fragments in any order become messages, once and in order`() throws {
+    @Test func `fragments in any order give the messages of each vector`() throws {
         #expect(vectors("assembled").count > 10)
         for vector in vectors("assembled") {
             var line = SessionLine(vector["given"])
@@ -73,7 +73,7 @@ struct ReceiveStreamVectorTests {
     }
 
     @Test(arguments: ["resumes", "conversations"])
-    func `sequences go on over connections`(name: String) throws {
+    func `sequences continue over connections`(name: String) throws {
         for vector in vectors(name) {
             var streams: [String: ReceiveStream] = [:]
             for step in vector["steps"]?.list ?? [] {
@@ -98,7 +98,7 @@ struct ReceiveStreamVectorTests {
     }
 }
 
-/// The frames of a client's sessions, put in order and together.
+/// The frames of a client's sessions, ordered and joined.
 private struct SessionLine {
     private let given: JSONValue?
     private var streams: [SessionID: ReceiveStream] = [:]
@@ -141,7 +141,7 @@ private struct SessionLine {
         streams[id] = stream
     }
 
-    /// A session of which something may have come on an earlier connection.
+    /// A session that may have received frames on an earlier connection.
     private func begin(_ id: SessionID) -> ReceiveStream {
         let received = given?["received"]?["\(id)"]?.text.flatMap(UInt64.init) ?? 0
         let begun = given?["begun"]?["\(id)"]?.bytes ?? []

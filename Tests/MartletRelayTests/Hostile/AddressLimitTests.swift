@@ -39,7 +39,7 @@ struct AddressLimitTests {
     }
 
     // C-11, Specs/hostile.md row 51
-    @Test("row 51: connection beyond the limit closes without a byte, others go on, a closed one makes room")
+    @Test("connection beyond the limit closes without a byte, others continue, a closed one makes room")
     func connections() async throws {
         let log = EventLog()
         try await withRelay(limits: limits { $0.maxConnections = 2 }, onEvent: log.note) { relay, port in
@@ -63,7 +63,7 @@ struct AddressLimitTests {
     }
 
     // Specs/hostile.md row 52
-    @Test("row 52: silent connections fill the handshakes of an address, established ones go on", arguments: [1, 2])
+    @Test("silent connections fill the handshakes of an address, established ones continue", arguments: [1, 2])
     func handshakes(loopCount: Int) async throws {
         try await withRelay(limits: limits { $0.maxHandshakes = 2 }, loopCount: loopCount) { relay, port in
             var members: [WirePeer] = []
@@ -83,7 +83,7 @@ struct AddressLimitTests {
     }
 
     // C-67, Specs/hostile.md row 53
-    @Test("row 53: guesses refuse the address: hellos by serverBusy, connections without a byte, no established one")
+    @Test("after guesses hellos get serverBusy, connections close, and established ones continue")
     func guesses() async throws {
         let adjusted = limits { $0.maxFailures = 1 }
         try await withRelay(limits: adjusted, authenticator: GatedStub(count: 10)) { relay, port in
@@ -108,7 +108,7 @@ struct AddressLimitTests {
     }
 
     // C-67, Specs/hostile.md row 53
-    @Test("row 53: the owner of a guessed account signs in after a delay")
+    @Test("the owner of a guessed account signs in after a delay")
     func delay() async throws {
         let adjusted = limits { $0.maxAuthenticationDelay = .milliseconds(10) }
         try await withRelay(limits: adjusted, authenticator: PasswordStub()) { relay, port in

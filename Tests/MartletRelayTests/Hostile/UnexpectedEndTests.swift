@@ -13,6 +13,8 @@ struct UnexpectedEndTests {
         try await backend.run { fixture in
             let peer = try await fixture.member()
             try await peer.publish("whole", counter: 1)
+            // An automatic reply would continue the incomplete frame.
+            await peer.stopReplying()
             await peer.write { Array($0.text("half", counter: 2, on: .first).dropLast(3)) }
             await peer.finish()
             // On a socket this peer no longer receives.

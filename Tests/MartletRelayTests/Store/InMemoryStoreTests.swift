@@ -30,7 +30,7 @@ struct InMemoryStoreTests {
     func empty() throws {
         let store = InMemoryStore()
         let snapshot = store.load(room)
-        #expect(snapshot.head == 0 && snapshot.first == 1 && snapshot.watermarks.isEmpty)
+        #expect(snapshot.lastOffset == 0 && snapshot.firstOffset == 1 && snapshot.watermarks.isEmpty)
         #expect(wholeLog(of: store).entries.isEmpty)
         #expect(snapshot.log != nil && store.load(room).log == snapshot.log && store.roomCount == 1)
     }
@@ -58,8 +58,8 @@ struct InMemoryStoreTests {
         try write(entries(1...5, device: 1), in: store)
         try write(entries(6...25, device: 2), in: store)
         let snapshot = store.load(room)
-        #expect(snapshot.head == 25)
-        #expect(snapshot.first == 16)
+        #expect(snapshot.lastOffset == 25)
+        #expect(snapshot.firstOffset == 16)
         let alice = AccountName("alice")!
         #expect(
             snapshot.watermarks == [
@@ -77,9 +77,9 @@ struct InMemoryStoreTests {
         bounds.maxByteCountPerRoom = 100
         let store = InMemoryStore(bounds: bounds)
         try write(entries(1...20), in: store)
-        #expect(store.load(room).first == 11)
+        #expect(store.load(room).firstOffset == 11)
         try write(entries(21...21, byteCount: 1000), in: store)
-        #expect(store.load(room).first == 21)
+        #expect(store.load(room).firstOffset == 21)
         #expect(wholeLog(of: store).entries.map(\.offset) == [21])
     }
 
@@ -93,8 +93,8 @@ struct InMemoryStoreTests {
         try write(entries(1...1), to: old, in: store)
         let log = store.load(empty).log
         try write(entries(1...1), in: store)
-        #expect(store.roomCount == 2 && store.load(empty).log == log && store.load(room).head == 1)
-        #expect(store.load(old).head == 0 && store.roomCount == 2 && store.load(empty).log != log)
+        #expect(store.roomCount == 2 && store.load(empty).log == log && store.load(room).lastOffset == 1)
+        #expect(store.load(old).lastOffset == 0 && store.roomCount == 2 && store.load(empty).log != log)
     }
 
     //
@@ -114,27 +114,27 @@ struct InMemoryStoreTests {
             try write(entries(offset...offset, byteCount: 1000), in: store)
             #expect(store.byteCount <= 40_000)
         }
-        let first = store.load(old).first
+        let first = store.load(old).firstOffset
         #expect(first > 1 && first <= 11)
-        #expect(store.load(read).first == 1 && store.load(room).first == 1)
+        #expect(store.load(read).firstOffset == 1 && store.load(room).firstOffset == 1)
         // The watermarks outlive the evicted messages.
-        #expect(store.load(old).watermarks.count == 1 && store.load(old).head == 10)
+        #expect(store.load(old).watermarks.count == 1 && store.load(old).lastOffset == 10)
         for offset in 21...60 as ClosedRange<UInt64> {
             try write(entries(offset...offset, byteCount: 1000), in: store)
         }
-        #expect(store.load(old).first == 11 && store.load(read).first == 11)
-        #expect(store.load(room).first > 1 && store.byteCount <= 40_000)
+        #expect(store.load(old).firstOffset == 11 && store.load(read).firstOffset == 11)
+        #expect(store.load(room).firstOffset > 1 && store.byteCount <= 40_000)
     }
 
     // R-48, Specs/hostile.md row 48
-    @Test("row 48: 20,000 rooms written once stay within the byte bound, and the last is writable")
+    @Test("20,000 rooms written once stay within the byte bound, and the last is writable")
     func manyRooms() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 1 << 20
         let store = InMemoryStore(bounds: bounds)
         for number in 1...20_000 { try write(entries(1...1), to: RoomName("room-\(number)")!, in: store) }
         #expect(store.byteCount <= 1 << 20 && store.roomCount > 800)
-        #expect(store.load(RoomName("room-20000")!).head == 1 && store.load(RoomName("room-1")!).head == 0)
+        #expect(store.load(RoomName("room-20000")!).lastOffset == 1 && store.load(RoomName("room-1")!).lastOffset == 0)
     }
 
     //
@@ -161,7 +161,7 @@ struct InMemoryStoreTests {
             try write(entries(1...1), to: RoomName("room-\(number)")!, in: store)
             if number % 500 == 0 { try store.append(entries(number / 500...number / 500), to: room) }
         }
-        #expect(store.load(room).head == 10 && store.load(room).log == log)
+        #expect(store.load(room).lastOffset == 10 && store.load(room).log == log)
     }
 
     //
@@ -177,7 +177,7 @@ struct InMemoryStoreTests {
         #expect(throws: LogLost.self) { try store.append(entries(4...4), to: room) }
         #expect(wholeLog(of: store).entries.isEmpty)
         let again = store.load(room)
-        #expect(again.log != nil && again.log != log && again.head == 0 && again.watermarks.isEmpty)
+        #expect(again.log != nil && again.log != log && again.lastOffset == 0 && again.watermarks.isEmpty)
     }
 
     //
@@ -204,6 +204,6 @@ struct InMemoryStoreTests {
                 try store.append(entries(wrong), to: room)
             }
         }
-        #expect(store.load(room).head == 3)
+        #expect(store.load(room).lastOffset == 3)
     }
 }

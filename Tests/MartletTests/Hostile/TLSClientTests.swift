@@ -10,19 +10,23 @@ struct TLSClientTests {
     private let certificates = TestCertificates.shared
 
     private func relay(
-        _ identity: TLSIdentity? = nil, _ change: (inout Relay.Configuration) -> Void = { _ in }
+        _ identity: TLSIdentity? = nil, authenticator: any Authenticator = .allowAll,
+        _ change: (inout Relay.Configuration) -> Void = { _ in }
     ) throws -> (relay: Relay, port: UInt16) {
         var configuration = try Relay.Configuration(port: 0)
         configuration.tls = TLSServerOptions(identity: identity ?? certificates.server)
         change(&configuration)
         let relay = Relay(
-            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+            configuration: configuration, store: InMemoryStore(), authenticator: authenticator, policy: .allowAll)
         return (relay, try relay.start()[0].port)
     }
 
-    private func client(to endpoint: String, _ name: String = "alice", waits: Bool = false) throws -> Client {
+    private func client(
+        to endpoint: String, _ name: String = "alice", identity: TLSIdentity? = nil, waits: Bool = false
+    ) throws -> Client {
         var configuration = Client.Configuration()
         configuration.tls.trust = .file(certificates.authority.certificateFile)
+        configuration.tls.identity = identity
         // The long wait before the next attempt keeps a failure in the status.
         if waits {
             configuration.reconnect.base = .seconds(86_400)
@@ -90,6 +94,43 @@ struct TLSClientTests {
         try await client.start()
         #expect(await failure(of: client) != nil)
         #expect(await relay.statistics.links == 0)
+        await client.stop()
+        await relay.shutdown()
+    }
+
+    // C-73
+    @Test func `a client certificate of the account -> online; of another account, and none -> unauthenticated`()
+        async throws
+    {
+        let (relay, port) = try relay(authenticator: CertificateAuthenticator()) { configuration in
+            let file = certificates.authority.certificateFile
+            configuration.tls?.clientCertificates = .optional(trustFile: file)
+        }
+        let alice = try certificates.make("Alice") { $0.emailAddresses = ["alice@example.com"] }
+        let admitted = try client(to: "localhost:\(port)", "alice@example.com", identity: alice)
+        try await admitted.start()
+        _ = try await admitted.open(room: "lobby")
+        for identity in [alice, nil] {
+            let refused = try client(to: "localhost:\(port)", "bob", identity: identity)
+            try await refused.start()
+            await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await refused.open(room: "lobby") }
+            await refused.stop()
+        }
+        #expect(await relay.statistics.links == 1)
+        await admitted.stop()
+        await relay.shutdown()
+    }
+
+    // C-73
+    @Test func `no client certificate where the relay requires one -> a failure with the alert`() async throws {
+        let (relay, port) = try relay(authenticator: CertificateAuthenticator()) { configuration in
+            let file = certificates.authority.certificateFile
+            configuration.tls?.clientCertificates = .required(trustFile: file)
+        }
+        let client = try client(to: "localhost:\(port)", waits: true)
+        try await client.start()
+        // In TLS 1.3 the relay answers after the handshake of the client is complete.
+        for await status in client.status where status.explanation.contains("the alert certificate required") { break }
         await client.stop()
         await relay.shutdown()
     }

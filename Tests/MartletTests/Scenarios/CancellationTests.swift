@@ -88,7 +88,7 @@ struct CancellationTests {
         outbox.append([entry])
         try await withBarredRelay { relay, proxy in
             try await withClient("alice", at: proxy.endpoint, outbox: outbox, configuration: .hasty) { alice in
-                for options in [Room.Options(), Room.Options(from: .start, echo: true)] {
+                for options in [Room.Options(), Room.Options(from: .start, includesOwnMessages: true)] {
                     let open = Task { try await alice.open(room: "lobby", options: options) }
                     open.cancel()
                     await #expect(throws: CancellationError.self) { try await open.value }
@@ -127,7 +127,7 @@ struct CancellationTests {
     @Test func `a cancelled iteration over messages throws, and the next iteration misses none`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
-                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
                 let iteration = Task { try await lobby.messages.first(1) }
                 await cancel(iteration) { lobby.core.state.withLock { !$0.waiters.readers.isEmpty } }
                 await #expect(throws: CancellationError.self) { try await iteration.value }

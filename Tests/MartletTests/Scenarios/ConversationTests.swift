@@ -92,10 +92,10 @@ struct ConversationTests {
         return nil
     }
 
-    @Test func `a device with the option echo receives its own messages in order`() async throws {
+    @Test func `a device with the option includesOwnMessages receives its own messages in order`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
-                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
                 for number in 1...3 { try await lobby.send("\(number)") }
                 let echoed = try await lobby.messages.first(3)
                 #expect(echoed.map(\.text) == ["1", "2", "3"])

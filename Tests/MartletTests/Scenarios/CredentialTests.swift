@@ -41,7 +41,8 @@ struct CredentialTests {
             try await withClient(alice) { alice in
                 await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await alice.open(room: "lobby") }
                 #expect(alice.currentStatus.phase == .stopped(.unauthenticated))
-                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true, waitsForRelay: false))
+                let options = Room.Options(includesOwnMessages: true, waitsForRelay: false)
+                let lobby = try await alice.open(room: "lobby", options: options)
                 try await lobby.send("hello")
                 await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await lobby.messages.first(1) }
                 await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await lobby.request("roll") }

@@ -68,7 +68,7 @@ struct CrowdTests {
     private func open(_ clients: [Client], _ size: Size) async throws -> [Room] {
         try await inOrder(clients.indices) { index in
             try await clients[index].start()
-            let options = Room.Options(from: .start, echo: true)
+            let options = Room.Options(from: .start, includesOwnMessages: true)
             return try await clients[index].open(room: "room-\(index % size.rooms)", options: options)
         }
     }

@@ -49,7 +49,7 @@ struct LifecycleTests {
                 }
                 #expect(await loop.answer { driver.connections.transports.count } == 1)
                 #expect(
-                    await loop.answer { driver.connections.dial == nil && driver.connections.credentialTask == nil })
+                    await loop.answer { driver.connections.attempt == nil && driver.connections.credentialTask == nil })
                 let end = Promise<Void>()
                 client.life.mailbox.post(.stop(end))
                 try await end.value()
@@ -68,7 +68,7 @@ struct LifecycleTests {
         let client = try Client(
             to: proxy.endpoint, as: credentials, outbox: outbox, configuration: .hasty, on: loop)
         try await client.start()
-        let room = try await client.open(room: "lobby", options: Room.Options(echo: true))
+        let room = try await client.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
         let reader = Task { try await room.messages.first(2).count }
         _ = try await room.send("before").accepted()
         await proxy.cut()

@@ -29,7 +29,7 @@ struct OutboxTests {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
-                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
                 let handle = try await lobby.send("hello")
                 #expect(await outbox.appended == [handle.id])
                 try await lobby.send("and again")
@@ -45,7 +45,7 @@ struct OutboxTests {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
-                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
                 await outbox.failNextAppend()
                 await #expect(throws: MartletError.outboxFailed("disk full")) { try await lobby.send("lost") }
                 try await lobby.send("kept")
@@ -60,7 +60,7 @@ struct OutboxTests {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
-                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
                 try await withThrowingTaskGroup { group in
                     for number in 1...500 { group.addTask { try await lobby.send("\(number)") } }
                     try await group.waitForAll()
@@ -96,7 +96,7 @@ struct OutboxTests {
         }
     }
 
-    @Test(arguments: [Room.Options(), Room.Options(from: .start, echo: true)])
+    @Test(arguments: [Room.Options(), Room.Options(from: .start, includesOwnMessages: true)])
     func `a room with messages of an earlier client can be opened, and new messages follow them`(
         options: Room.Options
     ) async throws {
@@ -111,7 +111,7 @@ struct OutboxTests {
                     let received = try await his.messages.first(3).map(\.id)
                     #expect(received == ids + [third.id])
                 }
-                if options.echo {
+                if options.includesOwnMessages {
                     let texts = try await lobby.messages.first(3).map(\.text)
                     #expect(texts == ["1", "2", "3"])
                 }
@@ -127,7 +127,7 @@ struct OutboxTests {
         _ = try await leave(["1", "2"], in: outbox)
         var configuration = impatient
         configuration.reconnect.maxAttemptCount = gaveUp ? 1 : nil
-        let options = Room.Options(kind: .file, from: from, echo: true, waitsForRelay: false)
+        let options = Room.Options(kind: .file, from: from, includesOwnMessages: true, waitsForRelay: false)
         try await withClient("alice", at: "martlet://127.0.0.1:1", outbox: outbox, configuration: configuration) {
             alice in
             if gaveUp { try await alice.status.first(until: { $0.phase == .stopped(.attemptLimit) }) }

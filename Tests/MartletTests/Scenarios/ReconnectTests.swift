@@ -59,7 +59,7 @@ struct ReconnectTests {
                 #expect(waiting.phase == .waiting(.backoff(attempt: 1)))
                 #expect(waiting.lastFailure == .unreachable)
                 #expect(waiting.nextAttempt != nil)
-                #expect(waiting.explanation.hasPrefix("offline, waiting after 1 failed attempts"))
+                #expect(waiting.explanation.hasPrefix("offline, waiting after failed attempt 1"))
                 await proxy.admit()
                 alice.retryNow()
                 let online = try await alice.status.first(until: { $0.isOnline })
@@ -85,7 +85,7 @@ struct ReconnectTests {
         let address = try first.start()[0]
         alice = try Client(to: "martlet://\(address)", as: .anonymous("alice"), configuration: .hasty)
         try await alice.start()
-        lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+        lobby = try await alice.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
         for number in 1...10 { try await lobby.send("\(number)") }
         let before = try await lobby.messages.first(10).map(\.text)
         await first.shutdown()

@@ -50,10 +50,10 @@ struct InboxTests {
         var taken: [Inbox.Item] = []
         inbox.take(leaving: &taken)
         inbox.append([try message(3)])
-        inbox.putBack(taken[1...], inHand: taken[0].cursor)
+        inbox.putBack(taken[1...], lastReturned: taken[0].cursor)
         #expect(inbox.items.map(\.cursor.offset) == [2, 3])
-        let inHand = [inbox.takeInHand()?.offset, inbox.takeInHand()?.offset]
-        #expect(inHand == [1, nil])
+        let lastReturned = [inbox.takeLastReturned()?.offset, inbox.takeLastReturned()?.offset]
+        #expect(lastReturned == [1, nil])
     }
 
     @Test func `adjacent gaps are merged, and all offsets are counted`() throws {

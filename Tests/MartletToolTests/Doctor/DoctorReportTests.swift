@@ -33,8 +33,9 @@ import Testing
 
     private func security(days: Int64, isResumed: Bool = false) -> TransportSecurity {
         TransportSecurity(
-            version: "TLSv1.3", isResumed: isResumed, peerName: "server", cipher: "TLS_AES_256_GCM_SHA384",
-            applicationProtocol: "martlet/1", peerExpiry: days * 86_400)
+            version: "TLSv1.3", isResumed: isResumed, cipher: "TLS_AES_256_GCM_SHA384",
+            applicationProtocol: "martlet/1",
+            peerCertificate: PeerCertificate(commonName: "server", notAfter: days * 86_400))
     }
 
     // MARK: Address and name

@@ -9,7 +9,7 @@ import Testing
 @testable import MartletTool
 @testable import MartletToolSupport
 
-/// Who may use a relay, by the options of `serve` and the files that they name.
+/// Access to a relay by the options of `serve` and the files that they name.
 @Suite struct RelayAccessTests {
     private func access(_ words: [String]) throws -> RelayAccess {
         var parser = ArgumentParser(for: ServeCommand.spec)
@@ -59,7 +59,8 @@ import Testing
 
     @Test(arguments: [
         [], ["--tokens", "a", "--allow-all"], ["--jwks", "a", "--allow-all"], ["--jwks", "a", "--tokens", "b"],
-        ["--jwks", "a"],
+        ["--jwks", "a"], ["--client-ca", "a", "--allow-all"], ["--require-client-certificate", "--allow-all"],
+        ["--client-ca", "a", "--require-client-certificate", "--tokens", "b"],
     ])
     func `none or two kinds of accounts, and keys without an audience, are usage errors`(_ words: [String]) {
         #expect(throws: UsageError.self) { try access(words) }
@@ -85,6 +86,20 @@ import Testing
         let ruled = try access(["--allow-all", "--rooms", rules])
         #expect(try await decision("lobby", "ada", by: ruled) == .granted(.publish))
         #expect(try await decision("lobby", "bob", by: ruled) == .refused)
+    }
+
+    // C-73
+    @Test func `client certificates are accepted alone, and beside tokens for clients without one`() async throws {
+        let files = try Files()
+        let tokens = try files.write("bob two\n", to: "tokens")
+        var certified = try request("ada", nil)
+        certified.certificate = PeerCertificate(commonName: "ada", notAfter: .max / 1000)
+        for words in [["--client-ca", "ca.pem"], ["--client-ca", "ca.pem", "--tokens", tokens]] {
+            let access = try access(words)
+            #expect(try await access.authenticator.authenticate(certified).account.text == "ada")
+            #expect(try await !isAccepted("ada", nil, by: access))
+            #expect(try await isAccepted("bob", "two", by: access) == words.contains("--tokens"))
+        }
     }
 
     @Test func `files that are read again replace accounts and rules, and an invalid one changes nothing`()

@@ -10,12 +10,12 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct DescriptorTests {
     // Specs/hostile.md row 28
-    @Test func `row 28 listener without descriptors pauses, reports once and resumes (epoll)`() async {
+    @Test func `listener without descriptors pauses, reports once and resumes (epoll)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.platformDefault) }
     }
 
     // Specs/hostile.md row 28
-    @Test func `row 28 listener without descriptors pauses, reports once and resumes (Dispatch)`() async {
+    @Test func `listener without descriptors pauses, reports once and resumes (Dispatch)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.dispatch) }
     }
 

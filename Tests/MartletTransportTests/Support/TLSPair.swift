@@ -29,7 +29,7 @@ final class TLSPair {
     func take(from side: TLSConnection) -> [UInt8] {
         var records: [UInt8] = []
         while side.pendingByteCount > 0 {
-            records += output(capacity: side.pendingByteCount) { side.takePending(into: &$0) }
+            records += filledBytes(capacity: side.pendingByteCount) { side.takePending(into: &$0) }
         }
         return records
     }
@@ -61,16 +61,17 @@ final class TLSPair {
             for byte in data { output.append(byte) }
             return false
         }
-        return output(capacity: room) { _ = side.send(data.count, of: plain, into: &$0) } + take(from: side)
+        return filledBytes(capacity: room) { _ = side.send(data.count, of: plain, into: &$0) } + take(from: side)
     }
+}
 
-    private func output(capacity: Int, _ body: (inout OutputRawSpan) -> Void) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: capacity) { storage, count in
-            let bytes = UnsafeMutableRawBufferPointer(storage)
-            var output = unsafe OutputRawSpan(buffer: bytes, initializedCount: 0)
-            body(&output)
-            count = unsafe output.finalize(for: bytes)
-        }
+/// The bytes that `body` appends to a buffer.
+func filledBytes(capacity: Int, _ body: (inout OutputRawSpan) -> Void) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: capacity) { storage, count in
+        let bytes = UnsafeMutableRawBufferPointer(storage)
+        var output = unsafe OutputRawSpan(buffer: bytes, initializedCount: 0)
+        body(&output)
+        count = unsafe output.finalize(for: bytes)
     }
 }
 

@@ -1,4 +1,5 @@
 import MartletToolTestSupport
+import MartletWire
 import Testing
 
 @testable import MartletTransport
@@ -87,7 +88,7 @@ import Testing
                 options.clientCertificates = isRequired ? .required(trustFile: file) : .optional(trustFile: file)
             }
             pair.exchange()
-            #expect(pair.server.state == .open && pair.server.peerName == "alice")
+            #expect(pair.server.state == .open && pair.server.peerCertificate?.commonName == "alice")
         }
     }
 
@@ -96,17 +97,17 @@ import Testing
     {
         let days = try certificates.make("days") { $0.validity = -3600..<(100 * 86_400) }
         let pair = try pair(server: days)
-        #expect(pair.client.peerExpiry == nil)
+        #expect(pair.client.peerCertificate == nil)
         pair.exchange()
-        let rest = try #require(pair.client.peerExpiry) - Int64(EventLoop.wallClock / 1000)
+        let rest = try #require(pair.client.peerCertificate).notAfter - Int64(EventLoop.wallClock / 1000)
         #expect((99 * 86_400...100 * 86_400).contains(rest))
-        #expect(pair.server.peerExpiry == nil && pair.client.cipher == pair.server.cipher)
+        #expect(pair.server.peerCertificate == nil && pair.client.cipher == pair.server.cipher)
     }
 
     @Test func `no client certificate where it is optional -> open, no name`() throws {
         let pair = try pair { $0.clientCertificates = .optional(trustFile: certificates.authority.certificateFile) }
         pair.exchange()
-        #expect(pair.server.state == .open && pair.server.peerName == nil)
+        #expect(pair.server.state == .open && pair.server.peerCertificate == nil)
     }
 
     // RFC 9266 §2
@@ -154,6 +155,50 @@ import Testing
         #expect(try !isResumed(session(), ticketKeys: TLSPair.ticketKeys(2)))
     }
 
+    /// The session of a client with a certificate.
+    private func session(of client: TLSIdentity, trust: TLSServerOptions.ClientCertificates) throws -> TLSSession {
+        let pair = try pair(client: client) { $0.clientCertificates = trust }
+        pair.exchange()
+        return try #require(pair.client.takeSession())
+    }
+
+    /// The server's side of a handshake that presents a session.
+    private func server(
+        resuming session: TLSSession, of client: TLSIdentity?, trust: TLSServerOptions.ClientCertificates
+    ) throws -> TLSConnection {
+        var options = TLSServerOptions(identity: certificates.server)
+        options.clientCertificates = trust
+        let pair = try TLSPair(
+            client: TLSClientOptions(trust: .file(certificates.authority.certificateFile), identity: client),
+            server: options, resuming: session)
+        pair.exchange()
+        return pair.server
+    }
+
+    // C-73
+    @Test func `a resumed session with a client certificate -> the certificate of the first handshake`() throws {
+        let alice = try certificates.make("alice")
+        let trust = TLSServerOptions.ClientCertificates.required(trustFile: certificates.authority.certificateFile)
+        let server = try server(resuming: session(of: alice, trust: trust), of: nil, trust: trust)
+        #expect(server.isResumed && server.peerCertificate?.commonName == "alice")
+    }
+
+    // C-73, Specs/hostile.md row 57
+    @Test func `a session of other authorities or another requirement of certificates -> a full handshake`() throws {
+        let alice = try certificates.make("alice")
+        let file = certificates.authority.certificateFile
+        let other = try certificates.make("other authority", issuer: .some(nil)) { $0.isAuthority = true }
+        let ignored = try session(of: alice, trust: .ignored)
+        let trusted = try session(of: alice, trust: .required(trustFile: file))
+        let refused = try server(resuming: ignored, of: nil, trust: .required(trustFile: file))
+        #expect(!refused.isResumed && refused.error == .missingCertificate)
+        let foreign = try server(
+            resuming: trusted, of: alice, trust: .required(trustFile: other.certificateFile))
+        #expect(foreign.error == .unknownIssuer(subject: "CN=alice", issuer: "CN=Test Authority"))
+        let optional = try server(resuming: trusted, of: nil, trust: .optional(trustFile: file))
+        #expect(optional.state == .open && !optional.isResumed && optional.peerCertificate == nil)
+    }
+
     // MARK: - Refused certificates
 
     @Test func `an expired certificate -> expired with its date`() throws {
@@ -175,6 +220,8 @@ import Testing
     @Test(arguments: [
         ("localhost", "example.com"), ("*.example.com", "example.com"), ("*.example.com", "a.b.example.com"),
         ("ch*.example.com", "chat.example.com"), ("localhost", "127.0.0.2"), ("localhost", "::2"),
+        ("*", "localhost"), ("*.com", "example.com"), ("*.*.example.com", "a.b.example.com"),
+        ("chat.*.com", "chat.example.com"), ("127.0.0.1", "127.0.0.1"), ("example.com", "example.com.evil.org"),
     ])
     func `a host that the certificate does not name -> wrongHost`(name: String, host: String) throws {
         let server = try certificates.make("localhost") { $0.hosts = [name] }
@@ -240,7 +287,7 @@ import Testing
         }
         pair.exchange()
         #expect(pair.server.error == .unknownIssuer(subject: "CN=mallory", issuer: "CN=foreign authority"))
-        #expect(pair.client.error == .alert("unknown CA") && pair.server.peerName == nil)
+        #expect(pair.client.error == .alert("unknown CA") && pair.server.peerCertificate == nil)
     }
 
     @Test func `no client certificate where it is required -> missingCertificate`() throws {

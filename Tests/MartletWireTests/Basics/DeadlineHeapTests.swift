@@ -2,7 +2,7 @@ import MartletWire
 import Testing
 
 @Suite struct DeadlineHeapTests {
-    @Test func `the earliest comes first, and equal ones in the order in which they were set`() {
+    @Test func `slots expire by deadline, and equal deadlines in the order in which they were set`() {
         var timers = DeadlineHeap<Int>()
         #expect(timers.earliest == nil && timers.isEmpty)
         timers.set(7, at: 3)
@@ -15,7 +15,7 @@ import Testing
         #expect(timers.popExpired(now: 9) == nil && timers.isEmpty)
     }
 
-    @Test func `a deadline moves, stays where it is, and is taken away`() {
+    @Test func `setting a deadline moves its slot, an equal one keeps the order, nil removes it`() {
         var timers = DeadlineHeap<Int>()
         for slot in 0..<4 { timers.set(slot, at: 5) }
         timers.set(2, at: 1)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `any run of operations gives what a sorted list gives`(seed: UInt64) {
+    func `random operations give the results of a sorted list`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var timers = DeadlineHeap<Int>()
         var model: [(deadline: Int, slot: Int)] = []
@@ -41,7 +41,7 @@ import Testing
                 model.remove(at: known)
             }
             if let deadline, !model.contains(where: { $0.slot == slot }) {
-                // Behind all that are as early.
+                // Behind all equal deadlines.
                 model.insert((deadline, slot), at: model.firstIndex { $0.deadline > deadline } ?? model.count)
             }
             #expect(timers.earliest == model.first?.deadline)

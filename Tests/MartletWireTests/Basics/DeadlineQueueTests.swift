@@ -3,7 +3,7 @@ import Testing
 @testable import MartletWire
 
 @Suite struct DeadlineQueueTests {
-    @Test func `Keys expire by deadline, not before`() {
+    @Test func `keys expire at their deadlines and not before`() {
         var timers = DeadlineQueue<String, UInt64>()
         timers.set("late", at: 3)
         timers.set("early", at: 1)
@@ -16,7 +16,7 @@ import Testing
         #expect(timers.earliest == nil)
     }
 
-    @Test func `A key has one deadline; setting replaces it, nil cancels it`() {
+    @Test func `a key has one deadline, which setting replaces and nil cancels`() {
         var timers = DeadlineQueue<String, UInt64>()
         timers.set("a", at: 5)
         timers.set("b", at: 3)
@@ -35,7 +35,7 @@ import Testing
         #expect(timers.deadline(of: "a") == nil)
     }
 
-    @Test func `Equal deadlines expire in the order in which they were set`() {
+    @Test func `equal deadlines expire in the order in which they were set`() {
         var timers = DeadlineQueue<Int, UInt64>()
         for key in 0..<20 { timers.set(key, at: 1) }
         timers.set(0, at: 2)
@@ -46,7 +46,7 @@ import Testing
         #expect(order == Array(1..<20) + [0])
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `Any run of operations gives what a sorted list gives`(seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `random operations give the results of a sorted list`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var timers = DeadlineQueue<Int, UInt64>()
         var model: [Int: UInt64] = [:]

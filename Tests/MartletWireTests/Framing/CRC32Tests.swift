@@ -15,7 +15,7 @@ import Testing
         #expect(sums == [expected, expected])
     }
 
-    @Test func `sums agree with zlib's on every length and every continuation`() {
+    @Test func `checksums equal those of zlib for every length and continuation`() {
         var random = SeededRandom(seed: 2)
         for length in Array(0...600) + [4095, 4096, 65_537] {
             let bytes = random.bytes(length)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `three words sum like the bytes they are`() {
+    @Test func `the checksum of three words equals that of their bytes`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<10_000 {
             let words = (random.next(), random.next(), random.next())

@@ -47,7 +47,7 @@ import Testing
         let consumed = try framer.consume(bytes[20...]) { _, _ in .stop }
         let held = (framer.bufferedByteCount, framer.storageByteCount)
         #expect(consumed == first.count - 20)
-        #expect(held == (0, RingBuffer.smallestStorageByteCount))
+        #expect(held == (0, RingBuffer.minStorageByteCount))
     }
 
     @Test func `storage is kept for the next incomplete frame until it is released`() throws {
@@ -60,7 +60,7 @@ import Testing
         let kept = framer.storageByteCount
         framer.releaseStorage()
         let after = framer.storageByteCount
-        #expect(early == 20 && kept == RingBuffer.smallestStorageByteCount && after == 0)
+        #expect(early == 20 && kept == RingBuffer.minStorageByteCount && after == 0)
     }
 
     @Test func `the header of an incomplete frame is available`() throws {

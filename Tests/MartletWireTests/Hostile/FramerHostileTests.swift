@@ -66,7 +66,7 @@ import Testing
         let rest = try framer.frames(from: Array(stream.bytes[100_000...]), cutAfter: [28 + 5])
         let after = framer.storageByteCount
         #expect(rest == stream.frames)
-        #expect(after == RingBuffer.smallestStorageByteCount)
+        #expect(after == RingBuffer.minStorageByteCount)
     }
 
     @Test func `storage beyond the size of the ring is not kept for the next incomplete frame`() throws {
@@ -92,7 +92,7 @@ import Testing
                 // errors at the end of the stream.
                 let frames = try framer.frames(from: flipped, cutAfter: [])
                 try framer.finish()
-                if !frames.isEmpty { Issue.record("bit \(bit) went unnoticed") }
+                if !frames.isEmpty { Issue.record("bit \(bit) was not detected") }
             }
             #expect(error != nil, "bit \(bit)")
         }

@@ -21,7 +21,7 @@ import Testing
         #expect(frames == stream.frames)
         try framer.finish()
         let storage = framer.storageByteCount
-        #expect(storage == RingBuffer.smallestStorageByteCount)
+        #expect(storage == RingBuffer.minStorageByteCount)
     }
 
     @Test(arguments: 0..<64)

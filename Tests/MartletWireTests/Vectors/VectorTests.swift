@@ -75,7 +75,7 @@ struct VectorTests {
         return fields
     }
 
-    @Test func `there are vectors of every type and of every code that the wire can cause`() {
+    @Test func `the vectors contain every type, and every code that the wire can cause`() {
         let vectors = Self.files.flatMap(\.vectors)
         #expect(vectors.count >= 500)
         let frames = Self.streams.flatMap(\.vectors).flatMap { $0["frames"]?.list ?? [] }

@@ -1,7 +1,7 @@
-/// The bounds that the architecture's table names are declared in the code.
+/// The bounds in the table of ARCHITECTURE.md are declared in the code.
 enum BoundRule {
     static func findings(in tree: SourceTree) -> [Finding] {
-        guard let text = tree["ARCHITECTURE.md"] else { return [Finding("ARCHITECTURE.md", "is not there")] }
+        guard let text = tree["ARCHITECTURE.md"] else { return [Finding("ARCHITECTURE.md", "does not exist")] }
         let sources = tree.swiftFiles.filter { $0.components.first == "Sources" }
         return text.lines.enumerated().compactMap { index, line in
             guard let match = line.firstMatch(of: /^\| `([\w.]*?)(\w+)\.(\w+)` \|/) else { return nil }

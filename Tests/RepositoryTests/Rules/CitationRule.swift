@@ -1,4 +1,4 @@
-/// What the code, the texts and the vectors cite of the specifications is there.
+/// Citations of the specifications in code, documents and vectors name existing places.
 ///
 /// A citation has the form "Specs/wire.md §3.2", "Specs/hostile.md row 7", or "W-12" for a clause of a normative
 /// document.
@@ -12,7 +12,7 @@ enum CitationRule {
         return citing.flatMap { file in
             file.lines.enumerated().flatMap { index, line -> [Finding] in
                 let missing = missingPlaces(in: line, tree) + missingClauses(in: line, clauses)
-                return missing.map { Finding(file.path, line: index + 1, "cites \($0), which is not there") }
+                return missing.map { Finding(file.path, line: index + 1, "cites \($0), which does not exist") }
             }
         }
     }

@@ -1,7 +1,7 @@
-/// The committed inputs of the fuzz targets are few: a file for each target, with one input on each line.
+/// The committed inputs of the fuzz targets: a file for each target with one input on each line, bounded in number.
 enum CorpusRule {
     static let folder = "Fuzz/Corpus/"
-    /// The most inputs of all targets together.
+    /// The maximum number of inputs of all targets together.
     static let maxCount = 300
 
     static func findings(in tree: SourceTree) -> [Finding] {

@@ -1,4 +1,4 @@
-/// Where the compiler's checks are set aside, the reason stands beside it: on the same line or right above.
+/// A disabled check of the compiler has its reason on the same line or directly above.
 enum EscapeRule {
     static let escapes = ["@unchecked", "nonisolated(unsafe)", "try!", "as!"]
 
@@ -10,7 +10,7 @@ enum EscapeRule {
             guard let escape = present.first(where: { lines[index].code.containsWord($0) }),
                 !hasReason(lines, at: index)
             else { return nil }
-            return Finding(file.path, line: index + 1, "\(escape) without a comment that says why")
+            return Finding(file.path, line: index + 1, "\(escape) without a comment with the reason")
         }
     }
 

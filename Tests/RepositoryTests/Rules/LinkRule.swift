@@ -1,6 +1,6 @@
-/// What the texts point at is there: files, their headings, targets of the Makefile.
+/// Links and commands in documents name existing files, headings and targets of the Makefile.
 enum LinkRule {
-    /// Markdown links to files of the package, relative to the file that holds them.
+    /// Markdown links to files of the package, relative to the file that contains them.
     static func findingsOfLinks(in tree: SourceTree) -> [Finding] {
         tree.markdownFiles.flatMap { file in
             file.lines.enumerated().flatMap { index, line in
@@ -13,13 +13,13 @@ enum LinkRule {
                         return Finding(file.path, line: index + 1, "link to #\(anchor), which \(path) does not have")
                     }
                     return tree.paths.contains(path)
-                        ? nil : Finding(file.path, line: index + 1, "link to \(path), which is not there")
+                        ? nil : Finding(file.path, line: index + 1, "link to \(path), which does not exist")
                 }
             }
         }
     }
 
-    /// Commands that begin with make, in spans and blocks of code, and the targets that the Makefile has.
+    /// Commands that begin with make, in spans and blocks of code, name targets of the Makefile.
     static func findingsOfTargets(in tree: SourceTree) -> [Finding] {
         let targets = tree["Makefile"].map(targets(of:)) ?? []
         return tree.markdownFiles.flatMap { file in
@@ -32,7 +32,7 @@ enum LinkRule {
         }
     }
 
-    /// The anchors that Markdown's usual renderers give a file's headings.
+    /// The anchors that common renderers of Markdown give to a file's headings.
     private static func anchors(of file: SourceFile) -> Set<String> {
         let titles = file.lines.filter { $0.hasPrefix("#") }.map { $0.drop { $0 == "#" || $0 == " " } }
         return Set(

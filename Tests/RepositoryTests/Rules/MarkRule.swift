@@ -1,4 +1,4 @@
-/// Words that say a thing is not done, or not now. The strings are split so that this file passes its own rule.
+/// Marks of unfinished work, and calls that wait. The strings are split so that this file passes its own rule.
 enum MarkRule {
     static let unfinished = [
         "TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK", "fatalError(\"" + "not implemented",
@@ -11,11 +11,11 @@ enum MarkRule {
     static func findings(in file: SourceFile) -> [Finding] {
         let present = file.present(unfinished)
         return file.lines.enumerated().compactMap { index, line in
-            present.first { line.containsWord($0) }.map { Finding(file.path, line: index + 1, "says \($0)") }
+            present.first { line.containsWord($0) }.map { Finding(file.path, line: index + 1, "contains \($0)") }
         }
     }
 
-    /// Tests that wait for the wall clock, where virtual time or an event would do.
+    /// Calls in tests that wait for the wall clock.
     static func findingsOfWaiting(in file: SourceFile) -> [Finding] {
         guard file.isSwift, file.components.first == "Tests" else { return [] }
         let present = file.present(waits)

@@ -1,6 +1,6 @@
 /// Tests/MartletXTests/A/BTests.swift tests Sources/MartletX/A/B.swift.
 ///
-/// What tests several files at once, or is shared by tests, lies in a folder whose name says so.
+/// Tests of several files, and code shared by tests, are in the folders below.
 enum MirrorRule {
     static let foldersWithoutMirror: Set<Substring> = ["Scenarios", "Hostile", "Support", "Vectors"]
 
@@ -15,11 +15,11 @@ enum MirrorRule {
             let folders = file.components.dropFirst(2).dropLast()
             let source = ["Sources", tests.dropLast("Tests".count)] + folders
             let path = (source + [file.stem.dropLast("Tests".count) + ".swift"]).joined(separator: "/")
-            return tree.paths.contains(path) ? nil : Finding(file.path, "there is no \(path) that it would test")
+            return tree.paths.contains(path) ? nil : Finding(file.path, "its source file \(path) does not exist")
         }
     }
 
-    /// SwiftPM wants a file in every target; one that holds only a comment tests nothing yet.
+    /// SwiftPM requires a file in every target. A file with comments only is no test.
     private static func hasCode(_ file: SourceFile) -> Bool {
         file.scanned.contains { !$0.code.allSatisfy(\.isWhitespace) }
     }

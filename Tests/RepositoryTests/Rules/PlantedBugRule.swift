@@ -1,12 +1,12 @@
-/// Every fault that `make bugs` plants still has its place in the code, exactly one, and breaks a invariant that the
-/// simulator watches; a test that finds it in the simulator's place is there.
+/// Each fault that `make bugs` plants has exactly one place in the code, and breaks an invariant of the simulator. If
+/// it names a test, the test exists.
 enum PlantedBugRule {
     static let folder = "Tests/PlantedBugs/"
     static let invariants = "Sources/MartletTestKit/Simulation/Violation.swift"
-    /// Faults that the lists have at the least.
+    /// The minimum number of faults in the lists.
     static let minCount = 90
 
-    /// One place where a fault changes a file: an expression within a line, or whole lines.
+    /// A change of a file by a fault: an expression within a line, or whole lines.
     private struct Edit {
         var list: String
         var line: Int
@@ -24,7 +24,7 @@ enum PlantedBugRule {
                 if line.hasPrefix("## ") {
                     let name = line.dropFirst(3).prefix { $0 != ":" }
                     guard !names.insert(name).inserted else { continue }
-                    findings.append(Finding(path, line: index + 1, "there are two of \(name)"))
+                    findings.append(Finding(path, line: index + 1, "\(name) is defined twice"))
                 } else if let fault = fault(of: line, in: tree) {
                     findings.append(Finding(path, line: index + 1, fault))
                 } else if line.hasPrefix("file: ") {
@@ -40,7 +40,7 @@ enum PlantedBugRule {
         return findings + edits.compactMap { finding(of: $0, in: tree) }
     }
 
-    /// What is wrong with a line that names a invariant or a test.
+    /// The fault of a line that names an invariant or a test; nil if there is none.
     private static func fault(of line: Substring, in tree: SourceTree) -> String? {
         if line.hasPrefix("breaks: ") {
             let isDeclared = tree[invariants]?.text.contains("\"\(line.dropFirst(8))\"") == true
@@ -50,7 +50,7 @@ enum PlantedBugRule {
         return "there is no test \(line.dropFirst(6))"
     }
 
-    /// Whether there is a test: its suite's name, a slash, and its own.
+    /// Whether a test exists. Its name is that of its suite, a slash, and its own.
     private static func isTest(_ name: Substring, in tree: SourceTree) -> Bool {
         let parts = name.split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
@@ -60,7 +60,7 @@ enum PlantedBugRule {
     }
 
     private static func finding(of edit: Edit, in tree: SourceTree) -> Finding? {
-        guard let file = tree[edit.file] else { return at(edit, "\(edit.file) is not there") }
+        guard let file = tree[edit.file] else { return at(edit, "\(edit.file) does not exist") }
         let count: Int
         if let context = edit.context {
             let text = context.replacing("[[", with: "").replacing("]]", with: "")
@@ -72,7 +72,7 @@ enum PlantedBugRule {
             guard !going.isEmpty else { return at(edit, "changes nothing") }
             count = lines.indices.count { lines[$0...].starts(with: going) }
         }
-        return count == 1 ? nil : at(edit, "\(edit.file) has what goes here \(count) times")
+        return count == 1 ? nil : at(edit, "\(edit.file) contains the replaced code \(count) times")
     }
 
     private static func at(_ edit: Edit, _ message: String) -> Finding {

@@ -1,4 +1,4 @@
-/// Time and randomness come into the wire and the protocol as arguments: neither is read there.
+/// The wire and the protocol receive time and randomness as arguments, and read neither.
 enum PurityRule {
     static let pureModules: Set<String> = ["MartletWire", "MartletProtocol"]
 

@@ -1,16 +1,15 @@
-/// Every requirement of the specifications is cited where the code keeps it and where a test would notice if it did
-/// not.
+/// Each requirement of the specifications is cited in the code that implements it and in a test that requires it.
 ///
 /// A requirement is a paragraph of a normative document that begins with its number in bold, unless *Informative*
-/// follows, and a row of Specs/hostile.md. Only comments cite: what a name or a string says is no citation.
+/// follows, and a row of Specs/hostile.md. Only citations in comments count, not those in names and strings.
 enum RequirementRule {
-    /// The normative documents, by the letter that their numbers begin with.
+    /// The normative documents by the first letter of their clauses.
     static let documents = [
         "C": "Specs/connection.md", "R": "Specs/relay.md", "S": "Specs/session.md", "W": "Specs/wire.md",
     ]
     static let hostile = "Specs/hostile.md"
 
-    /// A number that a document gives.
+    /// A numbered clause of a document.
     struct Clause {
         var name: String
         var path: String
@@ -24,11 +23,11 @@ enum RequirementRule {
         let names = Dictionary(grouping: clauses, by: \.name)
         let again = names.values.flatMap { $0.dropFirst() }
         return empty.sorted().map { Finding($0, "has no requirements") }
-            + again.map { Finding($0.path, line: $0.line, "\($0.name) is there twice") }
+            + again.map { Finding($0.path, line: $0.line, "\($0.name) is defined twice") }
             + uncited(clauses, under: "Sources", in: tree) + uncited(clauses, under: "Tests", in: tree)
     }
 
-    /// Whatever has a number, informative or not.
+    /// All numbered clauses, informative ones included.
     static func clauses(in tree: SourceTree) -> [Clause] {
         documents.sorted { $0.key < $1.key }.flatMap { letter, path in
             numbered(tree[path]) { line in
@@ -56,17 +55,17 @@ enum RequirementRule {
         }
         .reduce(into: Set<String>()) { $0.formUnion(citations(in: $1)) }
         return clauses.filter { !$0.isInformative && !cited.contains($0.name) }.map {
-            Finding($0.path, line: $0.line, "\($0.name) is cited nowhere under \(folder)")
+            Finding($0.path, line: $0.line, "\($0.name) is not cited under \(folder)")
         }
     }
 
-    /// What the comments of a file cite; of C, where comments are few, what its lines do.
+    /// The citations in the comments of a Swift file, and in the lines of a C file, where comments are few.
     private static func citations(in file: SourceFile) -> [String] {
         let lines =
             file.isSwift
             ? file.scanned.map { $0.comment.drop { $0 == "/" || $0 == " " } }
             : ["c", "h"].contains(file.pathExtension) ? file.lines : []
-        // A row may stand on the line after its document.
+        // A row may be on the line after its document.
         let text = lines.joined(separator: " ")
         return text.matches(of: /\b[CRSW]-[0-9]+\b/).map { String($0.0) }
             + text.matches(of: /Specs\/hostile\.md (row [0-9]+)\b/).map { String($0.1) }

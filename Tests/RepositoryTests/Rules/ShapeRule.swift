@@ -1,9 +1,9 @@
-/// How long and how wide a file may be, and what it may be called.
+/// The limits of a file's length and width, and of its name.
 enum ShapeRule {
     static let maxLineCount = 500
     static let maxColumnCount = 120
 
-    /// Ends of names that say nothing about what is inside.
+    /// Unspecific endings of names.
     private static let emptyNames = [
         "util", "utils", "utilities", "helper", "helpers", "manager", "managers", "misc", "common",
     ]
@@ -13,14 +13,14 @@ enum ShapeRule {
         findingsOfLength(in: file) + findingsOfWidth(in: file) + findingsOfName(of: file)
     }
 
-    /// Text for people may be long; code that is long has a seam.
+    /// Documents have no maximum length.
     private static func findingsOfLength(in file: SourceFile) -> [Finding] {
         guard !file.isMarkdown, file.lines.count > maxLineCount else { return [] }
         return [Finding(file.path, "\(file.lines.count) lines, more than \(maxLineCount)")]
     }
 
-    /// A row of a table, in Markdown or in a comment that is Markdown, an object of JSON on a line of its own, an input
-    /// of a fuzz target and an address cannot be broken.
+    /// A row of a table in Markdown or in a comment, an object of JSON on its own line, an input of a fuzz target and
+    /// an address cannot be broken.
     private static func findingsOfWidth(in file: SourceFile) -> [Finding] {
         file.lines.enumerated().flatMap { index, line in
             var findings: [Finding] = []
@@ -43,10 +43,10 @@ enum ShapeRule {
         var stem = file.stem
         if stem.hasSuffix("Tests") { stem.removeLast("Tests".count) }
         if file.isSwift, let empty = emptyNames.first(where: { stem.lowercased().hasSuffix($0) }) {
-            findings.append(Finding(file.path, "a name that ends in \(empty) does not say what is inside"))
+            findings.append(Finding(file.path, "a name that ends in \(empty) is unspecific"))
         }
         for folder in file.components.dropLast() where staleFolders.contains(folder.lowercased()) {
-            findings.append(Finding(file.path, "a folder called \(folder) says when, not what"))
+            findings.append(Finding(file.path, "the name of the folder \(folder) does not describe its contents"))
         }
         if file.path.contains(" ") { findings.append(Finding(file.path, "a blank in the path")) }
         return findings

@@ -1,7 +1,7 @@
-/// Swift that the README shows is Swift that the tests compile.
+/// The tests compile the Swift code of the README.
 ///
-/// A marker, `<!-- snippet: path -->`, stands above the block; the file at that path holds the same lines between
-/// `// snippet:begin` and `// snippet:end`, indented as it needs them.
+/// A marker, `<!-- snippet: path -->`, stands above the block. The file at that path contains the same lines between
+/// `// snippet:begin` and `// snippet:end`, with any indentation.
 enum SnippetRule {
     static func findings(in tree: SourceTree) -> [Finding] {
         tree.files.filter { $0.path == "README.md" }.flatMap { findings(in: $0, of: tree) }
@@ -31,12 +31,12 @@ enum SnippetRule {
 
     private static func problem(_ marker: String?, shown: [Substring], _ tree: SourceTree) -> String? {
         guard let marker else { return "a block of Swift without a marker of the test that compiles it" }
-        guard let file = tree[marker] else { return "the snippet's file \(marker) is not there" }
+        guard let file = tree[marker] else { return "the snippet's file \(marker) does not exist" }
         guard let compiled = region(of: file) else { return "\(marker) has no region of a snippet" }
         return compiled == shown ? nil : "the block differs from the region in \(marker)"
     }
 
-    /// The lines between the marks, without the indentation that they share.
+    /// The lines between the marks, without their common indentation.
     static func region(of file: SourceFile) -> [Substring]? {
         func mark(_ name: String) -> Int? {
             file.lines.firstIndex { $0.drop { $0 == " " } == "// snippet:" + name }

@@ -1,9 +1,9 @@
 import Testing
 
-/// One place where the tree breaks a rule.
+/// A violation of a rule.
 struct Finding: Equatable, CustomStringConvertible {
     var path: String
-    /// Counted from 1; nil when the whole file is meant.
+    /// The line, counted from 1; nil for the whole file.
     var line: Int?
     var message: String
 
@@ -18,7 +18,7 @@ struct Finding: Equatable, CustomStringConvertible {
     }
 }
 
-/// Records one issue for each finding, so that one run shows all of them.
+/// Records one issue for each finding.
 func expectNone(_ findings: [Finding], sourceLocation: SourceLocation = #_sourceLocation) {
     for finding in findings {
         Issue.record("\(finding)", sourceLocation: sourceLocation)

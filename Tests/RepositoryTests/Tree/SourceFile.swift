@@ -2,9 +2,9 @@
 struct SourceFile {
     var path: String
     var text: String
-    /// The lines without their line ends; a file that ends with one has no empty last line.
+    /// The lines without their line ends. A line end at the end of the file begins no line.
     let lines: [Substring]
-    /// The lines with code and comments told apart; none for what is not Swift.
+    /// The lines with separated code and comments; empty if the file is not Swift.
     let scanned: [ScannedLine]
 
     init(_ path: String, _ text: String) {
@@ -16,7 +16,7 @@ struct SourceFile {
         scanned = path.hasSuffix(".swift") ? SwiftScanner.scan(lines) : []
     }
 
-    /// The folders that lead to the file, from the root, and then its name.
+    /// The folders from the root to the file, then its name.
     var components: [Substring] {
         path.split(separator: "/")
     }
@@ -30,7 +30,7 @@ struct SourceFile {
         name.lastIndex(of: ".").map { name[..<$0] } ?? name
     }
 
-    /// What follows the name's last dot, empty where there is none or where it is the first character.
+    /// The text after the name's last dot; empty if there is none or if it is the first character.
     var pathExtension: Substring {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
         return name[name.index(after: dot)...]
@@ -39,18 +39,18 @@ struct SourceFile {
     var isSwift: Bool { pathExtension == "swift" }
     var isMarkdown: Bool { pathExtension == "md" }
 
-    /// The folder below `parent` that the file lies in: the module's name for "Sources" and "Tests".
+    /// The folder below `parent` that contains the file: the module's name for "Sources" and "Tests".
     func module(under parent: String) -> String? {
         guard components.count > 2, components[0] == parent else { return nil }
         return String(components[1])
     }
 
-    /// Those of `words` that occur anywhere in the file: so few that the lines need not be asked about the others.
+    /// The elements of `words` that occur in the file. Its lines need not be searched for the others.
     func present(_ words: [String]) -> [String] {
         words.filter { text.contains($0) }
     }
 
-    /// A finding for each line of code that `message` has something to say about.
+    /// A finding for each line of code for which `message` returns a text.
     func findings(inCode message: (String) -> String?) -> [Finding] {
         scanned.enumerated().compactMap { index, line in
             message(line.code).map { Finding(path, line: index + 1, $0) }

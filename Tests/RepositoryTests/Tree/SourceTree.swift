@@ -1,13 +1,13 @@
 import Foundation
 
-/// The package's files as the rules see them.
+/// The package's files that the rules read.
 struct SourceTree {
     /// The text files, ordered by path.
     var files: [SourceFile]
-    /// Every path below the root, files of any kind and folders.
+    /// All paths below the root, of files of any kind and of folders.
     var paths: Set<String>
 
-    /// A tree of examples: what a test says there is, and nothing else.
+    /// A tree of the given files only.
     init(_ files: [SourceFile]) {
         self.files = files
         paths = []
@@ -27,7 +27,7 @@ struct SourceTree {
     var swiftFiles: [SourceFile] { files.filter(\.isSwift) }
     var markdownFiles: [SourceFile] { files.filter(\.isMarkdown) }
 
-    /// The names of the folders right below `parent`.
+    /// The names of the folders directly below `parent`.
     func folders(in parent: String) -> Set<String> {
         Set(files.compactMap { $0.module(under: parent) })
     }
@@ -37,7 +37,7 @@ extension SourceTree {
     /// The package that this test belongs to, read once.
     static let martlet = SourceTree(root: URL(filePath: #filePath).deletingLastPathComponent(levels: 4))
 
-    /// Files larger than this are data, whatever their encoding.
+    /// The maximum size of a text file; larger files are data.
     private static let maxTextByteCount = 1 << 20
 
     private init(root: URL) {

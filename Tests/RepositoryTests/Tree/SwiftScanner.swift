@@ -1,17 +1,17 @@
-/// A line of Swift with its code and its comments told apart; what string literals say is in neither.
+/// A line of Swift with separated code and comments, without the contents of string literals.
 struct ScannedLine: Equatable {
     var code = ""
     var comment = ""
 }
 
-/// Tells code from comments and string literals, which is all that the rules need to know of Swift.
+/// Separates code from comments and string literals, as the rules require.
 ///
-/// The modes form a stack, since a literal's interpolation holds code, which may hold a literal, and so on. A literal
-/// on one line ends with its line at the latest, so that what the scanner takes wrongly for a quotation mark (in a
-/// regex literal, say) costs one line and not the file.
+/// The modes form a stack, because a literal's interpolation contains code, which may contain a literal. A literal on
+/// one line ends with its line at the latest, so that a wrongly recognized quotation mark (for example in a regex
+/// literal) affects one line and not the file.
 struct SwiftScanner {
     private enum Mode: Equatable {
-        /// Code, inside so many parentheses; at -1 an interpolation has ended.
+        /// Code inside this number of parentheses.
         case code(depth: Int)
         case blockComment
         case string(hashes: Int, multiline: Bool)
@@ -103,7 +103,7 @@ struct SwiftScanner {
 }
 
 extension ArraySlice<UInt8> {
-    /// Removes `prefix` when the slice begins with it, and says whether it did.
+    /// Removes `prefix` if the slice begins with it. Returns whether it does.
     fileprivate mutating func take(_ prefix: String) -> Bool {
         guard starts(with: prefix.utf8) else { return false }
         self = dropFirst(prefix.utf8.count)

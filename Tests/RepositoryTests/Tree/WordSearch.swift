@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// Whether `word` occurs where it does not merely continue or begin a longer identifier.
+    /// Whether `word` occurs where it is not part of a longer identifier.
     func containsWord(_ word: String) -> Bool {
         guard contains(word) else { return false }
         let bytes = Array(utf8)

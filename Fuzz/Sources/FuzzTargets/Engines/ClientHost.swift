@@ -94,7 +94,7 @@ final class ClientHost {
         let name: RoomName = program.name()
         let options = RoomOptions(
             kind: program.pick(SessionKind.allCases), cursor: program.number(), tail: program.bool() ? 5 : nil,
-            echo: program.bool())
+            includesOwnMessages: program.bool())
         act { engine, now in
             if let room = try? engine.open(name, options, now: now) { rooms.append(room) }
         }

@@ -113,7 +113,7 @@ final class Intruder {
     private func note(_ header: FrameHeader, _ body: RawSpan) {
         if header.type == .welcome {
             isWelcome = true
-            guard let welcome = try? Welcome(parsing: body) else { return hold(false, "a welcome that does not parse") }
+            guard let welcome = try? Welcome(parsing: body) else { return hold(false, "an invalid welcome") }
             if welcome.resumed == nil {
                 sequences = [:]
                 received = [:]

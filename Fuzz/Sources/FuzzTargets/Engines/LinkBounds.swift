@@ -31,7 +31,9 @@ enum LinkBounds {
         let limits = link.limits
         hold(link.connection.control.count <= maxControlFrames, "\(link.connection.control.count) control frames wait")
         hold(link.sessionCount <= Link.maxSessions, "\(link.sessionCount) sessions")
-        hold(link.retired.count <= RetiredSessions.maxCount, "\(link.retired.count) sessions are remembered")
+        hold(
+            link.recentlyEnded.count <= RecentlyEndedSessions.maxCount,
+            "\(link.recentlyEnded.count) sessions are remembered")
         hold(link.heldByteCount <= limits.linkWindow, "\(link.heldByteCount) bytes are held out of order")
         hold(link.heldByteCount >= 0 && link.receiveCredit.assemblingByteCount >= 0, "a held byte count is negative")
         var held = 0

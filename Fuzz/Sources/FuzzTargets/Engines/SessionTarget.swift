@@ -79,7 +79,7 @@ private final class FaultyWorld {
         }
     }
 
-    // MARK: Deeds
+    // MARK: Actions
 
     func step(_ program: inout ByteProgram) {
         let step = program.byte() % 40
@@ -235,7 +235,7 @@ private final class FaultyWorld {
     func check() {
         for room in Self.roomNames.indices {
             let log = self.log(room)
-            hold(Set(log).count == log.count, "a message is twice in the log")
+            hold(Set(log).count == log.count, "the log contains a message twice")
             let all = lines.filter { $0.room == room && !isWithdrawn.contains($0) }
             hold(Set(log) == Set(all), "\(log.count) messages are in the log, \(all.count) were published")
             let offsets = (world.relay.log[Self.roomNames[room]] ?? []).map(\.offset)

@@ -16,16 +16,16 @@ enum InflateTarget {
     private static func checkInflating(_ bytes: [UInt8], _ limit: Int) {
         var inflater = Inflater()
         let first = inflate(bytes, limit, with: &inflater)
-        hold(first == inflate(bytes, limit, with: &inflater), "the second time it inflates to something else")
+        hold(first == inflate(bytes, limit, with: &inflater), "a second inflation gives another result")
         guard case .success(let output) = first else { return }
         hold(output.count <= limit, "\(output.count) bytes beyond the limit of \(limit)")
         hold(output.capacity <= limit + 16 * 1024, "room for \(output.capacity) bytes at a limit of \(limit)")
-        hold(inflate(bytes, output.count, with: &inflater) == first, "its own length is not enough for it")
+        hold(inflate(bytes, output.count, with: &inflater) == first, "a limit of its length is too low")
         if !output.isEmpty {
             let less = inflate(bytes, output.count - 1, with: &inflater)
             hold(less == .failure(.inflateLimit(output.count - 1)), "a limit that is too low gives \(less)")
         }
-        hold(inflate(bytes + [0], limit, with: &inflater) == .failure(.inflateFailed), "a byte too many is taken")
+        hold(inflate(bytes + [0], limit, with: &inflater) == .failure(.inflateFailed), "a further byte is accepted")
     }
 
     private static func checkRoundTrip(_ bytes: [UInt8], level: Int) {
@@ -33,8 +33,8 @@ enum InflateTarget {
         var inflater = Inflater()
         guard let compressed = deflater.compress(bytes.rawBytes) else { return }
         hold(compressed.count < bytes.count, "what is compressed is not smaller")
-        hold(deflater.compress(bytes.rawBytes) == compressed, "the second time it deflates to something else")
-        hold(inflate(compressed, bytes.count, with: &inflater) == .success(bytes), "inflated, it is something else")
+        hold(deflater.compress(bytes.rawBytes) == compressed, "a second compression gives another result")
+        hold(inflate(compressed, bytes.count, with: &inflater) == .success(bytes), "the inflated bytes differ")
         let less = inflate(compressed, bytes.count - 1, with: &inflater)
         hold(less == .failure(.inflateLimit(bytes.count - 1)), "a limit that is too low gives \(less)")
         for kept in [compressed.count - 1, compressed.count / 2, 1, 0] {

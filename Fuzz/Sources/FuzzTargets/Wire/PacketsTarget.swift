@@ -58,7 +58,7 @@ enum PacketsTarget {
                 defer { outcome.frames += frames }
                 _ = try framer.consume(piece.rawBytes) { header, body in
                     hold(body.byteCount <= limit, "a body of \(body.byteCount) bytes")
-                    hold(header.flags.isDisjoint(with: .reserved), "flags that there are not")
+                    hold(header.flags.isDisjoint(with: .reserved), "reserved flags")
                     frames.append(header.frame(body: body))
                     return .proceed
                 }
@@ -97,7 +97,7 @@ enum PacketsTarget {
             } catch {
                 hold(false, "what was packed is refused: \(error)")
             }
-            hold(found.map(timeless) == batch.map(timeless), "frames come back otherwise")
+            hold(found.map(timeless) == batch.map(timeless), "the restored frames differ")
         }
     }
 

@@ -64,9 +64,9 @@ enum TLVTarget {
         hold(((try? field.uint64()) != nil) == (count == 8), "an integer of another length")
         let bytes = field.bytes()
         let isText = String(validating: bytes, as: UTF8.self) != nil
-        hold(field.value.isValidUTF8 == isText, "the standard library takes \(bytes) otherwise for UTF-8")
+        hold(field.value.isValidUTF8 == isText, "the standard library judges \(bytes) differently")
         let text = try? field.string(maxByteCount: .max)
-        hold(text.map { Array($0.utf8) } == (isText ? bytes : nil), "text that is not what the bytes say")
+        hold(text.map { Array($0.utf8) } == (isText ? bytes : nil), "a text that differs from its bytes")
     }
 
     /// Checks the treatment of unknown tags for a type.
@@ -77,9 +77,9 @@ enum TLVTarget {
         ignored.append(Tag(rawValue: 0x7ABC), bytes: [1, 2, 3])
         do throws(WireError) {
             let again = try Frame.parse(type: type, body: ignored.bytes.rawBytes)
-            hold(again == frame, "a tag that is not known changes a frame")
+            hold(again == frame, "an unknown tag changes a frame")
         } catch {
-            hold(error.code == .tooManyTLVs, "a tag that is not known: \(error)")
+            hold(error.code == .tooManyTLVs, "an unknown tag: \(error)")
         }
         guard frame.body != nil else { return }
         let critical = Tag(rawValue: 0xFABC)

@@ -21,7 +21,7 @@ extension Room {
     mutating func beginRoles(
         _ configuration: RoomRolesConfiguration, _ snapshot: RoomSnapshot
     ) throws(RoomRolesError) {
-        var roles = snapshot.head > 0 ? RoomRoles() : nil
+        var roles = snapshot.lastOffset > 0 ? RoomRoles() : nil
         if let bytes = snapshot.roles { roles = try RoomRoles(decoding: bytes) }
         moderation = RoomModeration(configuration, roles)
     }

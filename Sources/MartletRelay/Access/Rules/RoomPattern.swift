@@ -18,7 +18,7 @@ struct RoomPattern: Hashable, Sendable {
     /// The parts between the wildcards.
     private let segments: [[Part]]
 
-    /// A pattern; nil if it is empty or exceeds a bound.
+    /// Creates a pattern; nil if it is empty or exceeds a bound.
     init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard (1...Self.maxByteCount).contains(bytes.count) else { return nil }
@@ -62,7 +62,7 @@ struct RoomPattern: Hashable, Sendable {
         guard let first = texts.first, let last = texts.last, name.starts(with: first) else { return false }
         guard texts.count > 1 else { return name.count == first.count }
         var at = first.count
-        // The earliest match of each middle segment leaves most for the others.
+        // The earliest match of each middle segment leaves the longest rest to the others.
         for middle in texts[1..<(texts.count - 1)] {
             guard let found = Self.find(middle, in: name, from: at) else { return false }
             at = found + middle.count

@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// One rule: what some accounts may do in some rooms.
+/// A rule: the permissions of some accounts in some rooms.
 struct RoomRule: Hashable, Sendable {
     private enum Accounts: Hashable {
         case everyone
@@ -14,7 +14,7 @@ struct RoomRule: Hashable, Sendable {
     private let rooms: RoomPattern
     private let accounts: Accounts
 
-    /// A rule of the words of its line.
+    /// Parses the words of a line.
     init(_ words: [Substring]) throws(RoomRulesError.Fault) {
         var words = words[...]
         let verb = words.removeFirst()
@@ -63,7 +63,7 @@ struct RoomRule: Hashable, Sendable {
         }
     }
 
-    /// Whether the rule is about this room and account.
+    /// Whether the rule applies to this room and account.
     func matches(_ request: RoomAuthorizationRequest) -> Bool {
         let identity = request.identity
         let isMatch =

@@ -56,7 +56,7 @@ public struct RoomRules: ImmediateRoomPolicy {
 
 /// The first invalid line of a text of rules.
 public struct RoomRulesError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong with a line.
+    /// The fault of a line.
     public enum Fault: Error, Equatable, Sendable {
         /// The text has more than `RoomRules.maxByteCount` bytes.
         case tooLarge
@@ -77,7 +77,7 @@ public struct RoomRulesError: Error, Equatable, Sendable, CustomStringConvertibl
 
     /// The number of the line, from 1.
     public let line: Int
-    /// What is wrong with it.
+    /// The fault of the line.
     public let fault: Fault
 
     /// The line and its fault.

@@ -2,11 +2,11 @@ import MartletWire
 
 /// The sessions that ended recently. Their late frames are distinguished from faults, their last acknowledgement is
 /// repeated, and their credit is settled (W-59, S-13).
-struct RetiredSessions: Sendable {
-    /// Sessions that are kept: as many as one resume can name.
+struct RecentlyEndedSessions: Sendable {
+    /// The maximum number of kept sessions, as many as one resume can name.
     static let maxCount = 256
 
-    /// The state that is kept of a session.
+    /// The record of a session.
     struct Record: Equatable, Sendable {
         /// The highest sequence that had been received with everything before it.
         var cumulative: UInt64
@@ -14,7 +14,7 @@ struct RetiredSessions: Sendable {
         var creditReceived: UInt64 = 0
         /// Credit that the application holds and will release.
         var unreleased: UInt64 = 0
-        /// Whether `creditReceived` is all that the peer has used.
+        /// Whether `creditReceived` contains all credit that the peer has used.
         var isSettled = false
         /// Whether the acknowledgement is to be sent.
         var owesAck = false
@@ -36,7 +36,7 @@ struct RetiredSessions: Sendable {
     mutating func insert(_ session: SessionID, _ record: Record) -> UInt64 {
         if records.updateValue(record, forKey: session) == nil { order.append(session) }
         if record.owesAck { owed.append(session) }
-        guard order.count > RetiredSessions.maxCount, let oldest = order.popFirst() else { return 0 }
+        guard order.count > RecentlyEndedSessions.maxCount, let oldest = order.popFirst() else { return 0 }
         return records.removeValue(forKey: oldest)?.unreleased ?? 0
     }
 

@@ -4,28 +4,28 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Bad weather: packets that vanish, translators that forget, relays that die, hosts that do not read.
-@Suite struct WeatherTests {
+/// Network faults: lost packets, dropped NAT mappings, restarted relays, hosts that do not read.
+@Suite struct NetworkFaultTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
-    /// How long until a client is no longer online.
+    /// The duration until a client is no longer online; nil beyond the limit.
     private func notice(_ pair: Pair, _ client: VirtualClient, within limit: Duration) -> Duration? {
         let began = pair.world.now
         let hasNoticed = pair.world.run(until: began + limit) { !client.engine.status.isOnline }
         return hasNoticed ? pair.world.now - began : nil
     }
 
-    // MARK: Row 27: half-open connections
+    // MARK: Half-open connections
 
     // Specs/hostile.md row 27
     @Test(arguments: carriers, 1...10)
-    func `row 27 a silent relay is noticed within 10 s while something is unacknowledged`(
+    func `a silent relay is detected within 10 s while a message is unacknowledged`(
         carrier: Carrier, seed: Int
     ) throws {
         let delay = Duration.milliseconds(20 * seed)
         let pair = try Pair(carrier, PathConditions(delay: delay, jitter: delay / 2), seed: UInt64(seed))
         pair.settle()
-        // The path has been measured, and the heartbeat is anywhere in its interval.
+        // The round trip is measured, and the heartbeat is at a varying point of its interval.
         try pair.say(1...5, every: .seconds(seed))
         pair.world.blackHole(pair.alice)
         try pair.say(6...6)
@@ -39,7 +39,7 @@ import Testing
 
     // Specs/hostile.md row 27
     @Test(arguments: 1...5)
-    func `row 27 an idle client notices within its heartbeat's interval and 5 s`(seed: Int) throws {
+    func `an idle client detects a silent relay within its heartbeat's interval and 5 s`(seed: Int) throws {
         let pair = try Pair(seed: UInt64(seed))
         pair.settle()
         pair.world.run(for: .seconds(7 * seed))
@@ -49,7 +49,7 @@ import Testing
         #expect(took <= interval + .seconds(5))
     }
 
-    @Test func `coming to the foreground finds out within 5 s`() throws {
+    @Test func `a client that enters the foreground detects a silent relay within 5 s`() throws {
         let pair = try Pair()
         pair.settle()
         pair.world.act(pair.alice) { $0.enterBackground(now: $1) }
@@ -60,7 +60,8 @@ import Testing
         #expect(took <= .seconds(5))
     }
 
-    @Test(arguments: carriers) func `row 27 a translator that forgets is found out, and the link resumes`(
+    // Specs/hostile.md row 27
+    @Test(arguments: carriers) func `a dropped NAT mapping is detected within 10 s, and the link resumes`(
         carrier: Carrier
     ) throws {
         let pair = try Pair(carrier)
@@ -73,7 +74,8 @@ import Testing
         #expect(pair.alice.engine.status.resumes == 1)
     }
 
-    @Test(arguments: carriers) func `row 27 what others say while the translator has forgotten comes with the resume`(
+    // Specs/hostile.md row 27
+    @Test(arguments: carriers) func `messages sent after the receiver's NAT mapping was dropped arrive with its resume`(
         carrier: Carrier
     ) throws {
         let pair = try Pair(carrier)
@@ -90,7 +92,7 @@ import Testing
 
     // Specs/hostile.md row 31
     @Test(arguments: carriers, [5, 60])
-    func `row 31 a black hole loses and doubles nothing, and costs at most a window for each reconnect`(
+    func `a black hole neither loses nor duplicates messages, and costs at most a window for each reconnect`(
         carrier: Carrier, seconds: Int
     ) throws {
         let pair = try Pair(carrier)
@@ -109,13 +111,13 @@ import Testing
         pair.world.run(for: .seconds(5))
         #expect(pair.bob.texts(in: pair.his) == lines)
         if carrier == .reliable {
-            // Row 31: at most one window for each reconnect; each line is a frame of more than its text.
+            // Each reconnect sends at most one window again; a frame is longer than its text.
             let again = Int(pair.alice.engine.counters.retransmissions) * 1000
             #expect(again <= Int(pair.alice.engine.status.reconnects) * 256 * 1024)
         }
     }
 
-    @Test func `a handshake into a black hole ends by its deadline, and the next one is tried`() throws {
+    @Test func `a handshake into a black hole ends after 10 s, and later attempts after 15 s`() throws {
         let pair = try Pair(.reliable, PathConditions(delay: .milliseconds(50)))
         #expect(pair.world.run(until: pair.world.now + .seconds(1)) { pair.alice.engine.status.state == .handshaking })
         pair.world.blackHole(pair.alice)
@@ -123,7 +125,7 @@ import Testing
         #expect(
             pair.world.run(until: began + .seconds(60)) { pair.alice.engine.status.state != .handshaking })
         #expect(pair.world.now - began == .seconds(10))
-        // Dials into nothing end by theirs.
+        // Unanswered attempts end at their own deadline.
         for _ in 0..<3 {
             #expect(
                 pair.world.run(until: pair.world.now + .seconds(60)) {
@@ -140,12 +142,10 @@ import Testing
         #expect(pair.world.run(until: pair.world.now + .seconds(60)) { pair.alice.engine.status.isOnline })
     }
 
-    // MARK: The first line after a cut
+    // MARK: The first message after a cut
 
     @Test(arguments: [0, 200])
-    func `after a cut the first pending line is there one and a half round trips after connect`(
-        others: Int
-    ) throws {
+    func `after a cut the first pending message arrives one and a half round trips after connect`(others: Int) throws {
         let pair = try Pair()
         pair.settle()
         let before = try others == 0 ? [] : pair.say(1...others)
@@ -163,10 +163,10 @@ import Testing
         #expect(pair.bob.texts(in: pair.his) == before + pending)
     }
 
-    // MARK: Relays that die
+    // MARK: Restarted relays
 
     //
-    @Test(arguments: carriers, [0, 20]) func `a relay that dies loses nothing it had accepted, and gets the rest once`(
+    @Test(arguments: carriers, [0, 20]) func `a restarted relay keeps accepted messages and stores the others once`(
         carrier: Carrier, down: Int
     ) throws {
         let pair = try Pair(carrier)
@@ -183,11 +183,10 @@ import Testing
         #expect(pair.world.relay.log[.lobby]?.map(\.counter) == (1...200).map { UInt64($0) })
     }
 
-    // MARK: Row 20: hosts that do not read
+    // MARK: Hosts that do not read
 
-    @Test func `row 20 a consumer that has stalled is let go within 10 s, and the others' lines take no longer`()
-        throws
-    {
+    // Specs/hostile.md row 20
+    @Test func `a stalled reader is disconnected within 10 s, and the latency of others at most doubles`() throws {
         let pair = try Pair()
         let carol = pair.world.addClient("carol")
         let room = try pair.world.open(.lobby, for: carol)
@@ -216,11 +215,9 @@ import Testing
         #expect(pair.bob.received[pair.his]?.count == 500)
     }
 
-    // MARK: Trouble of the store
+    // MARK: Store failures
 
-    @Test(arguments: carriers) func `a store that fails for a while costs neither lines nor their order`(
-        carrier: Carrier
-    ) throws {
+    @Test(arguments: carriers) func `store failures neither lose nor reorder messages`(carrier: Carrier) throws {
         let pair = try Pair(carrier)
         pair.world.relay.storeDelay = .milliseconds(50)
         pair.settle()
@@ -236,7 +233,7 @@ import Testing
         #expect(!pair.alice.events(in: pair.hers).contains { if case .failed = $0 { true } else { false } })
     }
 
-    @Test func `twenty sessions reset in the middle of a quarter megabyte do not use up the link's credit`() throws {
+    @Test func `20 sessions that are reset amid 256 KiB of messages do not use up the link's credit`() throws {
         let pair = try Pair(.reliable, PathConditions(delay: .milliseconds(50), bytesPerSecond: 500_000))
         pair.world.relay.storeDelay = .milliseconds(20)
         pair.settle()
@@ -251,7 +248,7 @@ import Testing
         #expect(pair.isAccepted(300, within: .seconds(120)))
     }
 
-    @Test func `a minute of silence is no reason to doubt the next line`() throws {
+    @Test func `a message after ten minutes of silence is accepted without a reconnect`() throws {
         let pair = try Pair()
         pair.settle()
         pair.world.run(for: .seconds(600))

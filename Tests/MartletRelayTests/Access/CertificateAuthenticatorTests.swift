@@ -1,0 +1,67 @@
+import MartletProtocol
+import MartletWire
+import Testing
+
+@testable import MartletRelay
+
+// C-73
+@Suite struct CertificateAuthenticatorTests {
+    private let authenticator = CertificateAuthenticator(wallClock: { 1_000_000 })
+
+    private func request(
+        _ account: String, _ certificate: PeerCertificate?, token: String? = nil
+    ) throws -> AuthenticationRequest {
+        AuthenticationRequest(
+            account: try #require(AccountName(account)), device: DeviceID(rawValue: 1),
+            credential: token.flatMap { Credential($0) }, certificate: certificate)
+    }
+
+    private static let everyName = PeerCertificate(
+        commonName: "ada", hostNames: ["ada.example.com"], emailAddresses: ["ada@example.com", "a@example.com"],
+        uris: ["urn:ada", "urn:a"], notAfter: 2000)
+
+    @Test func `a certificate → its first e-mail address, else its first URI, else its common name`() async throws {
+        var certificate = Self.everyName
+        for account in ["ada@example.com", "urn:ada", "ada"] {
+            let identity = try await authenticator.authenticate(try request(account, certificate))
+            #expect(identity == Identity(try #require(AccountName(account)), expiresAt: 2_000_000))
+            if certificate.emailAddresses.isEmpty { certificate.uris = [] }
+            certificate.emailAddresses = []
+        }
+    }
+
+    @Test(arguments: [
+        ("ada", everyName), ("a@example.com", everyName), ("ada.example.com", everyName),
+        ("ada", PeerCertificate(hostNames: ["ada"], notAfter: 2000)), ("ada", PeerCertificate(notAfter: 2000)),
+        ("ada", PeerCertificate(commonName: "Ada", notAfter: 2000)),
+        ("ada", PeerCertificate(commonName: "ada\0", notAfter: 2000)),
+        ("ada", PeerCertificate(commonName: "ada", notAfter: 1000)),
+        ("ada", PeerCertificate(commonName: "ada", notAfter: -1)),
+        ("ada", PeerCertificate(commonName: "ada", notAfter: .max)),
+        ("ada", PeerCertificate(commonName: "ada", emailAddresses: [""], notAfter: 2000)),
+    ])
+    func `a certificate of another account, without a name, or expired → unauthenticated`(
+        account: String, certificate: PeerCertificate
+    ) async throws {
+        let request = try request(account, certificate)
+        await #expect(throws: AuthenticationFailure.unauthenticated) { try await authenticator.authenticate(request) }
+    }
+
+    @Test func `no certificate → unauthenticated, or the answer of the fallback`() async throws {
+        let request = try request("ada", nil, token: "secret")
+        await #expect(throws: AuthenticationFailure.unauthenticated) { try await authenticator.authenticate(request) }
+        let tokens = try #require(TokenAuthenticator(["ada": "secret"]))
+        let both = CertificateAuthenticator(fallback: tokens)
+        #expect(try await both.authenticate(request) == Identity(request.account))
+        let wrong = try self.request("ada", nil, token: "guess")
+        await #expect(throws: AuthenticationFailure.unauthenticated) { try await both.authenticate(wrong) }
+    }
+
+    @Test func `a certificate of another account with a valid token → unauthenticated`() async throws {
+        let tokens = try #require(TokenAuthenticator(["ada": "secret"]))
+        let request = try request("ada", PeerCertificate(commonName: "bob", notAfter: .max / 1000), token: "secret")
+        await #expect(throws: AuthenticationFailure.unauthenticated) {
+            try await CertificateAuthenticator(fallback: tokens).authenticate(request)
+        }
+    }
+}
