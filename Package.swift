@@ -69,7 +69,8 @@ let package = Package(
             name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
         .target(
-            name: "Martlet", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            name: "Martlet",
+            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication"],
             swiftSettings: settings),
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: settings),
         .target(
@@ -93,8 +94,8 @@ let package = Package(
         .executableTarget(
             name: "MartletLab",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTestKit", "MartletDecode", "MartletDifferential",
-                "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
+                "Martlet", "MartletRelay", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+                "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
             ],
             swiftSettings: settings),
         .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),

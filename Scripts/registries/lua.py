@@ -50,7 +50,11 @@ def layouts(registry):
     for name, fields in found.items():
         key = f'["{name}"]' if " " in name else name
         words = [field + (str(registry.repeats(field[:-1])) if field[-1] in "*+" else "") for field in fields]
-        yield f'{key} = "{" ".join(words)}"'
+        line = f'{key} = "{" ".join(words)}"'
+        if len(line) + 5 > COLUMNS:
+            half = len(words) // 2
+            line = f'{key} = "{" ".join(words[:half])} "\n        .. "{" ".join(words[half:])}"'
+        yield line
 
 
 def registry_in_lua(registry):

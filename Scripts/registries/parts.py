@@ -54,7 +54,8 @@ def treatment_of_types(registry):
 def forms(registry):
     rows = [[entry.number, entry.frame, entry.body] for entry in registry.forms]
     ends = f"{registry.formed[0].form} to {registry.formed[-1].form}"
-    rows.insert(1, [ends, "of the types of §13.1, in the table's order", "compact TLVs"])
+    others = ", ".join(entry.name for entry in registry.types if not entry.form)
+    rows.insert(1, [ends, f"of the types of §13.1 except {others}, in the table's order", "compact TLVs"])
     return table(["form", "frame", "body"], rows)
 
 

@@ -323,6 +323,8 @@ const char *martlet_tls_cipher(const martlet_tls_connection *connection) {
 
 int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count) {
     if (connection->state == martlet_tls_handshaking || connection->state == martlet_tls_failed) return -1;
+    // Without the extended master secret, two connections of TLS 1.2 can have the same material (RFC 7627).
+    if (SSL_version(connection->ssl) < TLS1_3_VERSION && SSL_get_extms_support(connection->ssl) != 1) return -1;
     int is_done =
         SSL_export_keying_material(connection->ssl, secret, count, label, strlen(label), (const uint8_t *)"", 0, 1);
     return is_done == 1 ? 0 : -1;

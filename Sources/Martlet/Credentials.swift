@@ -1,18 +1,29 @@
+import MartletAuthentication
 import MartletWire
 
 /// The account of a client and its proof of identity.
 public struct Credentials: Sendable {
-    /// Returns the credential for one connection attempt; nil if the account needs none.
-    typealias Provider = @Sendable () async throws -> Credential?
+    /// Returns the credential for one connection attempt.
+    typealias Provider = @Sendable () async throws -> Credential
+    /// Creates the machine of one exchange, with its nonce.
+    typealias ExchangeMaker = @Sendable (_ nonce: [UInt8], ChannelBinding) throws(SCRAMError) -> SCRAMClient
+
+    /// The proof of identity. Closures keep secrets out of descriptions and dumps.
+    enum Proof: Sendable {
+        case none
+        case provider(Provider)
+        case password(ExchangeMaker)
+    }
 
     let account: String
-    let provider: Provider?
+    let proof: Proof
 
     /// Returns credentials for an account with a token, such as a bearer token.
     ///
-    /// The closure is called for each connection attempt, so that the application can renew the token. Its task is
-    /// cancelled when the attempt ends. If the closure throws, or the token exceeds 4096 bytes, the attempt fails and
-    /// the next attempt calls the closure again.
+    /// The closure is called for each connection attempt, and again before the token of an established connection
+    /// expires, so that the connection continues with a new token. Its task is cancelled when the attempt or the
+    /// connection ends. If the closure throws, or the token exceeds 4096 bytes, the attempt fails and the next attempt
+    /// calls the closure again; an established connection ends when its token expires.
     ///
     /// - Parameters:
     ///   - account: The name of the account.
@@ -33,11 +44,32 @@ public struct Credentials: Sendable {
     public static func account(
         _ account: String, credential: @escaping @Sendable () async throws -> [UInt8]
     ) -> Credentials {
-        Credentials(account: account) {
-            let bytes = try await credential()
-            guard let credential = Credential(bytes) else { throw CredentialTooLong(byteCount: bytes.count) }
-            return credential
-        }
+        Credentials(
+            account: account,
+            proof: .provider {
+                let bytes = try await credential()
+                guard let credential = Credential(bytes) else { throw CredentialTooLong(byteCount: bytes.count) }
+                return credential
+            })
+    }
+
+    /// Returns credentials for an account with a password.
+    ///
+    /// The relay does not receive the password. It receives a proof that is valid for one TLS connection, by
+    /// SCRAM-SHA-256-PLUS (RFC 7677) with the channel binding `tls-exporter` (RFC 9266), and has to prove in turn that
+    /// it knows the password's keys. If it does not, the client stops with `serverUnverified`. A connection without TLS
+    /// requires ``Client/Configuration/allowsPlaintext``, also to this machine.
+    ///
+    /// - Parameters:
+    ///   - account: The name of the account.
+    ///   - password: The password, 1 to 1024 bytes of UTF-8 without control characters. Characters other than ASCII
+    ///     have to be in the same Unicode form each time.
+    public static func password(account: String, _ password: String) -> Credentials {
+        Credentials(
+            account: account,
+            proof: .password { (nonce, binding) throws(SCRAMError) in
+                try SCRAMClient(userName: account, password: password, nonce: nonce, channelBinding: binding)
+            })
     }
 
     /// Returns credentials for an account with a constant token of at most 4096 bytes.
@@ -47,13 +79,22 @@ public struct Credentials: Sendable {
 
     /// Returns credentials for an account without a proof of identity, for a relay that requires none.
     public static func anonymous(_ account: String) -> Credentials {
-        Credentials(account: account, provider: nil)
+        Credentials(account: account, proof: .none)
     }
 
-    private init(account: String, provider: Provider?) {
+    private init(account: String, proof: Proof) {
         self.account = account
-        self.provider = provider
+        self.proof = proof
     }
+
+    /// Whether the proof is a password that SCRAM does not accept.
+    var hasInvalidPassword: Bool {
+        guard case .password(let make) = proof else { return false }
+        let nonce = [UInt8](repeating: 0, count: SCRAMLimits.nonceByteCount.lowerBound)
+        return (try? make(nonce, .none)) == nil
+    }
+
+    var isPassword: Bool { if case .password = proof { true } else { false } }
 }
 
 /// The closure returned a credential that is too long. The status reports this error.

@@ -8,8 +8,8 @@ public import MartletWire
 public enum MartletError: Error, Equatable, Sendable {
     /// The text is not a valid relay address. The text is empty if the list of addresses is empty.
     case invalidEndpoint(String)
-    /// The address has the scheme `martlet://`, which does not use TLS, and its host is not this machine. See
-    /// ``Client/Configuration/allowsPlaintext``.
+    /// The address has the scheme `martlet://`, which does not use TLS, and its host is not this machine, or the
+    /// credentials contain a password. See ``Client/Configuration/allowsPlaintext``.
     case plaintextNotAllowed(String)
     /// A property of the configuration is out of its range. The text names the property and the range.
     case invalidConfiguration(String)
@@ -111,7 +111,8 @@ extension MartletError: CustomStringConvertible {
     private var sentence: String {
         switch self {
         case .invalidEndpoint(let text): "\"\(text)\" is not a valid relay address"
-        case .plaintextNotAllowed(let text): "\"\(text)\" does not use TLS, which is allowed to this machine only"
+        case .plaintextNotAllowed(let text):
+            "\"\(text)\" does not use TLS, which is allowed to this machine only, without a password"
         case .invalidConfiguration(let text): "the configuration is not valid: \(text)"
         case .invalidTLS(let error): "\(error)"
         case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"

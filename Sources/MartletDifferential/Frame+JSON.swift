@@ -45,6 +45,7 @@ extension Frame {
         case .welcome(let body): body.json.present
         case .reject(let body): body.notice.json.present
         case .goAway(let body): body.notice.json.present
+        case .auth(let body): body.json.present
         case .open(let body): body.json.present
         case .opened(let body): body.json.present
         case .close(let body): ["code": .number(body.code), "reason": .text(body.reason)].present
@@ -199,7 +200,8 @@ extension Hello {
         [
             "spokenVersion": .list(spokenVersions.map { .text("\($0)") }), "features": .wide(features.rawValue),
             "limits": limits.json, "device": .wide(device.rawValue), "account": .name(account),
-            "credential": credential.map { .hex($0.bytes) }, "agent": .text(agent), "resume": resume?.json,
+            "mechanism": .name(mechanism), "credential": credential.map { .hex($0.bytes) }, "agent": .text(agent),
+            "resume": resume?.json,
         ]
     }
 }
@@ -212,7 +214,18 @@ extension Welcome {
             "account": .name(account), "link": .wide(link.rawValue), "resumeToken": .hex(resumeToken.bytes),
             "epoch": .number(Int(epoch.rawValue)), "resumeLifetime": .time(resumeLifetime, per: .seconds(1)),
             "heartbeatInterval": .time(heartbeatInterval, per: .milliseconds(1)),
+            "credential": credential.map { .hex($0.bytes) },
+            "credentialLifetime": .time(credentialLifetime, per: .milliseconds(1)),
             "resume": positions.map { .object($0) },
+        ]
+    }
+}
+
+extension Auth {
+    fileprivate var json: [String: JSONValue?] {
+        [
+            "credential": credential.map { .hex($0.bytes) },
+            "credentialLifetime": .time(credentialLifetime, per: .milliseconds(1)),
         ]
     }
 }

@@ -31,7 +31,7 @@ struct FrameGenerator {
     }
 
     private mutating func body(from sender: Side) -> any FrameBody {
-        switch below(sender == .client ? 19 : 21) {
+        switch below(sender == .client ? 20 : 22) {
         case 0...3: message(from: sender)
         case 4: transient()
         case 5: ack()
@@ -54,7 +54,11 @@ struct FrameGenerator {
                 correlation: number(), status: code(), reason: maybe { $0.text(below: 40) },
                 content: maybe { $0.tree(depth: 0) })
         case 18: CancelRequest(correlation: number())
-        case 19: accepted()
+        case 19:
+            Auth(
+                credential: maybe { Credential($0.text(below: 40)) }.flatMap { $0 },
+                credentialLifetime: maybe { .milliseconds($0.word()) })
+        case 20: accepted()
         default: gap()
         }
     }

@@ -8,9 +8,9 @@ enum Side: String, Decodable {
 /// A parser of one direction of a connection without a link: the framing, the rules of the types, decompression,
 /// fragments without reassembly, and bodies.
 ///
-/// States: *handshake*, in which the first frame of a client is hello, and a server sends welcome, reject or goaway;
-/// *established*; *failed*, which keeps the error and consumes no more bytes. The result can be compared with that of
-/// another implementation.
+/// States: *handshake*, in which the first frame of a client is hello, and a server sends auth, welcome, reject or
+/// goaway; *established*; *failed*, which keeps the error and consumes no more bytes. The result can be compared with
+/// that of another implementation.
 struct StreamReader: ~Copyable {
     /// The result of a frame.
     enum Outcome: Equatable {
@@ -103,6 +103,7 @@ struct Fault: Error {
 
 /// The rules for the frames of a connection after framing.
 struct FrameTaker: ~Copyable {
+    private static let beforeWelcome: Set<FrameType> = [.auth, .welcome, .reject, .goaway]
     private static let serverOnly: Set<FrameType> = [.accepted, .gap, .welcome, .reject]
 
     private let sender: Side
@@ -146,7 +147,7 @@ struct FrameTaker: ~Copyable {
     private func isDue(_ type: FrameType) -> Bool {
         switch sender {
         case .client: type != .hello || !isEstablished
-        case .server: isEstablished ? type != .welcome && type != .reject : [.welcome, .reject, .goaway].contains(type)
+        case .server: isEstablished ? type != .welcome && type != .reject : Self.beforeWelcome.contains(type)
         }
     }
 

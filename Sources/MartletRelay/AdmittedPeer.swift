@@ -41,16 +41,17 @@ final class AdmittedPeer: Sendable {
     /// The authenticator has answered. An answer without a decision about the credential is neither success nor
     /// failure.
     func authenticationEnded(
-        of account: AccountName, _ result: Result<Identity, AuthenticationFailure>, now: Instant
+        of account: AccountName, _ verdict: AuthenticationVerdict, now: Instant
     ) {
-        switch result {
-        case .success:
+        switch verdict {
+        case .accepted:
             let isFirst = isHandshake.withLock { isHandshake in
                 defer { isHandshake = false }
                 return isHandshake
             }
             if isFirst { parts.limiter.withLock { $0.handshakeEnded(prefix) } }
-        case .failure(let failure):
+        case .challenge: break
+        case .refused(let failure):
             guard failure.notice.code == .unauthenticated else { return }
             parts.limiter.withLock { $0.authenticationFailed(of: account, from: prefix, now: now) }
         }

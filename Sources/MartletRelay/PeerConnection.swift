@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletTransport
+import MartletWire
 
 /// An accepted connection: forwards the transport's callbacks to the driver under the engine's key.
 final class PeerConnection: TransportHandler {
@@ -11,6 +12,8 @@ final class PeerConnection: TransportHandler {
     var authenticationDelay: LoopTimer? { didSet { oldValue?.set(deadline: nil) } }
     /// The call of the authenticator, cancelled when the connection closes.
     var authentication: Task<Void, Never>?
+    /// The authentication exchange that waits for the client's next message.
+    var exchange: (of: AskedPeer, state: any AuthenticationExchange)?
     /// Whether the engine has paused reading.
     var isPaused = false { didSet { updateReading() } }
     /// Whether the traffic to another loop throttles the connection.
@@ -48,5 +51,15 @@ final class PeerConnection: TransportHandler {
             driver.parts.onEvent(.tlsFailed(error, peer: transport.remoteAddress))
         }
         driver.closed(self)
+    }
+}
+
+/// The parts of a request that are needed for the whole authentication.
+struct AskedPeer: Sendable {
+    let account: AccountName
+    let presentedToken: ResumeToken?
+
+    init(_ request: AuthenticationRequest) {
+        (account, presentedToken) = (request.account, request.presentedToken)
     }
 }

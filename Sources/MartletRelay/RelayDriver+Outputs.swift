@@ -1,3 +1,4 @@
+import MartletAuthentication
 import MartletProtocol
 import MartletTransport
 import MartletWire
@@ -10,6 +11,7 @@ extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
+        case .continueExchange(let key, let message): continueExchange(key, message, now: now)
         case .authorize(let question, let request): authorize(question, request, now: now)
         case .transmit(let keys):
             for key in keys { peers[key]?.transport.flush() }
@@ -55,6 +57,23 @@ extension RelayDriver {
     }
 
     private func askAuthenticator(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
+        var request = request
+        if request.mechanism != nil {
+            request.channelBinding = peers[key]?.transport.exportSecret(
+                label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
+        }
+        ask(key, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
+    }
+
+    private func continueExchange(_ key: ConnectionKey, _ message: Credential, now: Instant) {
+        guard let (asked, exchange) = peers[key]?.exchange.take() else { return }
+        ask(key, asked, now: now) { [parts] in await parts.proceed(exchange, of: asked.account, with: message) }
+    }
+
+    private func ask(
+        _ key: ConnectionKey, _ asked: AskedPeer, now: Instant,
+        _ call: @escaping @Sendable () async -> AuthenticationVerdict
+    ) {
         guard let peer = peers[key] else { return }
         guard authentications < parts.configuration.maxAuthentications else {
             return engine.authenticated(key, .refused(parts.busy), now: now)
@@ -62,29 +81,32 @@ extension RelayDriver {
         authentications += 1
         authenticationsStarted += 1
         let number = authenticationsStarted
-        peer.authentication = Task { [parts, loop, admitted = peer.admitted] in
-            let result = await parts.authenticate(request)
+        peer.authentication = Task { [loop, admitted = peer.admitted] in
+            let verdict = await call()
             loop.execute {
-                admitted.authenticationEnded(of: request.account, result, now: self.now)
-                self.authenticated(key, request, number, result)
+                admitted.authenticationEnded(of: asked.account, verdict, now: self.now)
+                self.authenticated(key, asked, number, verdict)
             }
         }
     }
 
     private func authenticated(
-        _ key: ConnectionKey, _ request: AuthenticationRequest, _ number: UInt64,
-        _ result: Result<Identity, AuthenticationFailure>
+        _ key: ConnectionKey, _ asked: AskedPeer, _ number: UInt64, _ verdict: AuthenticationVerdict
     ) {
         authentications -= 1
         peers[key]?.authentication = nil
-        let answer: AuthenticationAnswer =
-            switch result {
-            case .success(let identity) where wasRevoked(identity.account, sinceAuthentication: number):
-                .refused(Notice(code: .revoked))
-            case .success(let identity):
-                .accepted(identity, .fresh(), presented: request.presentedToken.map { TokenDigest(of: $0) })
-            case .failure(let failure): .refused(failure.notice)
-            }
+        let answer: AuthenticationAnswer
+        switch verdict {
+        case .accepted(let identity, _) where wasRevoked(identity.account, sinceAuthentication: number):
+            answer = .refused(Notice(code: .revoked))
+        case .accepted(let identity, let final):
+            let presented = asked.presentedToken.map { TokenDigest(of: $0) }
+            answer = .accepted(identity, .fresh(), presented: presented, final: final)
+        case .challenge(let message, let exchange):
+            peers[key]?.exchange = (asked, exchange)
+            answer = .challenge(message)
+        case .refused(let failure): answer = .refused(failure.notice)
+        }
         if authentications == 0 { revokedAt.removeAll() }
         engine.authenticated(key, answer, now: enter())
     }

@@ -37,14 +37,51 @@ final class RelayParts: Sendable {
     }
 
     /// Calls the authenticator. Any error becomes a refusal (C-27).
-    func authenticate(_ request: AuthenticationRequest) async -> Result<Identity, AuthenticationFailure> {
+    func authenticate(_ request: AuthenticationRequest) async -> AuthenticationVerdict {
+        await verdict(on: request.account) {
+            guard request.mechanism != nil else {
+                return .accepted(try await authenticator.authenticate(request), final: nil)
+            }
+            guard let exchange = try authenticator.exchange(for: request) else {
+                let reason = "the relay supports no mechanisms"
+                return .refused(AuthenticationFailure(Notice(code: .unauthenticated, reason: reason)))
+            }
+            return try await step(exchange, request.credential?.bytes ?? [])
+        }
+    }
+
+    /// Continues an exchange with a message of the client.
+    func proceed(
+        _ exchange: any AuthenticationExchange, of account: AccountName, with message: Credential
+    ) async -> AuthenticationVerdict {
+        await verdict(on: account) { try await step(exchange, message.bytes) }
+    }
+
+    private func step(
+        _ exchange: any AuthenticationExchange, _ message: [UInt8]
+    ) async throws -> AuthenticationVerdict {
+        var exchange = exchange
+        switch try await exchange.step(message) {
+        case .challenge(let message): return .challenge(try credential(message), exchange)
+        case .accepted(let identity, let final): return .accepted(identity, final: try final.map(credential))
+        }
+    }
+
+    private func credential(_ message: [UInt8]) throws -> Credential {
+        guard let credential = Credential(message) else { throw OversizedMessage(byteCount: message.count) }
+        return credential
+    }
+
+    private func verdict(
+        on account: AccountName, _ call: () async throws -> AuthenticationVerdict
+    ) async -> AuthenticationVerdict {
         do {
-            return .success(try await authenticator.authenticate(request))
+            return try await call()
         } catch let failure as AuthenticationFailure {
-            return .failure(failure)
+            return .refused(failure)
         } catch {
-            if !(error is CancellationError) { onEvent(.authenticatorFailed(request.account, error)) }
-            return .failure(AuthenticationFailure(busy))
+            if !(error is CancellationError) { onEvent(.authenticatorFailed(account, error)) }
+            return .refused(AuthenticationFailure(busy))
         }
     }
 
@@ -76,6 +113,18 @@ final class RelayParts: Sendable {
     }
 
     var busy: Notice { Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter) }
+}
+
+/// The result of a call of the authenticator.
+enum AuthenticationVerdict: Sendable {
+    case accepted(Identity, final: Credential?)
+    case challenge(Credential, any AuthenticationExchange)
+    case refused(AuthenticationFailure)
+}
+
+/// An exchange returned a message that is longer than 4096 bytes.
+private struct OversizedMessage: Error {
+    let byteCount: Int
 }
 
 /// The result of a call of the store.

@@ -151,6 +151,7 @@ final class VirtualLoops {
         case .transfer(let key, let other):
             return move(key, called: name(key), from: loop, to: other, now: now)
         case .authenticate(let key, let request): return .authenticate(name(key), request)
+        case .continueExchange(let key, let message): return .continueExchange(name(key), message)
         case .transmit(let keys): return .transmit(keys.map(name))
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))

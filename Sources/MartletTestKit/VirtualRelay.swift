@@ -27,6 +27,8 @@ public final class VirtualRelay {
     public var refusals: [AccountName: Notice] = [:]
     /// The duration after which credentials expire; nil if they do not.
     public var credentialLifetime: Duration?
+    /// The answer to a message of an authentication exchange, which are numbered from 0.
+    public var exchange: (_ number: Int, Credential?) -> ExchangeAnswer = { _, _ in .refused }
     /// The delay of a decision of the room policy.
     public var policyDelay = Duration.zero
     /// The room policy; nil for a failure.
@@ -63,12 +65,26 @@ public final class VirtualRelay {
         public var firstOffset: UInt64
     }
 
+    /// An answer in an authentication exchange.
+    public enum ExchangeAnswer {
+        /// The peer has to answer this message.
+        case challenge(Credential)
+        /// The peer is authenticated, with the last message of the exchange.
+        case accepted(final: Credential?)
+        /// The peer is refused with `unauthenticated`.
+        case refused
+    }
+
+    /// Requests of exchanges, and the numbers of their next messages.
+    private var exchanges: [ConnectionKey: (request: AuthenticationRequest, number: Int)] = [:]
+
     /// The delay of messages between loops, constant to preserve their order.
     private static let loopDelay = Duration.microseconds(100)
 
     /// An asynchronous operation of the relay's shell.
     enum Work {
         case authenticate(ConnectionKey, AuthenticationRequest)
+        case continueExchange(ConnectionKey, Credential)
         case authorize(QuestionID, RoomAuthorizationRequest)
         case load(RoomName)
         case append(RoomName, [LogEntry])
@@ -101,6 +117,7 @@ public final class VirtualRelay {
         refusesReads = other.refusesReads
         authenticationDelay = other.authenticationDelay
         refusals = other.refusals
+        credentialLifetime = other.credentialLifetime
         answersRequests = other.answersRequests
         requests = other.requests
         notes = other.notes
@@ -152,6 +169,8 @@ public final class VirtualRelay {
             switch output {
             case .authenticate(let key, let request):
                 later(.authenticate(key, request), authenticationDelay, &work, now: now)
+            case .continueExchange(let key, let message):
+                later(.continueExchange(key, message), authenticationDelay, &work, now: now)
             case .authorize(let question, let request):
                 later(.authorize(question, request), policyDelay, &work, now: now)
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
@@ -178,7 +197,10 @@ public final class VirtualRelay {
     func perform(_ work: Work, now: Instant) {
         switch work {
         case .authenticate(let key, let request):
-            loops.authenticated(key, answer(request), now: now)
+            guard request.mechanism != nil else { return loops.authenticated(key, answer(request), now: now) }
+            exchanges[key] = (request, 0)
+            proceed(key, request.credential, now: now)
+        case .continueExchange(let key, let message): proceed(key, message, now: now)
         case .authorize(let question, let request):
             loops.authorized(question, request, policy(request), now: now)
         case .load(let room):
@@ -237,12 +259,23 @@ public final class VirtualRelay {
         if delay == .zero { perform(work, now: now) } else { list.append((work, delay)) }
     }
 
-    private func answer(_ request: AuthenticationRequest) -> AuthenticationAnswer {
+    private func proceed(_ key: ConnectionKey, _ message: Credential?, now: Instant) {
+        guard let (request, number) = exchanges.removeValue(forKey: key) else { return }
+        switch exchange(number, message) {
+        case .challenge(let challenge):
+            exchanges[key] = (request, number + 1)
+            loops.authenticated(key, .challenge(challenge), now: now)
+        case .accepted(let final): loops.authenticated(key, answer(request, final: final), now: now)
+        case .refused: loops.authenticated(key, .refused(Notice(code: .unauthenticated)), now: now)
+        }
+    }
+
+    private func answer(_ request: AuthenticationRequest, final: Credential? = nil) -> AuthenticationAnswer {
         if let notice = refusals[request.account] { return .refused(notice) }
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())
         return .accepted(
             Identity(request.account, expiresAt: expiry), TokenGrant(token: token, digest: digest(token)),
-            presented: request.presentedToken.map(digest))
+            presented: request.presentedToken.map(digest), final: final)
     }
 
     private var expiry: UInt64? {

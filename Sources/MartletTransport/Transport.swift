@@ -20,7 +20,7 @@ public protocol Transport: AnyObject, Sendable {
     var security: TransportSecurity? { get }
 
     /// Returns keying material of the encryption for a label (RFC 5705, RFC 8446 §7.5), for channel bindings; nil when
-    /// `security` is nil.
+    /// `security` is nil, or with TLS 1.2 without the extended master secret (RFC 7627).
     func exportSecret(label: String, byteCount: Int) -> [UInt8]?
 
     /// Sets the handler, once. `transportDidConnect` follows at the end of the turn, and reading begins after it.

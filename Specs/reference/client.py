@@ -35,7 +35,7 @@ class Client:
     """A device: its link, over several connections in sequence. Counters and the outbox outlive the link."""
 
     def __init__(self, port, account, credential):
-        self.port, self.account, self.credential = port, account, credential
+        self.port, self.account, self.proof = port, account, {"credential": credential.encode()}
         self.device = random.getrandbits(64)
         self.counter, self.outbox = 0, {}  # In the outbox are the messages that are not accepted, by counter.
         self.forget()
@@ -62,7 +62,7 @@ class Client:
             link=self.link, resume_token=self.token, session_position=positions)
         self.socket.sendall(encode(Hello(
             spoken_version=(Version(1, 0),), features=Features.ZLIB | Features.REQUESTS | Features.RECEIPTS,
-            limits=MINE, device=self.device, account=self.account, credential=self.credential.encode(),
+            limits=MINE, device=self.device, account=self.account, **self.proof,
             agent="client.py", resume=resume)))
         self.is_early, self.gone = 0, set()
         self.transmit()

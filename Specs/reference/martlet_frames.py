@@ -16,6 +16,7 @@ BYTES = data()
 OF_RELAY = (Tag.OFFSET, Tag.ACCEPTED_AT, Tag.DEVICE, Tag.SENDER)
 NOT_ZERO_U16 = integer(2, least=1)
 REASON = text(0, 256)
+CREDENTIAL = data(0, 4096)
 
 
 def check_content(kind, content, faults):
@@ -167,7 +168,8 @@ class Hello(Body):
     limits: Limits = one(Limits)
     device: int = one(U64)
     account: str = one(ACCOUNT)
-    credential: bytes = maybe(data(0, 4096))
+    mechanism: str = maybe(name(32))
+    credential: bytes = maybe(CREDENTIAL)
     agent: str = maybe(text(0, 128))
     resume: HelloResume = maybe(HelloResume)
 
@@ -184,6 +186,8 @@ class Welcome(Body):
     epoch: int = one(U32)
     resume_lifetime: int = one(U32)
     heartbeat_interval: int = maybe(U32)
+    credential: bytes = maybe(CREDENTIAL)
+    credential_lifetime: int = maybe(U32)
     resume: WelcomeResume = maybe(WelcomeResume)
 
 
@@ -202,6 +206,13 @@ class Reject(Refusal):
 
 class GoAway(Refusal):
     type = FrameType.GOAWAY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auth(Body):
+    type = FrameType.AUTH
+    credential: bytes = maybe(CREDENTIAL)
+    credential_lifetime: int = maybe(U32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,8 +302,8 @@ class Cancel(Body):
 BODIES = {
     body.type: body
     for body in (
-        Data, Transient, Ack, Receipt, Accepted, Gap, Ping, Pong, Hello, Welcome, Reject, GoAway, Open, Opened, Close,
-        Reset, Suspend, Resume, Request, Response, Cancel,
+        Data, Transient, Ack, Receipt, Accepted, Gap, Ping, Pong, Hello, Welcome, Reject, GoAway, Auth, Open, Opened,
+        Close, Reset, Suspend, Resume, Request, Response, Cancel,
     )
 }
 

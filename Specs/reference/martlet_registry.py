@@ -24,6 +24,7 @@ class FrameType(Named):
     WELCOME = 0x4002, "welcome"
     REJECT = 0x4003, "reject"
     GOAWAY = 0x4004, "goaway"
+    AUTH = 0x4005, "auth"
     OPEN = 0x5001, "open"
     OPENED = 0x5002, "opened"
     CLOSE = 0x5003, "close"
@@ -54,6 +55,8 @@ class Tag(Named):
     EPOCH = 0x0018, "epoch"
     RESUME_LIFETIME = 0x0019, "resumeLifetime"
     HEARTBEAT_INTERVAL = 0x001A, "heartbeatInterval"
+    CREDENTIAL_LIFETIME = 0x001B, "credentialLifetime"
+    MECHANISM = 0x001C, "mechanism"
     MAX_BODY = 0x0020, "maxBody"
     MAX_MESSAGE = 0x0021, "maxMessage"
     LINK_WINDOW = 0x0022, "linkWindow"
@@ -248,6 +251,7 @@ RULES = {
     FrameType.WELCOME: Rule(False, Sessions.LINK, (SERVER,), is_handshake=True),
     FrameType.REJECT: Rule(False, Sessions.LINK, (SERVER,), is_handshake=True),
     FrameType.GOAWAY: Rule(False, Sessions.LINK, BOTH),
+    FrameType.AUTH: Rule(False, Sessions.LINK, BOTH, is_handshake=True),
     FrameType.OPEN: Rule(True, Sessions.OWN, BOTH),
     FrameType.OPENED: Rule(True, Sessions.OWN, BOTH, allows_fragments=True),
     FrameType.CLOSE: Rule(True, Sessions.OWN, BOTH),
@@ -277,6 +281,8 @@ VALUES = {
     Tag.EPOCH: Value("u32", sizes=(4,)),
     Tag.RESUME_LIFETIME: Value("u32", sizes=(4,)),
     Tag.HEARTBEAT_INTERVAL: Value("u32", sizes=(4,)),
+    Tag.CREDENTIAL_LIFETIME: Value("u32", sizes=(4,)),
+    Tag.MECHANISM: Value("name", least=1, most=32),
     Tag.MAX_BODY: Value("u32", least=17408, sizes=(4,)),
     Tag.MAX_MESSAGE: Value("u32", least=16384, sizes=(4,)),
     Tag.LINK_WINDOW: Value("u32", least=17408, sizes=(4,)),

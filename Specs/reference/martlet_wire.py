@@ -21,7 +21,7 @@ HANDSHAKE_MAX_BODY = 12 * 1024
 CRITICAL = 0x8000
 FRAGMENTABLE = tuple(kind for kind, rule in RULES.items() if rule.allows_fragments)
 SECRET = tuple(kind for kind, rule in RULES.items() if rule.is_handshake)
-BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
+BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY, FrameType.AUTH)
 
 
 class WireFrame(NamedTuple):

@@ -11,7 +11,7 @@ local maxSessionCount, authorCount, maxSenderCount = 256, 8, 128
 local maxU16, maxU32 = 0xFFFF, 0xFFFFFFFF
 local urgent, normal = 0, 2
 local magicAndVersion = string.char(0x8D, 0x4D, 0x52, 0x54, 1, 0)
-local never = { hello = true, welcome = true, reject = true, goaway = true }
+local never = { hello = true, welcome = true, reject = true, goaway = true, auth = true }
 local zero, one = UInt64.new(0), UInt64.new(1)
 
 -- Whether a byte has the bit.

@@ -12,7 +12,7 @@ link.handshakeBody = 12 * 1024
 local maxUncredited = 64 * 1024
 local credited = { data = true, request = true, response = true }
 -- The frames that a server may send before welcome (§5).
-local beforeWelcome = { welcome = true, reject = true, goaway = true }
+local beforeWelcome = { welcome = true, reject = true, goaway = true, auth = true }
 
 -- By link ID, eight bytes.
 local links = {}
@@ -55,7 +55,7 @@ function link.recognize(connection, typeNumber, source, destination)
     if connection.phase then return end
     if name == "hello" or name == "reject" then
         connection.phase, connection.zlib, connection.maxBody = "handshake", false, link.handshakeBody
-    elseif name ~= "welcome" and name ~= "goaway" then
+    elseif name ~= "welcome" and name ~= "goaway" and name ~= "auth" then
         connection.phase = "established"
     end
 end

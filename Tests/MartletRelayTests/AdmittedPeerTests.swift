@@ -51,7 +51,9 @@ import Testing
         let account = try #require(AccountName("alice"))
         let shares = (0..<2).map { _ in AdmittedPeer.admit(nil, to: parts, now: now) }
         #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
-        for _ in 0..<2 { shares[0]?.authenticationEnded(of: account, .success(Identity(account)), now: now) }
+        for _ in 0..<2 {
+            shares[0]?.authenticationEnded(of: account, .accepted(Identity(account), final: nil), now: now)
+        }
         let third = AdmittedPeer.admit(nil, to: parts, now: now)
         #expect(third != nil)
         #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
@@ -66,10 +68,10 @@ import Testing
         let account = try #require(AccountName("alice"))
         let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
         for failure in [AuthenticationFailure.forbidden, .redirected(to: "other"), AuthenticationFailure(parts.busy)] {
-            share.authenticationEnded(of: account, .failure(failure), now: now)
+            share.authenticationEnded(of: account, .refused(failure), now: now)
             #expect(share.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
         }
-        share.authenticationEnded(of: account, .failure(.unauthenticated), now: now)
+        share.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
         #expect(share.authenticationBegan(of: account, now: now) == .refuse(retryAfter: .seconds(1)))
     }
 }

@@ -165,7 +165,7 @@ const char *martlet_tls_version(const martlet_tls_connection *connection);
 const char *martlet_tls_cipher(const martlet_tls_connection *connection);
 
 /// Exports keying material (RFC 5705, RFC 8446 §7.5) with an empty context. Returns 0, or -1 before the handshake is
-/// complete.
+/// complete, and with TLS 1.2 without the extended master secret (RFC 7627).
 int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count);
 
 /// The kind of a name in a certificate.

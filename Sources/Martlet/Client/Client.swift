@@ -26,8 +26,8 @@ public final class Client: Sendable {
     ///   - configuration: The limits and timeouts of the client.
     ///   - loop: The event loop on which the client runs.
     /// - Throws: `invalidEndpoint`, `invalidName`, `invalidConfiguration`, `invalidTLS`; `plaintextNotAllowed` for an
-    ///   address with the scheme `martlet://`, unless the host is this machine or the configuration allows it. An
-    ///   address without a scheme uses TLS.
+    ///   address with the scheme `martlet://`, unless the configuration allows it, or the host is this machine and the
+    ///   credentials contain no password. An address without a scheme uses TLS.
     public convenience init(
         to endpoint: String, as credentials: Credentials, outbox: some Outbox = .memory,
         configuration: Configuration = Configuration(), on loop: EventLoop = .shared
@@ -55,11 +55,14 @@ public final class Client: Sendable {
         if let fault = configuration.fault { throw .invalidConfiguration(fault) }
         guard !endpoints.isEmpty else { throw .invalidEndpoint("") }
         var parsed: [Endpoint] = []
-        for text in endpoints { parsed.append(try endpoint(text, configuration)) }
+        for text in endpoints { parsed.append(try endpoint(text, configuration, credentials)) }
         let account = try accountName(credentials.account)
+        if credentials.hasInvalidPassword {
+            throw .invalidConfiguration("the password is empty, too long, or contains a control character")
+        }
         life = ClientLife(
             ClientIdentity(
-                account: account, endpoints: parsed, provider: credentials.provider, configuration: configuration,
+                account: account, endpoints: parsed, proof: credentials.proof, configuration: configuration,
                 tls: try tlsClient(for: parsed, configuration)),
             outbox: outbox, loop: loop)
     }
@@ -169,12 +172,13 @@ public final class Client: Sendable {
     }
 }
 
-private func endpoint(_ text: String, _ configuration: Client.Configuration) throws(MartletError) -> Endpoint {
+private func endpoint(
+    _ text: String, _ configuration: Client.Configuration, _ credentials: Credentials
+) throws(MartletError) -> Endpoint {
     guard let endpoint = try? Endpoint(parsing: text) else { throw .invalidEndpoint(text) }
-    // Credentials and messages are not sent in the clear by mistake (W-1, C-12, Specs/hostile.md row 25).
-    guard endpoint.security == .tls || endpoint.isLoopback || configuration.allowsPlaintext else {
-        throw .plaintextNotAllowed(text)
-    }
+    // Credentials and messages are not sent in the clear by mistake (W-1, C-12, C-68, Specs/hostile.md row 25).
+    let mayBePlain = configuration.allowsPlaintext || endpoint.isLoopback && !credentials.isPassword
+    guard endpoint.security == .tls || mayBePlain else { throw .plaintextNotAllowed(text) }
     return endpoint
 }
 

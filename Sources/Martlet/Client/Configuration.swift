@@ -35,8 +35,9 @@ extension Client {
         public var watchesPath = true
         /// The trusted certificates and other options of TLS.
         public var tls = TLSClientOptions()
-        /// Whether the client connects to other machines without TLS, if an address has the scheme `martlet://`. Then
-        /// anybody on the network path can read and change messages, and take over the account.
+        /// Whether the client connects to other machines without TLS, and uses passwords without it, if an address has
+        /// the scheme `martlet://`. Then anybody on the network path can read and change messages, and take over the
+        /// account.
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false

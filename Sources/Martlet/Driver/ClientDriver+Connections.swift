@@ -10,15 +10,14 @@ struct ClientConnections {
         let connector: TCPConnector
     }
 
-    /// A call of the credential provider in progress.
-    struct CredentialTask {
-        let id: ConnectionID
-        let task: Task<Void, Never>
-    }
-
     fileprivate(set) var transports: [ConnectionID: any Transport] = [:]
     fileprivate(set) var attempt: Attempt?
-    fileprivate(set) var credentialTask: CredentialTask?
+    /// Calls of the credential provider, or computations of messages of an exchange, in progress.
+    fileprivate(set) var credentialTasks: [ConnectionID: Task<Void, Never>] = [:]
+    /// Connections that are up, TLS included.
+    fileprivate var established: Set<ConnectionID> = []
+    /// Exchanges that wait for the relay's message.
+    fileprivate var exchanges: [ConnectionID: PasswordExchange] = [:]
     /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
     fileprivate var tls: TLSClient?
     /// The text of the last error, until the client is online.
@@ -90,15 +89,51 @@ extension ClientDriver {
     }
 
     func fetchCredential(_ id: ConnectionID) {
-        connections.credentialTask?.task.cancel()
-        connections.credentialTask = nil
-        guard let provider = life.identity.provider else { return engine.credential(nil, for: id, now: now) }
-        let task = Task { [mailbox] in
-            let outcome: CredentialOutcome
-            do { outcome = .credential(try await provider()) } catch { outcome = .failed("\(error)") }
-            mailbox.post(.credential(id, outcome))
+        switch life.identity.proof {
+        case .none: engine.credential(nil, for: id, now: now)
+        case .provider(let provider):
+            run(for: id) {
+                do { return .credential(try await provider()) } catch { return .failed("\(error)") }
+            }
+        case .password(let make):
+            // The proof depends on the TLS connection. An exchange begins when that is up.
+            if connections.established.contains(id) { startExchange(id, make) }
         }
-        connections.credentialTask = ClientConnections.CredentialTask(id: id, task: task)
+    }
+
+    private func run(for id: ConnectionID, _ work: @escaping @Sendable () async -> CredentialOutcome) {
+        connections.credentialTasks[id]?.cancel()
+        connections.credentialTasks[id] = Task { [mailbox] in
+            mailbox.post(.credential(id, await work()))
+        }
+    }
+
+    private func startExchange(_ id: ConnectionID, _ make: Credentials.ExchangeMaker) {
+        guard let transport = connections.transports[id] else { return }
+        do {
+            var exchange = try PasswordExchange(make, on: transport, allowsPlaintext: configuration.allowsPlaintext)
+            engine.credential(exchange.start(), mechanism: exchange.mechanism, for: id, now: now)
+            connections.exchanges[id] = exchange
+        } catch {
+            connections.detail = "\(error)"
+            engine.credentialFailed(id, now: now)
+        }
+    }
+
+    /// Computes the answer in a task: the relay chooses the number of iterations.
+    func answerChallenge(_ id: ConnectionID, _ message: Credential) {
+        guard let exchange = connections.exchanges.removeValue(forKey: id) else {
+            return engine.exchangeFailed(id, now: now)
+        }
+        run(for: id) {
+            var exchange = exchange
+            do {
+                let answer = try exchange.answer(message)
+                return .answer(answer.message, serverFinal: answer.serverFinal)
+            } catch {
+                return .unanswerable("\(error)")
+            }
+        }
     }
 
     func close(_ id: ConnectionID, afterFlush: Bool) {
@@ -111,29 +146,32 @@ extension ClientDriver {
     }
 
     private func cancelCredential(for id: ConnectionID) {
-        guard let credentialTask = connections.credentialTask, credentialTask.id == id else { return }
-        connections.credentialTask = nil
-        credentialTask.task.cancel()
+        connections.credentialTasks.removeValue(forKey: id)?.cancel()
+        connections.exchanges[id] = nil
     }
 
     /// Aborts all connections and connection attempts.
     func endConnections() {
         cancelAttempt()
-        connections.credentialTask?.task.cancel()
-        connections.credentialTask = nil
+        for task in connections.credentialTasks.values { task.cancel() }
+        connections.credentialTasks = [:]
         for transport in connections.transports.values { transport.abort() }
     }
 
     // MARK: Events
 
     func take(_ outcome: CredentialOutcome, for id: ConnectionID) {
-        guard let credentialTask = connections.credentialTask, credentialTask.id == id else { return }
-        connections.credentialTask = nil
+        guard connections.credentialTasks.removeValue(forKey: id) != nil else { return }
         switch outcome {
         case .credential(let credential): engine.credential(credential, for: id, now: now)
         case .failed(let text):
             connections.detail = "no credential: \(text)"
             engine.credentialFailed(id, now: now)
+        case .answer(let message, let serverFinal):
+            engine.answer(message, expecting: serverFinal, for: id, now: now)
+        case .unanswerable(let text):
+            connections.detail = "invalid message of the relay: \(text)"
+            engine.exchangeFailed(id, now: now)
         }
     }
 
@@ -176,6 +214,8 @@ extension ClientDriver {
         // Loopback and link-local addresses belong to no path.
         let local = transport.localAddress.flatMap { $0.ip.isLoopback || $0.ip.isLinkLocal ? nil : $0.ip.description }
         engine.connected(id, localAddress: local, now: now)
+        connections.established.insert(id)
+        if case .password(let make) = life.identity.proof { startExchange(id, make) }
         settle()
     }
 
@@ -203,6 +243,8 @@ extension ClientDriver {
         if case .error(.tls) = reason { engine.connectFailed(id, .tlsFailure, now: now) }
         engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
         connections.transports[id] = nil
+        connections.established.remove(id)
+        cancelCredential(for: id)
         settle()
     }
 }

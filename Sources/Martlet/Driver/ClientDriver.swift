@@ -122,6 +122,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .connect(let id, let redirect): connect(id, redirect: redirect)
         case .startBackup(let id, let current): connectBackup(id, beside: current)
         case .fetchCredential(let id): fetchCredential(id)
+        case .answerChallenge(let id, let message): answerChallenge(id, message)
         case .close(let id, let graceful): close(id, afterFlush: graceful)
         case .transmit(let id): connections.transports[id]?.setNeedsWrite()
         case .status(let status): publish(status)

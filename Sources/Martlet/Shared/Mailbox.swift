@@ -150,9 +150,13 @@ struct RequestCall: Sendable {
     let promise: Promise<Answer>
 }
 
-/// The result of a credential provider.
+/// The result of a credential provider, or of the computation of a message of an authentication exchange.
 enum CredentialOutcome: Sendable {
-    case credential(Credential?)
+    case credential(Credential)
     /// The description of the provider's error.
     case failed(String)
+    /// The answer to the relay's message, and the message with which the relay has to prove its identity.
+    case answer(Credential, serverFinal: Credential)
+    /// The relay's message is not valid.
+    case unanswerable(String)
 }

@@ -11,6 +11,9 @@ public enum ChannelBinding: Equatable, Sendable {
     /// `EXPORTER-Channel-Binding` and an empty context.
     case tlsExporter([UInt8])
 
+    /// The label with which TLS exports the keying material (RFC 9266 §2).
+    public static let exporterLabel = "EXPORTER-Channel-Binding"
+
     /// The number of bytes of ``tlsExporter(_:)``.
     public static let exporterByteCount = 32
 

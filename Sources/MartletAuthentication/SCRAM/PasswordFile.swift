@@ -4,9 +4,12 @@
 /// a name, a blank and a record:
 ///
 /// ```text
+/// #unknown-users dGhpcyBpcyBhIHNlY3JldCBvZiAzMiBieXRlcyAuLi4=
 /// # users of the relay
 /// alice SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPL…
 /// ```
+///
+/// The comment `#unknown-users` contains a secret, with which a server answers for names without a record.
 ///
 /// The name is the part before the last blank, so it can contain blanks. Names are equal if their bytes are equal. A
 /// change keeps the other lines and their order.
@@ -15,6 +18,9 @@ public struct PasswordFile: Equatable, Sendable {
     public static let maxLineCount = 100_000
     /// The maximum number of bytes of a line, without its line feed.
     public static let maxLineByteCount = 512
+    /// The number of iterations for the first user: a compromise between the time of a guess and that of a sign-in,
+    /// about 0.1 s.
+    public static let usualIterations = 100_000
 
     /// The UTF-8 of a name, so that a comparison does not depend on Unicode equivalence.
     private typealias Name = [UInt8]
@@ -31,6 +37,7 @@ public struct PasswordFile: Equatable, Sendable {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let blank = UInt8(ascii: " ")
     private static let commentMark = UInt8(ascii: "#")
+    private static let secretMark = Array("#unknown-users ".utf8)
 
     /// Creates an empty file.
     public init() {}
@@ -96,6 +103,33 @@ public struct PasswordFile: Equatable, Sendable {
         lines.compactMap { line in
             if case .user(let name) = line { String(decoding: name, as: UTF8.self) } else { nil }
         }
+    }
+
+    /// The number of iterations of the first user's record, which all further ones should have too, so that a challenge
+    /// does not reveal which users exist; ``usualIterations`` without users.
+    public var iterations: Int {
+        for case .user(let name) in lines { return records[name]?.iterations ?? Self.usualIterations }
+        return Self.usualIterations
+    }
+
+    /// The secret of ``UnknownUserRecords``; nil if the file has none. It outlives restarts of the server in the file.
+    public var unknownUserSecret: [UInt8]? {
+        for case .other(let text) in lines where text.starts(with: Self.secretMark) {
+            let secret = Base64.decode(text.dropFirst(Self.secretMark.count), .standard)
+            if let secret, secret.count >= SCRAMLimits.minSecretByteCount { return secret }
+        }
+        return nil
+    }
+
+    /// Adds the secret of ``UnknownUserRecords`` in the first line, if the file has none.
+    ///
+    /// - Parameter secret: 32 to 256 random bytes.
+    /// - Throws: ``PasswordFileFault/tooManyLines``.
+    public mutating func addUnknownUserSecret(_ secret: [UInt8]) throws(PasswordFileFault) {
+        precondition((SCRAMLimits.minSecretByteCount...256).contains(secret.count), "a secret of 32 to 256 bytes")
+        guard unknownUserSecret == nil else { return }
+        guard lines.count < Self.maxLineCount else { throw .tooManyLines }
+        lines.insert(.other(Self.secretMark + Array(Base64.encode(secret, .standard).utf8)), at: 0)
     }
 
     /// Returns the record of a name, or nil if there is none.

@@ -64,6 +64,13 @@ public struct SCRAMClient: Sendable {
         if case .finished = state { true } else { false }
     }
 
+    /// The `server-final-message` of a server that knows the user's keys, without extensions, while it is awaited;
+    /// otherwise nil. A comparison with the received message, in constant time, replaces ``receive(serverFinal:)``.
+    public var expectedServerFinal: [UInt8]? {
+        guard case .sentClientFinal(let signature) = state else { return nil }
+        return ServerFinalMessage.bytes(signature: signature.bytes)
+    }
+
     /// Starts the exchange. This is the first event, once; calling it later traps.
     ///
     /// - Returns: The `client-first-message`.

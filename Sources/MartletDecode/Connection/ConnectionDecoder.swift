@@ -55,7 +55,7 @@ public final class ConnectionDecoder {
     }
 
     /// The types of a server's frames before welcome.
-    private static let beforeWelcome: Set<FrameType> = [.welcome, .reject, .goaway]
+    private static let beforeWelcome: Set<FrameType> = [.auth, .welcome, .reject, .goaway]
     private static let serverTypes: Set<FrameType> = [.welcome, .reject, .accepted, .gap]
     private static let creditedTypes: Set<FrameType> = [.data, .request, .response]
     /// The maximum size of a message that uses no credit, in bytes (Specs/session.md §7).
@@ -239,7 +239,7 @@ public final class ConnectionDecoder {
             phase = .handshake
             allowsZlib = false
             for stream in streams.values { stream.cutter.maxBodyByteCount = Limits.maxHandshakeBodyByteCount }
-        case .welcome, .goaway: break
+        case .auth, .welcome, .goaway: break
         default: phase = .established
         }
     }

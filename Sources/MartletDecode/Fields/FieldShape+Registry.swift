@@ -7,13 +7,13 @@ extension FieldShape {
     init(_ tag: Tag) {
         switch tag {
         case .code, .status: self = .code
-        case .reason, .redirect, .account, .agent, .sender, .room, .member, .method, .recipient, .text, .name,
-            .mediaType:
+        case .reason, .redirect, .account, .agent, .mechanism, .sender, .room, .member, .method, .recipient, .text,
+            .name, .mediaType:
             self = .text
-        case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage, .linkWindow,
-            .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset, .acceptedAt,
-            .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .upTo, .correlation,
-            .deadline, .typing:
+        case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
+            .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
+            .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .upTo,
+            .correlation, .deadline, .typing:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletAuthentication
 import MartletProtocol
 import MartletRelay
 import MartletTransport
@@ -7,13 +8,16 @@ import MartletWire
 
 /// A short conversation with a frame of every type, for a capture.
 ///
-/// It consists of a relay that keeps a few messages of one room and refuses one account, a proxy without faults, and
-/// four clients, all in this process. Each step waits for its result. On a slow machine a peer may receive nothing for
-/// seconds; its link then resumes on a second connection.
+/// It consists of a relay that keeps a few messages of one room, refuses one account and asks another for its
+/// password, a proxy without faults, and four clients, all in this process. Each step waits for its result. On a slow
+/// machine a peer may receive nothing for seconds; its link then resumes on a second connection.
 struct DemoTour: Sendable {
     private static let room = "tour"
     /// The account that the relay refuses.
     private static let refusedAccount = "mallory"
+    /// The account that signs in by a password.
+    private static let passwordAccount = "carl"
+    private static let password = "open sesame"
     /// The number of messages in the store before the conversation. The store keeps fewer, so a late member receives a
     /// gap.
     private static let storedCount = 5
@@ -23,9 +27,25 @@ struct DemoTour: Sendable {
     let capture: CaptureFile
 
     private struct AuthenticatorStub: Authenticator {
+        let passwords: SCRAMAuthenticator
+
+        init() throws {
+            let salt = Array(1...UInt8(SCRAMLimits.recordSaltByteCount))
+            var file = PasswordFile()
+            try file.add(
+                DemoTour.passwordAccount,
+                SCRAMRecord(
+                    password: DemoTour.password, salt: salt, iterations: SCRAMLimits.iterationCount.lowerBound))
+            passwords = SCRAMAuthenticator(passwordFile: file, allowsPlaintext: true)
+        }
+
         func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
             if request.account.text == DemoTour.refusedAccount { throw AuthenticationFailure.unauthenticated }
             return Identity(request.account)
+        }
+
+        func exchange(for request: AuthenticationRequest) throws -> (any AuthenticationExchange)? {
+            try passwords.exchange(for: request)
         }
     }
 
@@ -53,7 +73,7 @@ struct DemoTour: Sendable {
         let (refusals, refusal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Relay(
             configuration: Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)]),
-            store: try store(), authenticator: AuthenticatorStub(), policy: .allowAll
+            store: try store(), authenticator: try AuthenticatorStub(), policy: .allowAll
         ) { if case .storeFailed = $0 { refusal.yield() } }
         let port = try relay.start().first?.port ?? 0
         let proxy = try WeakProxy(
@@ -78,7 +98,11 @@ struct DemoTour: Sendable {
                 try await exchangeFrames(ada, ben: room, arrivals)
                 try await openRefusedRoom(ada, refusals)
             }
-            try await withClient(Client(to: relay, as: .anonymous("carl"))) { try await readAfterGap($0) }
+            configuration.allowsPlaintext = true
+            let carl = Credentials.password(account: Self.passwordAccount, Self.password)
+            try await withClient(Client(to: relay, as: carl, configuration: configuration)) {
+                try await readAfterGap($0)
+            }
             await room.close()
             try await answers
         }

@@ -129,12 +129,33 @@ public struct ClientEngine: ~Copyable {
         supervise(now) { $0.closed(id, byPeer: byPeer, now: now) }
     }
 
-    /// Reports the credential for an attempt; nil if the account needs none.
-    public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
-        supervise(now) { $0.credential(credential, for: id) }
+    /// Reports the credential for an attempt, or for a renewal on an established connection; nil if the account needs
+    /// none.
+    ///
+    /// - Parameter mechanism: The mechanism of the authentication exchange that the credential begins; nil if the
+    ///   credential is a token (C-68).
+    public mutating func credential(
+        _ credential: Credential?, mechanism: MechanismName? = nil, for id: ConnectionID, now: Instant
+    ) {
+        supervise(now) { $0.credential(credential, mechanism, for: id) }
     }
 
-    /// Reports that there is no credential for an attempt. The next attempt requests it again.
+    /// Reports the answer to `answerChallenge`.
+    ///
+    /// - Parameter serverFinal: The message with which the server proves its identity in welcome, if `message` is the
+    ///   client's last one; nil if another challenge follows (C-70).
+    public mutating func answer(
+        _ message: Credential, expecting serverFinal: Credential?, for id: ConnectionID, now: Instant
+    ) {
+        supervise(now) { $0.answer(message, expecting: serverFinal, for: id, now: now) }
+    }
+
+    /// Reports that the server's message in `answerChallenge` is not valid. The client stops.
+    public mutating func exchangeFailed(_ id: ConnectionID, now: Instant) {
+        supervise(now) { $0.exchangeFailed(id, now: now) }
+    }
+
+    /// Reports that there is no credential for an attempt or a renewal. The next attempt requests it again.
     public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
         supervise(now) { $0.credentialFailed(id, now: now) }
     }
@@ -250,6 +271,7 @@ public struct ClientEngine: ~Copyable {
         case .goaway:
             let notice = try Link.parse(GoAway.self, body).notice
             supervise(now) { $0.goAwayReceived(notice, now: now) }
+        case .auth: receive(try Link.parse(Auth.self, body), now: now)
         default:
             // On a carrier without order, frames can overtake welcome. Unacknowledged ones are sent again (C-19).
             guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
@@ -259,6 +281,7 @@ public struct ClientEngine: ~Copyable {
     private mutating func receive(_ welcome: Welcome, now: Instant) throws(LinkError) {
         // A welcome that does not match the hello, or exceeds its offer, has no effect (C-20).
         guard connection.handshake.accepts(welcome) else { throw .peer(.protocolViolation) }
+        guard connection.handshake.verifies(welcome) else { return supervise(now) { $0.serverUnverified(now: now) } }
         let limits = welcome.limits.negotiated(with: configuration.limits)
         let features = welcome.features.intersection(configuration.features).available(in: welcome.version)
         if let resumed = welcome.resumed {
@@ -272,6 +295,10 @@ public struct ClientEngine: ~Copyable {
         link.deflatesPackets = configuration.compressesMessages
         link.confirm(welcome.resumed, now: now)
         supervise(now) { $0.welcomed(welcome, now: now) }
+    }
+
+    private mutating func receive(_ auth: Auth, now: Instant) {
+        supervise(now) { if !$0.authReceived(auth, now: now) { $0.fail(.protocolViolation, now: now) } }
     }
 
     private mutating func handle(_ event: LinkEvent, now: Instant) {
@@ -288,6 +315,7 @@ public struct ClientEngine: ~Copyable {
         case .open(let session, _): link.reset(session, code: .unsupportedKind)
         case .pong(let nonce): connection.pongReceived(nonce: nonce, now: now)
         case .goAway(let goAway): supervise(now) { $0.goAwayReceived(goAway.notice, now: now) }
+        case .auth(let auth): receive(auth, now: now)
         }
     }
 

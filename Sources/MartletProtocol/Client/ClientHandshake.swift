@@ -4,8 +4,8 @@ import MartletWire
 enum CredentialState: Sendable {
     /// The caller fetches the credential.
     case requested
-    /// The credential is known; nil if the account needs none.
-    case received(Credential?)
+    /// The credential is known; nil if the account needs none. With a mechanism it begins an authentication exchange.
+    case received(Credential?, MechanismName?)
 }
 
 /// The handshake of a client's connection, and the frames outside of the link: hello and goaway.
@@ -14,10 +14,16 @@ enum CredentialState: Sendable {
 /// |---|---|---|
 /// | idle | | `begin` |
 /// | authenticating | the credential, or the request for it | `sendHello`; connection's end |
-/// | helloSent | the credential; whether the hello requests a new link | `welcomed`, `answered`; connection's end |
+/// | helloSent | credential, exchange, whether the hello requests a new link | `welcomed`, `begin`; connection's end |
 /// | welcomed | | `leave`, `fail`; connection's end |
 /// | leaving | a goaway follows the link's output (C-7) | `sendGoAway`; connection's end |
 /// | failed | a goaway is queued, also beyond the connection's end (C-41) | `begin` |
+///
+/// | state of the exchange (C-69) | owns | ends |
+/// |---|---|---|
+/// | none | nothing: the credential is a token | |
+/// | awaitingServer | the message required in welcome, after the client's last one | `challenged`, `welcomed` |
+/// | answering | | `answer` |
 ///
 /// The resumption state outlives connections. It ends when a server refuses to resume the link (C-34).
 struct ClientHandshake: Sendable {
@@ -28,10 +34,17 @@ struct ClientHandshake: Sendable {
     private enum State: Sendable {
         case idle
         case authenticating(CredentialState)
-        case helloSent(Credential?, requestsNewLink: Bool)
+        case helloSent(Credential?, Exchange, requestsNewLink: Bool)
         case welcomed
         case leaving
         case failed
+    }
+
+    private enum Exchange: Sendable {
+        case none
+        case awaitingServer(expected: Credential?)
+        /// The caller computes the answer to a message of the server.
+        case answering
     }
 
     private struct ResumptionState: Sendable {
@@ -79,10 +92,13 @@ struct ClientHandshake: Sendable {
     /// Begins another attempt. The frames of the last connection are discarded.
     mutating func begin(_ credential: CredentialState) {
         state = .authenticating(credential)
+        deadline = nil
         frames.removeAll()
     }
 
-    mutating func received(_ credential: Credential?) { state = .authenticating(.received(credential)) }
+    mutating func received(_ credential: Credential?, _ mechanism: MechanismName?) {
+        state = .authenticating(.received(credential, mechanism))
+    }
 
     /// Queues the hello.
     ///
@@ -91,24 +107,74 @@ struct ClientHandshake: Sendable {
         _ configuration: ClientConfiguration, positions: [SessionPosition], timeout: Duration?, now: Instant
     ) {
         let credential: Credential?
+        var mechanism: MechanismName?
         switch state {
-        case .authenticating(.received(let known)), .helloSent(let known, _): credential = known
+        case .authenticating(.received(let known, let name)): (credential, mechanism) = (known, name)
+        case .helloSent(let known, .none, _): credential = known
         default: return
         }
         let resume = resumption.map { ResumePoint(link: $0.link, token: $0.token, positions: positions) }
         let hello = Hello(
             spokenVersions: [configuration.features.spokenVersion], features: configuration.features,
             limits: configuration.limits, device: configuration.device,
-            account: configuration.account, credential: credential, agent: configuration.agent, resume: resume)
+            account: configuration.account, mechanism: mechanism, credential: credential, agent: configuration.agent,
+            resume: resume)
         frames.append(.hello, hello.encode())
-        state = .helloSent(credential, requestsNewLink: resume == nil)
+        let exchange = mechanism == nil ? Exchange.none : .awaitingServer(expected: nil)
+        state = .helloSent(credential, exchange, requestsNewLink: resume == nil)
         welcomeTimeout = timeout ?? .zero
         deadline = timeout.map { now + $0 }
     }
 
+    // MARK: Exchange
+
+    /// The server has sent a message of the exchange. Returns false if none is under way, or if the client has sent its
+    /// last message.
+    mutating func challenged() -> Bool {
+        guard case .helloSent(let credential, .awaitingServer(expected: nil), let requestsNewLink) = state else {
+            return false
+        }
+        state = .helloSent(credential, .answering, requestsNewLink: requestsNewLink)
+        deadline = nil
+        return true
+    }
+
+    /// Queues the client's next message.
+    ///
+    /// - Parameter expected: the message that welcome has to contain, if this is the last message of the client.
+    mutating func answer(_ message: Credential, expecting expected: Credential?, now: Instant) {
+        guard case .helloSent(let credential, .answering, let requestsNewLink) = state else { return }
+        state = .helloSent(credential, .awaitingServer(expected: expected), requestsNewLink: requestsNewLink)
+        frames.append(.auth, Auth(credential: message).encode())
+        deadline = welcomeTimeout > .zero ? now + welcomeTimeout : nil
+    }
+
+    /// Queues another credential for an established connection (C-71).
+    mutating func renew(_ credential: Credential) { frames.append(.auth, Auth(credential: credential).encode()) }
+
+    /// Whether the client authenticates by a mechanism. Each hello then needs an exchange of its own.
+    var isExchanging: Bool {
+        switch state {
+        case .helloSent(_, .awaitingServer, _), .helloSent(_, .answering, _): true
+        default: false
+        }
+    }
+
+    /// Whether a welcome contains the proof of the server's identity that the exchange requires (C-70).
+    func verifies(_ welcome: Welcome) -> Bool {
+        switch state {
+        case .helloSent(_, .awaitingServer(let expected), _): expected != nil && welcome.credential == expected
+        case .helloSent(_, .answering, _): false
+        default: true
+        }
+    }
+
+    // MARK: The answer
+
     /// Returns whether a welcome matches the sent hello (C-20).
     func accepts(_ welcome: Welcome) -> Bool {
-        welcome.version.major == WireVersion.current.major && (welcome.resumed != nil) == resumesLink
+        guard case .helloSent = state else { return false }
+        return welcome.version.major == WireVersion.current.major && (welcome.resumed != nil) == resumesLink
     }
 
     mutating func welcomed(_ welcome: Welcome) {
@@ -119,7 +185,9 @@ struct ClientHandshake: Sendable {
 
     /// Reports that the server has answered the hello by another frame than welcome.
     mutating func answered() {
-        if case .helloSent(let credential, _) = state { state = .helloSent(credential, requestsNewLink: false) }
+        if case .helloSent(let credential, let exchange, _) = state {
+            state = .helloSent(credential, exchange, requestsNewLink: false)
+        }
     }
 
     /// Discards the resumption state. The next hello requests a new link.
@@ -175,7 +243,7 @@ struct ClientHandshake: Sendable {
     }
 
     private mutating func noteLateHello(now: Instant) {
-        if case .helloSent(_, true) = state { lateHelloDeadline = now + Self.lateHelloLifetime }
+        if case .helloSent(_, _, true) = state { lateHelloDeadline = now + Self.lateHelloLifetime }
     }
 
     /// Writes the queued frames. Returns false if some do not fit.

@@ -4,9 +4,12 @@ public import MartletWire
 public enum ClientOutput: Equatable, Sendable {
     /// Connect to the configured endpoints, or to the one of a redirect. Report `connected` or `connectFailed`.
     case connect(ConnectionID, redirect: String?)
-    /// Fetch the credential of this attempt. Report `credential` or `credentialFailed`. The attempt continues
-    /// meanwhile.
+    /// Fetch the credential of this attempt, or of the renewal on this established connection. Report `credential` or
+    /// `credentialFailed`. The attempt continues meanwhile.
     case fetchCredential(ConnectionID)
+    /// Compute the answer to a message of the server in the authentication exchange. Report `answer` or
+    /// `exchangeFailed`.
+    case answerChallenge(ConnectionID, Credential)
     /// If the carrier of the current connection has made no progress, start a second attempt and fetch its credential,
     /// as for `connect`. Otherwise report `connectFailed` (C-63).
     case startBackup(ConnectionID, beside: ConnectionID)

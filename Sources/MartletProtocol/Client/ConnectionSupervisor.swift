@@ -7,6 +7,7 @@ import MartletWire
 /// | `machine` | the current connection and its state | never |
 /// | `policy` | the time of the next attempt | `stop` |
 /// | `handshake` | the connection's hello and goaway | each connection's end |
+/// | `renewal` | the time of the credential's renewal | each connection's end |
 /// | `heartbeat`, `natProbe` | the liveness of the peer of an established connection | each connection's end; never |
 /// | `backup` | the attempt beside an overdue connection (C-63) | the machine's `promoted`, `closeBackup` |
 /// | `status` | the state that the application sees | never |
@@ -35,6 +36,7 @@ struct ConnectionSupervisor: Sendable {
     private(set) var machine: ConnectionMachine
     private var policy: ReconnectPolicy
     var handshake = ClientHandshake()
+    private var renewal = CredentialRenewal()
     var heartbeat: Heartbeat
     private var natProbe = NATProbe(network: NetworkID(rawValue: 0))
     private var backup = Backup()
@@ -137,17 +139,36 @@ struct ConnectionSupervisor: Sendable {
         lose(isEstablished ? (byPeer ? .closedByPeer : .lost) : .unreachable, now: now)
     }
 
-    mutating func credential(_ credential: Credential?, for id: ConnectionID) {
-        if id == machine.backup { return backup.credential = .received(credential) }
-        guard id == current, handshake.isAwaitingCredential else { return }
-        handshake.received(credential)
-        if isReceiving(on: id) { steps.append(.sendHello) }
+    mutating func credential(_ credential: Credential?, _ mechanism: MechanismName?, for id: ConnectionID) {
+        if id == machine.backup { return backup.credential = .received(credential, mechanism) }
+        guard id == current else { return }
+        if handshake.isAwaitingCredential {
+            handshake.received(credential, mechanism)
+            if isReceiving(on: id) { steps.append(.sendHello) }
+        } else if isEstablished, renewal.received(credential), let credential {
+            handshake.renew(credential)
+        }
     }
 
     mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
         if id == machine.backup { return handle(.endBackup, now: now) }
-        guard id == current, handshake.isAwaitingCredential else { return }
-        lose(.unreachable, now: now)
+        guard id == current else { return }
+        if handshake.isAwaitingCredential {
+            lose(.unreachable, now: now)
+        } else {
+            _ = renewal.received(nil)
+        }
+    }
+
+    mutating func answer(
+        _ message: Credential, expecting expected: Credential?, for id: ConnectionID, now: Instant
+    ) {
+        if id == current { handshake.answer(message, expecting: expected, now: now) }
+    }
+
+    /// The server's message of the exchange has no valid answer (C-70).
+    mutating func exchangeFailed(_ id: ConnectionID, now: Instant) {
+        if id == current, handshake.isExchanging { serverUnverified(now: now) }
     }
 
     // MARK: Frames
@@ -157,8 +178,25 @@ struct ConnectionSupervisor: Sendable {
         natProbe.answered(after: silence, now: now)
     }
 
+    /// Reports a message of the authentication exchange, or the server's answer to a renewal (C-69, C-71). Returns
+    /// false if neither is due.
+    mutating func authReceived(_ auth: Auth, now: Instant) -> Bool {
+        if isEstablished { return renewal.answered(lifetime: auth.credentialLifetime, now: now, random: random.next()) }
+        guard let message = auth.credential, handshake.challenged() else { return false }
+        steps.append(.output(.answerChallenge(current, message)))
+        return true
+    }
+
+    /// Reports that the server has not proved that it knows the password's keys. Further attempts would have the same
+    /// result, or give an impostor further chances (C-70).
+    mutating func serverUnverified(now: Instant) { fail(.unauthenticated, .serverUnverified, now: now) }
+
     /// Reports that the server has accepted the hello and the link is confirmed.
     mutating func welcomed(_ welcome: Welcome, now: Instant) {
+        // An exchange cannot be repeated on a connection (C-71).
+        if let lifetime = welcome.credentialLifetime, !handshake.isExchanging {
+            renewal.begin(lifetime: lifetime, now: now, random: random.next())
+        }
         handshake.welcomed(welcome)
         serverInterval = welcome.heartbeatInterval
         redirect = nil
@@ -175,7 +213,10 @@ struct ConnectionSupervisor: Sendable {
             handshake.discardResumptionState()
             // On a carrier without order, early frames of the old link could arrive after the next hello, and count as
             // frames of the new link (C-34).
-            return carrier == .reliable ? steps.append(.sendHello) : handle(.reconnect, now: now)
+            guard carrier == .reliable else { return handle(.reconnect, now: now) }
+            guard handshake.isExchanging else { return steps.append(.sendHello) }
+            handshake.begin(.requested)
+            return steps.append(.output(.fetchCredential(current)))
         }
         handle(.reject(current), note(notice, now: now), now: now)
     }
@@ -185,12 +226,12 @@ struct ConnectionSupervisor: Sendable {
 
     /// Reports a violation of the protocol by the server. The server receives a goaway, and the link continues on
     /// another connection (C-41).
-    mutating func fail(_ code: ErrorCode, now: Instant) {
+    mutating func fail(_ code: ErrorCode, _ failure: ConnectionFailure = .lost, now: Instant) {
         handshake.fail(code, now: now)
         steps.append(.output(.transmit(current)))
         status.lastCode = code
         status.lastReason = nil
-        lose(.lost, now: now)
+        lose(failure, now: now)
     }
 
     // MARK: The link's acknowledgements
@@ -228,8 +269,8 @@ struct ConnectionSupervisor: Sendable {
 
     var deadline: Instant? {
         let earliest = machine.deadline.orEarlier(policy.deadline).orEarlier(handshake.deadline)
-        // The heartbeat begins with welcome (S-33).
-        return isEstablished ? earliest.orEarlier(heartbeat.deadline) : earliest
+        // The heartbeat and renewals begin with welcome (S-33).
+        return isEstablished ? earliest.orEarlier(heartbeat.deadline).orEarlier(renewal.deadline) : earliest
     }
 
     mutating func deadlinePassed(now: Instant) {
@@ -237,6 +278,7 @@ struct ConnectionSupervisor: Sendable {
         follow(policy.deadlinePassed(now: now), now: now)
         if isEstablished { follow(heartbeat.deadlinePassed(now: now, random: nonce()), now: now) }
         if handshake.deadlinePassed(now: now) { startBackup(now: now) }
+        if isEstablished, renewal.deadlinePassed(now: now) { steps.append(.output(.fetchCredential(current))) }
     }
 
     // MARK: Results of the parts
@@ -290,6 +332,7 @@ struct ConnectionSupervisor: Sendable {
 
     private mutating func ended(_ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant) {
         handshake.ended(now: now)
+        renewal.end()
         steps.append(.detach)
         switch cause {
         case .requested: reportStopped()

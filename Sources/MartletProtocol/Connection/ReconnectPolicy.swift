@@ -231,6 +231,7 @@ extension ReconnectPolicy {
         case .forbidden: return .forbidden
         case .replaced: return .replaced
         case .unsupportedVersion: return .unsupportedVersion
+        case .serverUnverified: return .serverUnverified
         case .unauthenticated:
             refusedCredentialCount += 1
             if refusedCredentialCount > 1 { return .unauthenticated }

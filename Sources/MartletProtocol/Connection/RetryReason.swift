@@ -32,6 +32,9 @@ public enum StopReason: Hashable, Sendable {
     case replaced
     /// The server supports none of the client's versions.
     case unsupportedVersion
+    /// The server has not proved that it knows the password's keys: it is an impostor, or its password file is damaged
+    /// (C-70).
+    case serverUnverified
     /// The maximum number of failed attempts was reached.
     case attemptLimit
 }
@@ -45,6 +48,7 @@ extension StopReason: CustomStringConvertible {
         case .revoked: "the credential was revoked"
         case .replaced: "another client with the same account and device ID has connected"
         case .unsupportedVersion: "the server supports no version of this client"
+        case .serverUnverified: "the server has not proved that it knows the password"
         case .attemptLimit: "the maximum number of failed attempts was reached"
         }
     }
@@ -75,4 +79,6 @@ public enum ConnectionFailure: Hashable, Sendable {
     case replaced
     /// The server supports none of the client's versions.
     case unsupportedVersion
+    /// The server has not proved that it knows the password's keys (C-70).
+    case serverUnverified
 }

@@ -70,9 +70,9 @@ extension Link {
         }
         guard let rule else { return try skip(header, now: now) }
         // Checked before the session: a frame that only a relay sends is a fault on every session (W-8, W-74).
-        guard rule.allows(header), !rule.isHandshake, !rule.isServerOnly || sessions.role == .client else {
-            throw .peer(.protocolViolation)
-        }
+        guard rule.allows(header), !rule.isHandshake || header.type == .auth,
+            !rule.isServerOnly || sessions.role == .client
+        else { throw .peer(.protocolViolation) }
         if case .ack(let values) = content {
             try takeAck(values.ack, now: now)
             return .handled
@@ -250,6 +250,10 @@ extension Link {
             try takeAck(try Link.parse(Ack.self, plain), now: now)
         case .goaway:
             arrivals.append(.event(.goAway(try Link.parse(GoAway.self, plain))))
+        case .auth:
+            // Each one has the relay's authenticator decide (S-59, Specs/hostile.md row 56).
+            if sessions.role == .relay { try chargeUnproductive(now: now) }
+            arrivals.append(.event(.auth(try Link.parse(Auth.self, plain))))
         default:
             guard let slot = sessions.slot(of: header.session), sessions[slot].peer != .closed else {
                 // A relay forwards frames of many members to a client, more than the client may send itself.

@@ -204,6 +204,8 @@ public enum LinkEvent: Equatable, Sendable {
     case pong(nonce: UInt64)
     /// The peer announces the end of the connection.
     case goAway(GoAway)
+    /// The peer renews its credential, or has taken the new one (C-71).
+    case auth(Auth)
 }
 
 /// A result of `Link.nextArrival`, in the order of arrival.

@@ -83,8 +83,11 @@ struct ConnectionTable {
         credentialExpiries.cancel(slot)
     }
 
-    /// Sets the expiry of a connection's credential (C-66).
-    mutating func setCredentialExpiry(_ slot: Int, at expiry: Instant) { credentialExpiries.set(slot, at: expiry) }
+    /// Sets the expiry of a connection's credential (C-66); nil if it does not expire.
+    mutating func setCredentialExpiry(_ slot: Int, at expiry: Instant?) { credentialExpiries.set(slot, at: expiry) }
+
+    /// Whether the credential of a connection expires.
+    func hasCredentialExpiry(_ slot: Int) -> Bool { credentialExpiries.deadline(of: slot) != nil }
 
     /// Takes the next connection whose credential has expired.
     mutating func popExpiredCredential(now: Instant) -> Int? { credentialExpiries.popExpired(now: now) }

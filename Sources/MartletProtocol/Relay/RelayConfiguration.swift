@@ -106,8 +106,13 @@ public struct AuthenticationRequest: Equatable, Sendable {
     public var account: AccountName
     /// The claimed device.
     public var device: DeviceID
-    /// The proof of the account.
+    /// The mechanism of the authentication exchange that the credential begins; nil if the credential is a token
+    /// (C-68).
+    public var mechanism: MechanismName?
+    /// The proof of the account, or the first message of the exchange.
     public var credential: Credential?
+    /// The `tls-exporter` of the connection (RFC 9266), which the driver adds; nil without TLS.
+    public var channelBinding: [UInt8]?
     /// The name of the client software, for people.
     public var agent: String?
     /// The presented resume token, which the driver hashes.
@@ -117,22 +122,28 @@ public struct AuthenticationRequest: Equatable, Sendable {
 
     /// Creates a request, for tests of authenticators.
     public init(
-        account: AccountName, device: DeviceID, credential: Credential? = nil, agent: String? = nil,
-        presentedToken: ResumeToken? = nil, certificate: PeerCertificate? = nil
+        account: AccountName, device: DeviceID, mechanism: MechanismName? = nil, credential: Credential? = nil,
+        channelBinding: [UInt8]? = nil, agent: String? = nil, presentedToken: ResumeToken? = nil,
+        certificate: PeerCertificate? = nil
     ) {
         self.account = account
         self.device = device
+        self.mechanism = mechanism
         self.credential = credential
+        self.channelBinding = channelBinding
         self.agent = agent
         self.presentedToken = presentedToken
         self.certificate = certificate
     }
 }
 
-/// The driver's answer to an `AuthenticationRequest`.
+/// The driver's answer to an `AuthenticationRequest`, or to a message of an exchange.
 public enum AuthenticationAnswer: Sendable {
-    /// The proven identity, a fresh token, and the digest of the presented token if there is one (C-26).
-    case accepted(Identity, TokenGrant, presented: TokenDigest?)
+    /// The peer has to answer this message of the exchange.
+    case challenge(Credential)
+    /// The proven identity, a fresh token, the digest of the presented token if there is one (C-26), and the last
+    /// message of the exchange if there was one.
+    case accepted(Identity, TokenGrant, presented: TokenDigest?, final: Credential? = nil)
     /// The peer is refused.
     case refused(Notice)
 }
@@ -141,6 +152,8 @@ public enum AuthenticationAnswer: Sendable {
 public enum RelayOutput: Sendable {
     /// Authenticate the peer; the result is `authenticated`.
     case authenticate(ConnectionKey, AuthenticationRequest)
+    /// Continue the authentication exchange with the peer's answer; the result is `authenticated`.
+    case continueExchange(ConnectionKey, Credential)
     /// Ask the room policy; the result is `authorized`. The number of questions without a result is limited.
     case authorize(QuestionID, RoomAuthorizationRequest)
     /// Call `transmit` for each of these connections as soon as its carrier has room, preferably before the next

@@ -3,21 +3,26 @@ import MartletWire
 /// One connection at the relay, from accept to close (C-8).
 ///
 ///     awaitingHello ──hello──► authenticating ──accepted──► attached ──end, fault, fenced──► closing
-///          ▲                        │ refused: closing
-///          └──── resume refused ────┘ (early frames of the refused link are skipped)
+///          ▲                     ▲ │ │ refused: closing
+///          │            auth frame │ │ challenge
+///          │                  challenged
+///          └──── resume refused ─────┘ (early frames of the refused link are skipped)
 ///
 /// | phase | owns | ends |
 /// |---|---|---|
 /// | awaitingHello | a `ConnectionEntry` | a hello; a fault; `handshakeTimeout`, after a refused resume `authTimeout` |
 /// | authenticating | a `ConnectionEntry` with the input behind the hello | the authenticator's answer; `authTimeout` |
+/// | challenged | the same; the early frames read so far | an auth frame; a fault; `authTimeout` |
 /// | attached | the slot of its link | a fault; `idleTimeout`; `frameTimeout` of an incomplete frame |
 /// | closing | its outbox, until the carrier has taken it | `closed` |
 ///
-/// While a connection is authenticating, its input is not parsed: one read is kept and reading is paused.
+/// While a connection is authenticating, its input is not parsed: one read is kept and reading is paused. While it is
+/// challenged, its input is searched for the auth frame, and all other frames are kept (C-69).
 struct RelayConnection {
     enum Phase: Equatable {
         case awaitingHello
         case authenticating
+        case challenged
         case attached(link: Int32)
         case closing
     }
@@ -25,6 +30,8 @@ struct RelayConnection {
     /// The maximum number of bytes kept behind a hello before the peer is authenticated. A client may send half of them
     /// early (`Specs/wire.md` W-35).
     static let maxHeldByteCount = 2 * Link.earlyByteCount
+    /// Challenges of one authentication exchange at the most (C-69, Specs/hostile.md row 55).
+    static let maxChallengeCount = 4
 
     private(set) var generation: UInt32 = 0
     /// The maximum length of a body in bytes.
@@ -78,7 +85,24 @@ struct RelayConnection {
         phase = .authenticating
         entry?.hello = hello
         entry?.askedAt = now
+        entry?.challengeCount = 0
         entry?.skipsFrames = false
+        partialSince = nil
+    }
+
+    /// A message of the exchange is sent to the peer, which answers it. Returns the input behind the hello, to be
+    /// searched for the answer.
+    mutating func challenge() -> [UInt8] {
+        phase = .challenged
+        guard let entry else { return [] }
+        entry.challengeCount += 1
+        defer { entry.held = [] }
+        return entry.held
+    }
+
+    /// The peer has answered the challenge; the authenticator decides.
+    mutating func takeAnswer() {
+        phase = .authenticating
         partialSince = nil
     }
 
@@ -145,7 +169,7 @@ struct RelayConnection {
     mutating func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
         switch phase {
         case .closing: return nil
-        case .awaitingHello, .authenticating:
+        case .awaitingHello, .authenticating, .challenged:
             guard let entry else { return nil }
             if phase == .awaitingHello, entry.resumeAttempts == 0 {
                 return (entry.acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
@@ -167,9 +191,10 @@ final class ConnectionEntry {
     var hello: Hello?
     /// The instant at which the authentication began.
     var askedAt = Instant.zero
+    var challengeCount = 0
     /// The proven identity, during a transfer to the loop of the account.
     var admission: Admission?
-    /// Bytes received behind the hello.
+    /// Bytes received behind the hello. While the connection is challenged, whole frames.
     var held: [UInt8] = []
     /// Whether frames are skipped until the next hello.
     var skipsFrames = false
@@ -181,6 +206,11 @@ final class ConnectionEntry {
     init(acceptedAt: Instant) {
         self.acceptedAt = acceptedAt
     }
+
+    /// Whether a frame may be sent before welcome: no more than three times the received bytes (C-15).
+    func maySend(bodyByteCount: Int) -> Bool {
+        sentByteCount + FrameHeader.byteCount + bodyByteCount <= 3 * receivedByteCount
+    }
 }
 
 /// The proven identity of a peer.
@@ -190,6 +220,8 @@ struct Admission {
     var grant: TokenGrant
     /// The digest of the token that was presented for a resume.
     var presented: TokenDigest?
+    /// The last message of the authentication exchange.
+    var final: Credential?
 
     var account: AccountName { identity.account }
     var device: DeviceKey { DeviceKey(account: account, device: hello.device) }

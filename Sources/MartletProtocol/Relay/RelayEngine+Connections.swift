@@ -19,7 +19,7 @@ extension RelayEngine {
     }
 
     /// Parses as much as the budget permits and keeps the rest.
-    private mutating func read(_ bytes: RawSpan, on slot: Int, now: Instant) {
+    mutating func read(_ bytes: RawSpan, on slot: Int, now: Instant) {
         guard let count = parse(bytes, on: slot, now: now) else { return }
         connections[slot].hasUnread = true
         unread.append(bytes.extracting(droppingFirst: count), of: connections.key(slot))
@@ -87,7 +87,7 @@ extension RelayEngine {
                 hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
                 return nil
             case .attached(let link): sessions.links[Int(link)].link.noteReceived(byteCount: consumed - before)
-            case .awaitingHello: break
+            case .awaitingHello, .challenged: break
             }
         }
         checkPartial(slot, box, hadFrames: frameCount > 0, now: now)
@@ -179,11 +179,12 @@ extension RelayEngine {
             case .proceed: break
             case .disconnect: end(slot, afterFlush: true, now: now)
             case .endLink: endLink(Int(link), nil, now: now)
+            case .renew(let credential): try renew(slot, Int(link), with: credential)
             }
             if case .attached = connections.phase(slot), !sessions.budget.isSpent { return .proceed }
             return .stop
-        case .authenticating, .closing, nil:
-            return .stop
+        case .challenged: return try receiveAnswer(header, content, on: slot)
+        case .authenticating, .closing, nil: return .stop
         }
     }
 
@@ -209,29 +210,8 @@ extension RelayEngine {
             .authenticate(
                 connections.key(slot),
                 AuthenticationRequest(
-                    account: hello.account, device: hello.device, credential: hello.credential, agent: hello.agent,
-                    presentedToken: hello.resume?.token)))
-    }
-
-    /// The result of `.authenticate`.
-    public mutating func authenticated(_ key: ConnectionKey, _ answer: AuthenticationAnswer, now: Instant) {
-        noteEvent()
-        guard let slot = connections.slot(key), connections[slot].phase == .authenticating,
-            let entry = connections[slot].entry, let hello = entry.hello.take()
-        else { return }
-        switch answer {
-        case .refused(let notice):
-            note(.refused(hello.account, notice.code), on: slot)
-            end(slot, with: .reject, notice, now: now)
-        case .accepted(let identity, let grant, let presented):
-            let admission = Admission(hello: hello, identity: identity, grant: grant, presented: presented)
-            let place = sessions.rooms.place
-            guard place.loop(of: identity.account) == place.index else {
-                entry.admission = admission
-                return outputs.append(.transfer(key, loop: place.loop(of: identity.account)))
-            }
-            finishHandshake(slot, entry, admission, now: now)
-        }
+                    account: hello.account, device: hello.device, mechanism: hello.mechanism,
+                    credential: hello.credential, agent: hello.agent, presentedToken: hello.resume?.token)))
     }
 
     /// Admits an authenticated peer, and parses its early input, in its order (C-18).
@@ -299,20 +279,10 @@ extension RelayEngine {
         let welcome = Welcome(
             version: version, features: features, limits: limits, account: who.account, link: sessions.links[link].id,
             resumeToken: admission.grant.token, epoch: sessions.links[link].epoch,
-            resumeLifetime: configuration.resumeLifetime, heartbeatInterval: nil, resumed: resumed)
+            resumeLifetime: configuration.resumeLifetime, heartbeatInterval: nil, credential: admission.final,
+            credentialLifetime: setExpiry(of: admission.identity, on: slot, now: now), resumed: resumed)
         enqueue(.welcome, welcome.encode(), on: slot, now: now)
         sessions.markDirty(link)
-        if let expiresAt = admission.identity.expiresAt {
-            let rest = Duration.milliseconds(Int64(clamping: expiresAt) - Int64(clamping: wallClock))
-            connections.setCredentialExpiry(slot, at: now + min(max(rest, .zero), .seconds(1 << 30)))
-        }
-    }
-
-    /// Ends connections whose credentials have expired. The clients continue their links with other credentials (C-66).
-    mutating func expireCredentials(now: Instant) {
-        while let slot = connections.popExpiredCredential(now: now) {
-            end(slot, with: .goaway, Notice(code: .unauthenticated), now: now)
-        }
     }
 
     /// The link that a client may resume. Every obstacle has the same answer (C-31, C-35).
@@ -399,10 +369,7 @@ extension RelayEngine {
     mutating func end(_ slot: Int, with type: FrameType, _ notice: Notice, now: Instant) {
         for shorter in [notice, notice.withoutReason, Notice(code: notice.code)] {
             let body = type == .reject ? Reject(shorter).encode() : GoAway(shorter).encode()
-            if let entry = connections[slot].entry {
-                let byteCount = entry.sentByteCount + FrameHeader.byteCount + body.count
-                guard byteCount <= 3 * entry.receivedByteCount else { continue }
-            }
+            if let entry = connections[slot].entry, !entry.maySend(bodyByteCount: body.count) { continue }
             enqueue(type, body, on: slot, now: now)
             break
         }
@@ -413,6 +380,7 @@ extension RelayEngine {
     mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
         guard connections[slot].phase != .closing else { return }
         detach(slot, now: now)
+        renewals.remove(connections.key(slot))
         connections[slot].close()
         connections.disarm(slot)
         outputs.append(.close(connections.key(slot), afterFlush: afterFlush))
@@ -420,7 +388,7 @@ extension RelayEngine {
     }
 
     /// Queues a handshake frame.
-    private mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
+    mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
         let byteCount = connections[slot].outbox.append(type, body)
         connections[slot].entry?.sentByteCount += byteCount
         transmits.request(slot, in: &connections, now: now)

@@ -19,7 +19,7 @@ public import MartletWire
 /// | `transmit` | calls `transmit` for each connection when its carrier has room, at best at once | `noteUnsent` |
 /// | `close` | ends the connection, after the outbox is written if requested | `closed`, exactly once |
 /// | `pauseReading`, `resumeReading` | stops or continues to read the socket | |
-/// | `authenticate` | asks the authenticator | `authenticated` |
+/// | `authenticate`, `continueExchange` | asks the authenticator | `authenticated` |
 /// | `authorize` | asks the room policy | `authorized` |
 /// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
 /// | `saveRoles` | calls the store | `rolesSaved` |
@@ -50,6 +50,8 @@ public struct RelayEngine: ~Copyable {
     var outputs = Deque<RelayOutput>()
     /// The framer for all connections without an incomplete frame.
     var spareFramer: FramerBox?
+    /// Connections about whose next credential the authenticator decides (C-71).
+    var renewals: Set<ConnectionKey> = []
     private(set) var drainNotice: Notice?
     private(set) var revocations = Revocations()
     var memory: MemoryLedger
@@ -97,6 +99,7 @@ public struct RelayEngine: ~Copyable {
         noteEvent()
         guard let slot = connections.slot(key) else { return }
         detach(slot, now: now)
+        renewals.remove(key)
         connections.remove(slot)
     }
 
@@ -185,7 +188,7 @@ public struct RelayEngine: ~Copyable {
             switch connections[slot].phase {
             case .attached: fail(slot, .peer(.slowConsumer), now: now)
             // The handshake has its own timeouts.
-            case .awaitingHello, .authenticating:
+            case .awaitingHello, .authenticating, .challenged:
                 transmits.transmitted(slot, hasMore: true, in: &connections, now: now)
             case .closing: break
             }

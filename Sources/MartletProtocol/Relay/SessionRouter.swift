@@ -156,6 +156,8 @@ struct SessionRouter: ~Copyable {
         case disconnect
         /// The device ends the link (C-42).
         case endLink
+        /// The device renews its credential (C-71).
+        case renew(Credential)
     }
 
     mutating func receive(
@@ -178,16 +180,20 @@ struct SessionRouter: ~Copyable {
     private mutating func drainArrivals(
         _ slot: Int, now: Instant
     ) throws(LinkError) -> OnFrame {
+        var result = OnFrame.proceed
         while let arrival = try links[slot].link.nextArrival(now: now) {
             switch consume arrival {
             case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
+            case .event(.auth(let auth)):
+                guard let credential = auth.credential else { throw .peer(.protocolViolation) }
+                result = .renew(credential)
             case .event(let event): handle(event, of: slot, now: now)
             case .frame(let session, let frame):
                 let body = FrameContent.body(frame.body.rawBytes)
                 try deliver(frame.type, body, on: session, frame.creditByteCount, of: slot, now: now)
             }
         }
-        return .proceed
+        return result
     }
 
     private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
@@ -218,7 +224,7 @@ struct SessionRouter: ~Copyable {
         case .acknowledged(let session, let byteCount):
             guard let index = links[slot].sessions.index(of: session) else { return }
             if let handle = links[slot].sessions[at: index].handle { rooms.credit(handle, byteCount: byteCount) }
-        case .opened, .pong, .goAway:
+        case .opened, .pong, .goAway, .auth:
             break
         }
     }

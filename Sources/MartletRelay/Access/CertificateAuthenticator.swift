@@ -45,4 +45,16 @@ public struct CertificateAuthenticator: Authenticator {
         else { throw AuthenticationFailure.unauthenticated }
         return Identity(request.account, expiresAt: expiresAt.partialValue)
     }
+
+    /// Begins an exchange of the fallback with a client without a certificate.
+    ///
+    /// - Throws: `AuthenticationFailure` with the code `unauthenticated` if the client has a certificate, which is its
+    ///   only credential.
+    public func exchange(for request: AuthenticationRequest) throws -> (any AuthenticationExchange)? {
+        guard request.certificate == nil else {
+            throw AuthenticationFailure(
+                Notice(code: .unauthenticated, reason: "a client with a certificate uses no mechanism"))
+        }
+        return try fallback?.exchange(for: request)
+    }
 }

@@ -17,8 +17,9 @@ extension Simulation {
         }
     }
 
+    /// Credentials may expire while faults hinder their renewal.
     private func isBenign(_ code: ErrorCode) -> Bool {
-        Simulation.benignCodes.contains(code) || code == .unauthenticated && scenario.credentialLifetime != nil
+        Simulation.benignCodes.contains(code) || code == .unauthenticated && mayCredentialsExpire
     }
 
     func check(_ output: ClientOutput, on device: SimulatedDevice) {
@@ -46,7 +47,7 @@ extension Simulation {
             trace.note(now, device: device.number, "receives the outcome of", number)
             let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
             if !operationEnded(key, outcome) { note(.requestsEndOnce, requests.ended(key, outcome, at: now)) }
-        case .transmit, .fetchCredential: break
+        case .transmit, .fetchCredential, .answerChallenge: break
         }
     }
 

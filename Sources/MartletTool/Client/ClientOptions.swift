@@ -19,7 +19,9 @@ enum ClientOptions {
         "timeout", "S", in: .seconds, isZeroAllowed: false,
         help: "end after S seconds without a connection [never]")
 
-    static let specs = [target.spec, room.spec, account.spec, token.spec, multipath.spec] + TLSArguments.clientSpecs
+    static let specs =
+        [target.spec, room.spec, account.spec, token.spec, PasswordInput.option.spec, multipath.spec]
+        + TLSArguments.clientSpecs
 
     /// The exit codes of all commands that are clients.
     static let exitCodes = [
@@ -39,9 +41,9 @@ enum ClientOptions {
         configuration.tls = try TLSArguments.client(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         configuration.agent = "\(MartletTool.program.title) \(agent)"
+        let credentials = try credentials(arguments)
         do {
-            return try Client(
-                to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)
+            return try Client(to: arguments[target] ?? "", as: credentials, configuration: configuration)
         } catch {
             throw UsageError(message: "\(error)")
         }
@@ -64,8 +66,14 @@ enum ClientOptions {
         arguments[token] ?? ProcessInfo.processInfo.environment["MARTLET_TOKEN"]
     }
 
-    private static func credentials(_ arguments: ParsedArguments) -> Credentials {
+    private static func credentials(_ arguments: ParsedArguments) throws -> Credentials {
         let name = accountName(arguments)
+        if let password = try PasswordInput.readFile(arguments) {
+            guard arguments[token] == nil else {
+                throw UsageError(message: "'--token' and '--password-file' exclude each other")
+            }
+            return .password(account: name, password)
+        }
         return tokenText(arguments).map { .token(account: name, $0) } ?? .anonymous(name)
     }
 }

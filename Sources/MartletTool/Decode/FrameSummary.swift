@@ -27,6 +27,7 @@ extension Frame {
         case .hello(let hello):
             Self.list([
                 "account \(Self.shown(hello.account.text))", "device \(hello.device)",
+                hello.mechanism.map { "mechanism \(Self.shown($0.text))" },
                 hello.resume.map { "resumes link \($0.link)" },
                 "versions \(hello.spokenVersions.map(\.description).joined(separator: " "))",
                 "features \(hello.features.names.joined(separator: " "))",
@@ -35,9 +36,15 @@ extension Frame {
             Self.list([
                 "link \(welcome.link)", "epoch \(welcome.epoch)", welcome.resumed == nil ? "new" : "resumed",
                 "version \(welcome.version)", "features \(welcome.features.names.joined(separator: " "))",
+                welcome.credentialLifetime.map { "credential expires in \(Quantity.text($0))" },
             ])
         case .reject(let reject): Self.summary(reject.notice)
         case .goAway(let goAway): Self.summary(goAway.notice)
+        case .auth(let auth):
+            Self.list([
+                auth.credential.map { "\($0.bytes.count) bytes" },
+                auth.credentialLifetime.map { "expires in \(Quantity.text($0))" },
+            ])
         case .open(let open):
             Self.list([
                 "room \(Self.shown(open.room.text))", "\(open.kind)", "cursor \(open.cursor)",

@@ -12,6 +12,8 @@ import MartletWire
 final class RelayAccess: Sendable {
     private static let tokens = Option.text(
         "tokens", "FILE", help: "accept the accounts in FILE: an account and its token on each line")
+    private static let passwords = Option.text(
+        "passwords", "FILE", help: "accept the accounts in FILE with their passwords; 'martlet user' changes it")
     private static let keys = Option.text(
         "jwks", "FILE", help: "accept accounts with tokens that a key in FILE has signed (JWT, RFC 7519)")
     private static let audience = Option.text(
@@ -21,19 +23,26 @@ final class RelayAccess: Sendable {
     private static let rooms = Option.text(
         "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]")
 
-    static let specs = [tokens.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, rooms.spec]
+    static let specs = [
+        tokens.spec, passwords.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, rooms.spec,
+    ]
 
     static let notes = [
         """
-        One of --tokens, --jwks, --allow-all and --client-ca is required. The keys of --jwks are a JSON Web Key Set \
-        with keys for RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when \
-        its token expires. The signal HUP reads the files of --tokens, --jwks and --rooms again; accounts whose \
-        tokens have changed are disconnected within a second, and the rules are applied to open rooms again.
+        One of --tokens, --passwords, --jwks, --allow-all and --client-ca is required. The keys of --jwks are a JSON \
+        Web Key Set with keys for RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a \
+        connection ends when its token expires, unless the client renews it. The signal HUP reads the files of \
+        --tokens, --passwords, --jwks and --rooms again; accounts whose tokens or passwords have changed are \
+        disconnected within a second, and the rules are applied to open rooms again.
+        """,
+        """
+        With --passwords clients prove their passwords without sending them (SCRAM-SHA-256-PLUS), which requires TLS. \
+        --plaintext also accepts SCRAM-SHA-256 without TLS.
         """,
         """
         The account of a client certificate is its first e-mail address, without one its first URI, without one its \
-        common name. A connection ends when its certificate expires. --client-ca may be combined with --tokens or \
-        --jwks, for clients without a certificate.
+        common name. A connection ends when its certificate expires. --client-ca may be combined with --tokens, \
+        --passwords or --jwks, for clients without a certificate.
         """,
         """
         A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
@@ -49,13 +58,14 @@ final class RelayAccess: Sendable {
         /// The fallback is for clients without a certificate.
         case certificates(fallback: Source?)
         case tokens(path: String)
+        case passwords(path: String, allowsPlaintext: Bool)
         case keys(path: String, audience: String, issuer: String?)
     }
 
-    /// The authenticator and the tokens of the last reading.
+    /// The authenticator of the last reading, and what it compares with the proof of each account.
     private struct Accounts {
         var authenticator: any Authenticator
-        var tokens: [AccountName: Credential] = [:]
+        var secrets: [AccountName: Credential] = [:]
     }
 
     private let source: Source
@@ -78,25 +88,30 @@ final class RelayAccess: Sendable {
             }
             return try credentials(arguments)
         }
-        let isAlone = arguments[tokens] == nil && arguments[keys] == nil && !arguments.has(allowAll)
+        let isAlone =
+            arguments[tokens] == nil && arguments[passwords] == nil && arguments[keys] == nil
+            && !arguments.has(allowAll)
         guard isAlone || !(arguments.has(allowAll) || TLSArguments.requiresClientCertificates(arguments)) else {
             throw UsageError(
                 message: "'--client-ca' excludes '--allow-all'; with '--require-client-certificate' it also excludes "
-                    + "'--tokens' and '--jwks'")
+                    + "'--tokens', '--passwords' and '--jwks'")
         }
         return .certificates(fallback: isAlone ? nil : try credentials(arguments))
     }
 
     private static func credentials(_ arguments: ParsedArguments) throws(UsageError) -> Source {
-        switch (arguments[tokens], arguments[keys], arguments.has(allowAll)) {
-        case (let path?, nil, false): return .tokens(path: path)
-        case (nil, let path?, false):
+        switch (arguments[tokens], arguments[passwords], arguments[keys], arguments.has(allowAll)) {
+        case (let path?, nil, nil, false): return .tokens(path: path)
+        case (nil, let path?, nil, false):
+            return .passwords(path: path, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
+        case (nil, nil, let path?, false):
             guard let name = arguments[audience] else { throw UsageError(message: "'--jwks' requires '--audience'") }
             return .keys(path: path, audience: name, issuer: arguments[issuer])
-        case (nil, nil, true): return .everyone
+        case (nil, nil, nil, true): return .everyone
         default:
             throw UsageError(
-                message: "one of '--tokens FILE', '--jwks FILE', '--client-ca FILE' and '--allow-all' is required")
+                message: "one of '--tokens FILE', '--passwords FILE', '--jwks FILE', '--client-ca FILE' and "
+                    + "'--allow-all' is required")
         }
     }
 
@@ -108,10 +123,21 @@ final class RelayAccess: Sendable {
             if let fallback { accounts = try read(fallback) }
             return Accounts(
                 authenticator: CertificateAuthenticator(fallback: accounts?.authenticator),
-                tokens: accounts?.tokens ?? [:])
+                secrets: accounts?.secrets ?? [:])
         case .tokens(let path):
             let tokens = try TokensFile.read(path)
-            return Accounts(authenticator: TokenAuthenticator(tokens), tokens: tokens)
+            return Accounts(authenticator: TokenAuthenticator(tokens), secrets: tokens)
+        case .passwords(let path, let allowsPlaintext):
+            let file = try PasswordFile.read(path)
+            var secrets: [AccountName: Credential] = [:]
+            for name in file.names {
+                guard let account = AccountName(name), let record = file.record(of: name) else {
+                    throw CommandError(.noInput, "\(path): \"\(SafeText.line(name))\" is not a valid account name")
+                }
+                secrets[account] = Credential(record.text)
+            }
+            let authenticator = SCRAMAuthenticator(passwordFile: file, allowsPlaintext: allowsPlaintext)
+            return Accounts(authenticator: authenticator, secrets: secrets)
         case .keys(let path, let audience, let issuer):
             do {
                 let keys = try JSONWebKeySet(try bytes(of: path, "keys"))
@@ -147,6 +173,10 @@ final class RelayAccess: Sendable {
         func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
             try await access.accounts.withLock(\.authenticator).authenticate(request)
         }
+
+        func exchange(for request: AuthenticationRequest) throws -> (any AuthenticationExchange)? {
+            try access.accounts.withLock(\.authenticator).exchange(for: request)
+        }
     }
 
     /// A policy with the rules of the last reading.
@@ -170,10 +200,10 @@ final class RelayAccess: Sendable {
         if let rulesPath { nextRules = try Self.readRules(rulesPath) } else { nextRules = nil }
         let earlier = accounts.withLock { accounts in
             defer { accounts = next }
-            return accounts.tokens
+            return accounts.secrets
         }
         rules.withLock { $0 = nextRules }
-        for (account, token) in earlier where next.tokens[account] != token { await relay.revoke(account) }
+        for (account, secret) in earlier where next.secrets[account] != secret { await relay.revoke(account) }
         if nextRules != nil { await relay.revokeRoomDecisions() }
     }
 }

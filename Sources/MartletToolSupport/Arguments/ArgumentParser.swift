@@ -45,7 +45,7 @@ package struct ArgumentParser {
             }
         }
         parsed.operands += rest
-        let allowed = command.operand == nil ? 0 : 1
+        let allowed = command.operands.count
         if parsed.operands.count > allowed {
             throw UsageError(message: "unexpected operand '\(parsed.operands[allowed])'")
         }

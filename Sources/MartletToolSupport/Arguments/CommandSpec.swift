@@ -4,7 +4,7 @@ package struct CommandSpec: Sendable {
     package var name: String
     /// One line for the list of commands.
     package var summary: String
-    /// The name of the operand in the help; nil if the command has none.
+    /// The names of the operands in the help, separated by blanks; nil if the command has none.
     package var operand: String?
     /// The options that the command accepts beside `--help`.
     package var options: [OptionSpec]
@@ -27,6 +27,9 @@ package struct CommandSpec: Sendable {
         self.exitCodes = exitCodes
         self.run = run
     }
+
+    /// The names of the operands.
+    package var operands: [Substring] { operand?.split(separator: " ") ?? [] }
 
     /// Returns the row with a long name; nil if there is none.
     package func option(named name: some StringProtocol) -> OptionSpec? {

@@ -20,10 +20,10 @@ package enum Descriptors {
         }
     }
 
-    /// Opens a file that programs started later do not inherit; a new one may be read by everyone. Negative when that
-    /// fails.
-    package static func open(_ path: String, _ flags: Int32) -> Int32 {
-        unsafe Foundation.open(path, flags | O_CLOEXEC, 0o644)
+    /// Opens a file that programs started later do not inherit; a new one may be read by everyone, unless `mode` says
+    /// otherwise. Negative when that fails.
+    package static func open(_ path: String, _ flags: Int32, mode: UInt16 = 0o644) -> Int32 {
+        unsafe Foundation.open(path, flags | O_CLOEXEC, mode_t(mode))
     }
 
     /// Reads at most so many bytes; none at the end, nil when that fails.

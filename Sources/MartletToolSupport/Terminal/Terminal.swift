@@ -25,7 +25,8 @@ package enum Terminal {
     }
 }
 
-/// The raw mode of a terminal, in which each key is received at once and not echoed.
+/// The mode of a terminal: the saved one, raw mode, in which each key is received at once and not echoed, or one that
+/// does not show the input.
 package struct RawMode: Sendable {
     private let descriptor: Int32
     private let saved: termios
@@ -43,6 +44,14 @@ package struct RawMode: Sendable {
         var settings = saved
         unsafe cfmakeraw(&settings)
         settings.c_oflag |= tcflag_t(OPOST)
+        set(settings)
+    }
+
+    /// Sets the mode in which lines are edited as usual and not shown, except for their ends.
+    package func hideInput() {
+        var settings = saved
+        settings.c_lflag &= ~tcflag_t(ECHO)
+        settings.c_lflag |= tcflag_t(ECHONL)
         set(settings)
     }
 

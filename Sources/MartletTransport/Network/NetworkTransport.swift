@@ -117,7 +117,10 @@
 
         /// Exports keying material with an empty context; see `Transport`.
         public func exportSecret(label: String, byteCount: Int) -> [UInt8]? {
-            guard let metadata else { return nil }
+            // The framework does not reveal whether TLS 1.2 uses the extended master secret.
+            guard let metadata, sec_protocol_metadata_get_negotiated_tls_protocol_version(metadata) == .TLSv13 else {
+                return nil
+            }
             // The context is empty and not absent, which TLS 1.2 distinguishes (RFC 5705 §4).
             let context: [UInt8] = [0]
             let secret = unsafe sec_protocol_metadata_create_secret_with_context(

@@ -259,11 +259,11 @@ package final class PacketReader {
 }
 
 extension FrameType {
-    /// Whether a packet may contain a frame of this type. Frames that begin or end a connection are always plain
-    /// (W-82).
+    /// Whether a packet may contain a frame of this type. Frames that begin, authenticate or end a connection are
+    /// always plain (W-82).
     var mayBeCompact: Bool {
         switch self {
-        case .hello, .welcome, .reject, .goaway: false
+        case .hello, .welcome, .reject, .goaway, .auth: false
         default: true
         }
     }

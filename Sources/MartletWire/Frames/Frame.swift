@@ -26,6 +26,8 @@ public enum Frame: Equatable, Sendable {
     case reject(Reject)
     /// The last frame of a connection.
     case goAway(GoAway)
+    /// A message of an authentication exchange, or of the renewal of a credential.
+    case auth(Auth)
     /// A request to open a session.
     case open(Open)
     /// The acceptance of an open.
@@ -64,6 +66,7 @@ public enum Frame: Equatable, Sendable {
         case .welcome: .welcome(try Welcome(parsing: body))
         case .reject: .reject(try Reject(parsing: body))
         case .goaway: .goAway(try GoAway(parsing: body))
+        case .auth: .auth(try Auth(parsing: body))
         case .open: .open(try Open(parsing: body))
         case .opened: .opened(try Opened(parsing: body))
         case .close: .close(try Close(parsing: body))
@@ -97,6 +100,7 @@ public enum Frame: Equatable, Sendable {
         case .welcome: .welcome
         case .reject: .reject
         case .goAway: .goaway
+        case .auth: .auth
         case .open: .open
         case .opened: .opened
         case .close: .close
@@ -130,6 +134,7 @@ public enum Frame: Equatable, Sendable {
         case .welcome(let body): body
         case .reject(let body): body
         case .goAway(let body): body
+        case .auth(let body): body
         case .open(let body): body
         case .opened(let body): body
         case .close(let body): body

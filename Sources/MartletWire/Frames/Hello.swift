@@ -15,7 +15,9 @@ public struct Hello: FrameBody {
     public let device: DeviceID
     /// The account of the client.
     public let account: AccountName
-    /// The proof of the account; nil if the server requires none.
+    /// The mechanism of the authentication exchange that the credential begins; nil if the credential is a token.
+    public let mechanism: MechanismName?
+    /// The proof of the account, or the first message of the exchange; nil if the server requires none.
     public let credential: Credential?
     /// The name and version of the program, as text for people, at most 128 bytes.
     public let agent: String?
@@ -27,8 +29,8 @@ public struct Hello: FrameBody {
     /// - Precondition: There are 1 to ``maxVersionCount`` versions.
     public init(
         spokenVersions: [WireVersion] = [.current], features: Features = .supported, limits: Limits = Limits(),
-        device: DeviceID, account: AccountName, credential: Credential? = nil, agent: String? = nil,
-        resume: ResumePoint? = nil
+        device: DeviceID, account: AccountName, mechanism: MechanismName? = nil, credential: Credential? = nil,
+        agent: String? = nil, resume: ResumePoint? = nil
     ) {
         precondition((1...Self.maxVersionCount).contains(spokenVersions.count), "hello names 1…16 versions")
         self.spokenVersions = spokenVersions
@@ -36,6 +38,7 @@ public struct Hello: FrameBody {
         self.limits = limits
         self.device = device
         self.account = account
+        self.mechanism = mechanism
         self.credential = credential
         self.agent = agent?.clipped(toByteCount: FreeText.maxAgentByteCount)
         self.resume = resume
@@ -50,6 +53,7 @@ public struct Hello: FrameBody {
         var limits: Limits?
         var device: DeviceID?
         var account: AccountName?
+        var mechanism: MechanismName?
         var credential: Credential?
         var agent: String?
         var resume: ResumePoint?
@@ -61,6 +65,7 @@ public struct Hello: FrameBody {
             case .limits: try limits.fill(.limits, Limits(parsing: field))
             case .device: try device.fill(.device, DeviceID(rawValue: field.uint64()))
             case .account: try account.fill(.account, field.name())
+            case .mechanism: try mechanism.fill(.mechanism, field.name())
             case .credential: try credential.fill(.credential, field.credential())
             case .agent: try agent.fill(.agent, field.string(maxByteCount: FreeText.maxAgentByteCount))
             case .resume: try resume.fill(.resume, ResumePoint(parsing: field))
@@ -71,7 +76,8 @@ public struct Hello: FrameBody {
         self.init(
             spokenVersions: spokenVersions, features: try features.required(.features),
             limits: try limits.required(.limits), device: try device.required(.device),
-            account: try account.required(.account), credential: credential, agent: agent, resume: resume)
+            account: try account.required(.account), mechanism: mechanism, credential: credential, agent: agent,
+            resume: resume)
     }
 
     /// Appends the fields of the body.
@@ -81,6 +87,7 @@ public struct Hello: FrameBody {
         limits.encode(into: &writer)
         writer.append(.device, uint64: device.rawValue)
         writer.append(.account, name: account)
+        if let mechanism { writer.append(.mechanism, name: mechanism) }
         if let credential { writer.append(.credential, bytes: credential.bytes) }
         if let agent { writer.append(.agent, string: agent) }
         resume?.encode(into: &writer)

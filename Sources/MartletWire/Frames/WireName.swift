@@ -95,3 +95,17 @@ public struct MethodName: WireName {
         self.text = text
     }
 }
+
+/// The name of an authentication mechanism, 1 to 32 bytes, for example `SCRAM-SHA-256-PLUS` (RFC 4422 §3.1).
+public struct MechanismName: WireName {
+    /// The maximum number of bytes of UTF-8.
+    public static let maxByteCount = 32
+    /// The text of the name.
+    public let text: String
+
+    /// Creates a name; nil if the text violates the rules of ``WireName``.
+    public init?(_ text: String) {
+        guard Self.accepts(text) else { return nil }
+        self.text = text
+    }
+}

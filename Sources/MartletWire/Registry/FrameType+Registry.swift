@@ -37,6 +37,9 @@ extension FrameType {
     /// Ends the connection with a reason.
     @inlinable
     public static var goaway: FrameType { FrameType(rawValue: 0x4004) }
+    /// A message of an authentication exchange, or of the renewal of a credential.
+    @inlinable
+    public static var auth: FrameType { FrameType(rawValue: 0x4005) }
     /// Opens a session on a room.
     @inlinable
     public static var open: FrameType { FrameType(rawValue: 0x5001) }
@@ -69,8 +72,8 @@ extension FrameType {
 extension FrameType {
     /// All types of version 1.0, in the order of their numbers.
     public static let registered: [FrameType] = [
-        .data, .transient, .ack, .receipt, .accepted, .gap, .ping, .pong, .hello, .welcome, .reject, .goaway, .open,
-        .opened, .close, .reset, .suspend, .resume, .request, .response, .cancel,
+        .data, .transient, .ack, .receipt, .accepted, .gap, .ping, .pong, .hello, .welcome, .reject, .goaway, .auth,
+        .open, .opened, .close, .reset, .suspend, .resume, .request, .response, .cancel,
     ]
 }
 
@@ -90,6 +93,7 @@ extension FrameType: CustomStringConvertible {
         case .welcome: "welcome"
         case .reject: "reject"
         case .goaway: "goaway"
+        case .auth: "auth"
         case .open: "open"
         case .opened: "opened"
         case .close: "close"
@@ -113,7 +117,7 @@ extension FrameType {
         case .ack, .ping, .pong, .goaway: FrameRule(isReliable: false, scope: .control)
         case .receipt, .open, .close, .suspend, .resume: FrameRule(isReliable: true, scope: .session)
         case .accepted, .gap: FrameRule(isReliable: true, scope: .session, isServerOnly: true)
-        case .hello, .welcome, .reject: FrameRule(isReliable: false, scope: .control, isHandshake: true)
+        case .hello, .welcome, .reject, .auth: FrameRule(isReliable: false, scope: .control, isHandshake: true)
         case .reset: FrameRule(isReliable: true, scope: .control)
         case .request, .response: FrameRule(isReliable: true, scope: .any, allowsFragments: true)
         case .cancel: FrameRule(isReliable: true, scope: .any)

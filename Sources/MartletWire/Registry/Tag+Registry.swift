@@ -49,6 +49,12 @@ extension Tag {
     /// u32, milliseconds, recommended by the server.
     @inlinable
     public static var heartbeatInterval: Tag { Tag(rawValue: 0x001A) }
+    /// u32, milliseconds until the credential of the connection expires.
+    @inlinable
+    public static var credentialLifetime: Tag { Tag(rawValue: 0x001B) }
+    /// UTF-8, 1 to 32 bytes, the name of an authentication mechanism.
+    @inlinable
+    public static var mechanism: Tag { Tag(rawValue: 0x001C) }
     /// u32, bytes.
     @inlinable
     public static var maxBody: Tag { Tag(rawValue: 0x0020) }
@@ -199,12 +205,12 @@ extension Tag {
     /// All tags of version 1.0, in the order of their numbers.
     public static let registered: [Tag] = [
         .code, .reason, .retryAfter, .redirect, .spokenVersion, .features, .device, .account, .credential, .agent,
-        .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage,
-        .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck, .nonce, .creditUsed, .counter,
-        .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor, .head, .first, .member, .tail,
-        .session, .noLocal, .log, .role, .access, .duration, .standing, .acceptedRun, .receiptKind, .upTo, .correlation,
-        .method, .deadline, .recipient, .status, .presence, .typing, .limits, .resume, .content, .text, .data, .name,
-        .mediaType, .chunk,
+        .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime,
+        .mechanism, .maxBody, .maxMessage, .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck,
+        .nonce, .creditUsed, .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor,
+        .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .acceptedRun,
+        .receiptKind, .upTo, .correlation, .method, .deadline, .recipient, .status, .presence, .typing, .limits,
+        .resume, .content, .text, .data, .name, .mediaType, .chunk,
     ]
 }
 
@@ -228,6 +234,8 @@ extension Tag: CustomStringConvertible {
         case .epoch: "epoch"
         case .resumeLifetime: "resumeLifetime"
         case .heartbeatInterval: "heartbeatInterval"
+        case .credentialLifetime: "credentialLifetime"
+        case .mechanism: "mechanism"
         case .maxBody: "maxBody"
         case .maxMessage: "maxMessage"
         case .linkWindow: "linkWindow"

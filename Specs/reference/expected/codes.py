@@ -16,7 +16,7 @@ CODES = [
     (0x0112, "churnLimit", "G"), (0x0113, "ackUnsent", "G"), (0x0114, "ackTimeout", "G"),
     (0x0115, "slowConsumer", "GT"), (0x0116, "outOfWindow", "G"), (0x0117, "staleEpoch", "G"),
     (0x0118, "frameTimeout", "G"), (0x0119, "unknownFlood", "G"), (0x011A, "protocolViolation", "G"),
-    (0x011B, "invalidHello", "J"), (0x011C, "idleTimeout", "G"), (0x0201, "unauthenticated", "J"),
+    (0x011B, "invalidHello", "J"), (0x011C, "idleTimeout", "G"), (0x0201, "unauthenticated", "GJ"),
     (0x0202, "forbidden", "JGTPQ"), (0x0203, "resumeRejected", "J"), (0x0204, "revoked", "GJ"),
     (0x0205, "replaced", "G"), (0x0206, "tlsFailure", "GT"), (0x0207, "tooManyLinks", "J"),
     (0x0208, "draining", "GJ"), (0x0209, "serverBusy", "JGTQ"), (0x020A, "redirected", "JG"),

@@ -42,6 +42,8 @@ SAMPLES = {
     0x4004: ({}, {
         "code": (0x01, u16(0x0208), 0x0208), "reason": (0x02, "bye", "bye"), "retryAfter": (0x03, u32(5), 5),
         "redirect": (0x04, "b.example", "b.example")}),
+    0x4005: ({}, {
+        "credential": (0x13, b"secret", b"secret".hex()), "credentialLifetime": (0x1B, u32(60_000), 60_000)}),
     0x5001: ({}, {
         "room": (0x50, "lobby", "lobby"), "sessionKind": (0x51, u8(0), 0), "cursor": (0x52, u64(5), "5"),
         "log": (0x59, u64(6), "6"), "tail": (0x56, u32(10), 10), "noLocal": (0x58, u8(1), 1)}),
@@ -56,14 +58,14 @@ SAMPLES = {
         "recipient": (0x73, "bot", "bot")}),
     0x6002: ({}, {"correlation": (0x70, u64(3), "3"), "status": (0x74, u16(0), 0)}),
 }
-HANDSHAKE = {0x4001, 0x4002, 0x4004}
+HANDSHAKE = {0x4001, 0x4002, 0x4004, 0x4005}
 # The fields with the length of their type, in a frame that contains them.
 FIXED = [
     (0x1000, "offset acceptedAt device counter kind timeToLive"), (0x1001, "typing"), (0x2001, "linkCredit echo"),
     (0x2002, "receiptKind"), (0x2003, "acceptedRun"), (0x2004, "first upTo"), (0x3002, "nonce echo"),
     (0x4001, "spokenVersion features device"), (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval"),
-    (0x4004, "code retryAfter"), (0x5001, "sessionKind cursor log tail noLocal"), (0x5002, "head first log"),
-    (0x5004, "session creditUsed"), (0x6001, "correlation deadline"), (0x6002, "status"),
+    (0x4004, "code retryAfter"), (0x4005, "credentialLifetime"), (0x5001, "sessionKind cursor log tail noLocal"),
+    (0x5002, "head first log"), (0x5004, "session creditUsed"), (0x6001, "correlation deadline"), (0x6002, "status"),
 ]
 # The fields of text or bytes, with the bounds of their bytes.
 BOUNDED = [
@@ -213,7 +215,7 @@ def make():
     files = []
     for name, about, fill in [
         ("lengths", "Every value that has one length, with a byte less and a byte more (wire.md 13.2).", (lengths,)),
-        ("lengths-handshake", "The same of hello, welcome and goaway (wire.md 13.2).", (lengths_in_handshakes,)),
+        ("lengths-handshake", "The same of hello, welcome, goaway and auth (wire.md 13.2).", (lengths_in_handshakes,)),
         ("bounds", "Text and bytes at their bounds and one beyond, values that are listed (wire.md 13.2).",
          (bounds, listed)),
         ("twice", "Every field that comes once, twice (wire.md 4.1).", (twice,)),

@@ -110,6 +110,15 @@ def hellos(file):
     bad("an account that is not UTF-8", "W-30 W-32", hello(account=b"\xff"))
     good("a credential of 4,096 bytes", "W-33", hello(t(0x13, b"\xff" * 4096)), credential=times("ff", 4096))
     bad("a credential of 4,097 bytes", "W-32", hello(t(0x13, repeat(b"\xff", 4097))))
+    first = b"p=tls-exporter,,n=ada,r=AAECAwQFBgcI"
+    good("a hello that begins an exchange", "W-33 W-97", hello(t(0x1C, "SCRAM-SHA-256-PLUS"), t(0x13, first)),
+         mechanism="SCRAM-SHA-256-PLUS", credential=first.hex())
+    for count in (1, 32):
+        good(f"a mechanism of {count} bytes", "W-30 W-33", hello(t(0x1C, "X" * count)), mechanism="X" * count)
+    for count in (0, 33):
+        bad(f"a mechanism of {count} bytes", "W-30 W-32", hello(t(0x1C, "X" * count)))
+    bad("a mechanism with a blank at its end", "W-31 W-32", hello(t(0x1C, "SCRAM-SHA-256 ")))
+    bad("a mechanism twice", "W-25 W-32", hello(t(0x1C, "X"), t(0x1C, "X")))
     good("an agent of 128 bytes", "W-30", hello(t(0x14, "a" * 128)), agent=times("a", 128))
     bad("an agent of 129 bytes", "W-30 W-32", hello(t(0x14, "a" * 129)))
 
@@ -173,6 +182,9 @@ def welcomes(file):
     good("the least welcome", "W-36", welcome())
     good("a welcome with everything", "W-36", welcome(t(0x1A, u32(30_000)), t(0x0102, position(0, 7))),
          heartbeatInterval=30_000, resume={"sessionPosition": [{"session": 0, "highest": "7"}]})
+    final = b"v=Kcrgf0mYhD1t2704NK+sy5L+5mdmiEW0DKJkKgYZ42E="
+    good("a welcome that ends an exchange, with a credential that expires", "W-36 W-97",
+         welcome(t(0x13, final), t(0x1B, u32(3_600_000))), credential=final.hex(), credentialLifetime=3_600_000)
     for field in WELCOME:
         bad(f"a welcome without {field}", "W-36 W-72", welcome(without=field), "missingField")
     bad("a welcome with two versions", "W-25 W-40", welcome(t(0x05, b"\x01\x01")), "duplicateField")
@@ -207,6 +219,35 @@ def refusals(file):
     file.bad("17 versions in a goaway", "W-25", 0x4004, [t(0x01, u16(0x0102)), [t(0x05, b"\x01\x00")] * 17],
              "tooManyTLVs", FRESH_SERVER)
     file.good("a goaway from a client", "W-43", 0x4004, t(0x01, u16(0x0208)), {"code": 0x0208})
+
+
+def auths(file):
+    """Specs/connection.md 6.1, 6.2."""
+    server_first = b"r=AAECAwQFBgcIQEFC,s=gIGCg4SFhoc=,i=4096"
+    token, lifetime = t(0x13, b"another token"), t(0x1B, u32(60_000))
+    token_shown = {"credential": b"another token".hex()}
+    auth, auth_shown = frame(0x4005, t(0x13, server_first)), shown(0x4005, {"credential": server_first.hex()})
+    first, first_shown = frame(0x4001, hello(t(0x1C, "X"))), shown(0x4001, HELLO_SHOWN | {"mechanism": "X"})
+    answer, answer_shown = frame(0x4002, welcome()), shown(0x4002, WELCOME_SHOWN)
+    file.stream("a challenge, then a welcome", "W-37 W-97", [auth, answer], [auth_shown, answer_shown], **FRESH_SERVER)
+    file.stream("a hello, an early frame, then an answer", "W-35 W-97",
+                [first, frame(0x3001, t(0x33, u64(7))), frame(0x4005, token)],
+                [first_shown, shown(0x3001, {"nonce": "7"}), shown(0x4005, token_shown)], **FRESH_CLIENT)
+    file.good("another token after welcome", "W-97", 0x4005, token, token_shown)
+    file.good("the answer to another token", "W-97", 0x4005, lifetime, {"credentialLifetime": 60_000},
+              {"from": "server"})
+    file.good("the answer to a token that does not expire", "W-97", 0x4005, [], {}, {"from": "server"})
+    file.good("a message of 4,096 bytes", "W-97", 0x4005, t(0x13, b"\xff" * 4096), {"credential": times("ff", 4096)},
+              FRESH_SERVER)
+    file.bad("a message of 4,097 bytes", "W-30 W-72", 0x4005, t(0x13, repeat(b"\xff", 4097)), "invalidValue",
+             FRESH_SERVER)
+    file.bad("two messages in one frame", "W-25", 0x4005, [token, token], "duplicateField")
+    file.stream("a client's first frame is auth, known from its header", "W-32 W-97", [header(0x4005, 14)],
+                error="expectedHello", **FRESH_CLIENT)
+    file.bad("an auth on session 1", "W-74", 0x4005, token, "protocolViolation", session=1)
+    file.bad("a reliable auth", "W-74", 0x4005, token, "protocolViolation", flags=9, sequence=1)
+    file.bad("an auth with a sequence", "W-13 W-74", 0x4005, token, "protocolViolation", sequence=1)
+    file.bad("a compressed auth", "W-20", 0x4005, token, "compressionNotAllowed", compression=1)
 
 
 def phases(file):
@@ -273,6 +314,8 @@ def make():
     answers = VectorFile("answers", "welcome, reject and goaway (wire.md 5.2, 5.3, 5.7).")
     welcomes(answers)
     refusals(answers)
+    exchange = VectorFile("auth", "auth, before and after welcome (wire.md 5.8).")
+    auths(exchange)
     order = VectorFile("phases", "What may be sent before and after welcome (wire.md 5).")
     phases(order)
-    return [hello_file, edges, below, above, answers, order]
+    return [hello_file, edges, below, above, answers, exchange, order]

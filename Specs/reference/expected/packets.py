@@ -134,7 +134,7 @@ def fields(file):
     file.good("a fragment, which is no TLVs", "W-81",
               packet(cf(0x01, part, **FIRST, flags=RELIABLE | 2, compression=0)),
               frame(0x1000, part, **FIRST, flags=RELIABLE | 2))
-    for kind in (0x4001, 0x4002, 0x4003, 0x4004):
+    for kind in (0x4001, 0x4002, 0x4003, 0x4004, 0x4005):
         file.bad(f"the type 0x{kind:04X} with the form 0", "W-82", packet(cf(0, type=kind)))
     for form in (0x09, 0x0A, 0x0B, 0x0C):
         file.bad(f"the form 0x{form:02X}, of hello, welcome, reject or goaway", "W-82",

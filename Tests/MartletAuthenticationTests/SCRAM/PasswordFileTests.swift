@@ -110,6 +110,29 @@ import Testing
         #expect(file.names == ["bob", "alice"])
     }
 
+    @Test func `a secret for unknown users -> a comment in the first line, which another one does not replace`() throws
+    {
+        var file = try parse("alice \(Self.record)\n")
+        #expect(file.unknownUserSecret == nil)
+        let secret = [UInt8](0..<32)
+        try file.addUnknownUserSecret(secret)
+        try file.addUnknownUserSecret([UInt8](repeating: 1, count: 32))
+        #expect(file.unknownUserSecret == secret)
+        let line = "#unknown-users AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"
+        #expect(text(file) == line + "alice \(Self.record)\n")
+        #expect(try parse(text(file)).unknownUserSecret == secret)
+    }
+
+    @Test(arguments: ["#unknown-users", "#unknown-users AAEC", "#unknown-users ?", "# unknown-users \(record)"])
+    func `another comment -> no secret`(_ line: String) throws {
+        #expect(try parse("\(line)\n").unknownUserSecret == nil)
+    }
+
+    @Test func `the iterations are those of the first user, or the usual ones`() throws {
+        #expect(try parse("# nobody\n").iterations == PasswordFile.usualIterations)
+        #expect(try parse("# two\nalice \(Self.other)\nbob \(Self.record)\n").iterations == 5000)
+    }
+
     @Test func `canonically equivalent names with different bytes are two users`() throws {
         var file = try parse("\u{E9} \(Self.record)\n")
         #expect(file.record(of: "e\u{301}") == nil)

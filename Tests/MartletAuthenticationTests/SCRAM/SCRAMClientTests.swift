@@ -23,6 +23,16 @@ import Testing
         #expect(client.isFinished)
     }
 
+    // C-70
+    @Test func `the expected last message of the server is known from the client's last message on`() throws {
+        var client = try SCRAMVector.startedClient()
+        #expect(client.expectedServerFinal == nil)
+        _ = try client.receive(serverFirst: Array(SCRAMVector.serverFirst.utf8))
+        #expect(client.expectedServerFinal == Array(SCRAMVector.serverFinal.utf8))
+        try client.receive(serverFinal: Array(SCRAMVector.serverFinal.utf8))
+        #expect(client.expectedServerFinal == nil)
+    }
+
     @Test func `the first message contains the escaped name, the nonce in base64 and the GS2 header`() throws {
         let nonce = [UInt8](repeating: 0, count: 18)
         for (binding, header) in [

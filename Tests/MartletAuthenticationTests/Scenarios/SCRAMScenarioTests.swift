@@ -24,6 +24,29 @@ import Testing
         #expect(try exchange.interrupted(at: .clientFinal).text.hasPrefix("c=\(input),r="))
     }
 
+    // Specs/connection.md §6.1
+    @Test func `the messages of the specification's example with tls-exporter`() throws {
+        let nonces = ["AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZX"]
+        let exporter = [UInt8](0..<32)
+        var client = try SCRAMClient(
+            userName: "ada", password: "open sesame", nonceText: nonces[0], channelBinding: .tlsExporter(exporter))
+        var server = try SCRAMServer(
+            nonceText: nonces[1], binding: .required(exporter: exporter), unknownUsers: .sample)
+        let record = try SCRAMRecord(password: "open sesame", salt: [UInt8](128..<144), iterations: 4096)
+        let first = client.start()
+        #expect(first == Array("p=tls-exporter,,n=ada,r=\(nonces[0])".utf8))
+        #expect(try server.receive(clientFirst: first) == "ada")
+        let challenge = try server.challenge(with: record)
+        #expect(challenge == Array("r=\(nonces[0])\(nonces[1]),s=gIGCg4SFhoeIiYqLjI2Ojw==,i=4096".utf8))
+        let answer = try client.receive(serverFirst: challenge)
+        let binding = "cD10bHMtZXhwb3J0ZXIsLAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
+        let proof = "ZV4HhRMnaZ6KsZEAVIcHggQNVVbnwuwHL4KKOQJEOSI="
+        #expect(answer == Array("c=\(binding),r=\(nonces[0])\(nonces[1]),p=\(proof)".utf8))
+        let final = Array("v=Kcrgf0mYhD1t2704NK+sy5L+5mdmiEW0DKJkKgYZ42E=".utf8)
+        #expect(client.expectedServerFinal == final)
+        #expect(try server.receive(clientFinal: answer) == final)
+    }
+
     @Test func `a client that supports channel bindings authenticates to a server without TLS`() throws {
         var exchange = try SCRAMExchange.make(channelBinding: .unsupportedByServer)
         try exchange.run()

@@ -40,6 +40,21 @@ import Testing
         #expect(heard.frames.map(\.sequence) == [nil, 1, 2])
     }
 
+    // W-97
+    @Test func `auth stands before and after welcome, and not before hello`() {
+        let decoder = decoder()
+        let auth = frame(.auth(Auth(credential: Credential("message"))))
+        decoder.receive(frame(Handshake.hello()) + auth, on: .first)
+        decoder.receive(auth + frame(Handshake.welcome()) + auth, on: .second)
+        decoder.receive(auth, on: .first)
+        #expect(heard.frames.map(\.header.type) == [.hello, .auth, .auth, .welcome, .auth, .auth])
+        #expect(heard.faults == [])
+        let first = ConnectionDecoder(in: .handshake, onEvent: heard.hear)
+        first.setClient(.first)
+        first.receive(auth, on: .first)
+        #expect(heard.faults == ["expectedHello at 0"])
+    }
+
     @Test func `a welcome changes the limits of both directions`() {
         let decoder = decoder()
         let long = text(String(repeating: "x", count: 20_000))

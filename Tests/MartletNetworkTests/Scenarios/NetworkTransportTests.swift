@@ -175,6 +175,8 @@ import Testing
             #expect(await rig.run { $0.exportSecret(label: label, byteCount: 32) } == Array(1...32))
             let exported = await rig.run { [negotiated = rig.connection.negotiated] _ in negotiated.exported }
             #expect(exported?.label == label && exported?.context == [])
+            rig.connection.negotiated.version = .TLSv12
+            #expect(await rig.run { $0.exportSecret(label: label, byteCount: 32) } == nil)
         }
     }
 }

@@ -280,10 +280,10 @@ import Testing
         #expect(again == .wait(until: at(.seconds(1)), .backoff(attempt: 2)))
     }
 
-    // C-44
+    // C-44, C-70
     @Test(arguments: [
         (ConnectionFailure.revoked, StopReason.revoked), (.forbidden, .forbidden), (.replaced, .replaced),
-        (.unsupportedVersion, .unsupportedVersion),
+        (.unsupportedVersion, .unsupportedVersion), (.serverUnverified, .serverUnverified),
     ])
     func `a permanent failure → stopped until resume`(failure: ConnectionFailure, reason: StopReason) {
         var policy = self.policy()

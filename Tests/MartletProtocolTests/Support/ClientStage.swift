@@ -13,6 +13,9 @@ final class ClientStage {
     var maker = FrameMaker()
     /// Whether a requested credential is provided at once.
     var givesCredentials = true
+    /// What it is given: a token, or the begin of an exchange.
+    var credential: Credential?
+    var mechanism: MechanismName?
     /// Whether the server answers pings.
     var answersPings = false
     /// Whether a graceful close completes at once.
@@ -97,22 +100,25 @@ final class ClientStage {
 
     func welcome(
         limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
-        heartbeatInterval: Duration? = nil, resumed: [SessionPosition]? = nil
+        heartbeatInterval: Duration? = nil, credential: Credential? = nil, credentialLifetime: Duration? = nil,
+        resumed: [SessionPosition]? = nil
     ) {
         say(
             ClientStage.welcome(
                 limits: limits, features: features, epoch: epoch, heartbeatInterval: heartbeatInterval,
-                resumed: resumed))
+                credential: credential, credentialLifetime: credentialLifetime, resumed: resumed))
     }
 
     static func welcome(
         limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
-        heartbeatInterval: Duration? = nil, resumed: [SessionPosition]? = nil
+        heartbeatInterval: Duration? = nil, credential: Credential? = nil, credentialLifetime: Duration? = nil,
+        resumed: [SessionPosition]? = nil
     ) -> Welcome {
         Welcome(
             version: .current, features: features, limits: limits, account: .alice, link: LinkID(rawValue: 7),
             resumeToken: ResumeToken(1, 2, 3, UInt64(epoch)), epoch: Epoch(rawValue: epoch),
-            resumeLifetime: .seconds(300), heartbeatInterval: heartbeatInterval, resumed: resumed)
+            resumeLifetime: .seconds(300), heartbeatInterval: heartbeatInterval, credential: credential,
+            credentialLifetime: credentialLifetime, resumed: resumed)
     }
 
     func opened(_ session: SessionID, head: UInt64 = 0, log: LogID? = nil) {
@@ -183,10 +189,10 @@ final class ClientStage {
             case .startBackup(let id, _):
                 outputs.append(output)
                 backup = id
-                if givesCredentials { engine.credential(nil, for: id, now: now) }
+                if givesCredentials { engine.credential(credential, mechanism: mechanism, for: id, now: now) }
             case .fetchCredential(let id):
                 outputs.append(output)
-                if givesCredentials { engine.credential(nil, for: id, now: now) }
+                if givesCredentials { engine.credential(credential, mechanism: mechanism, for: id, now: now) }
             case .close(let id, let isGraceful):
                 outputs.append(output)
                 if isGraceful, finishesCloses {

@@ -157,12 +157,12 @@ final class RawPeer {
 
     static func hello(
         _ account: String = "mallory", device: UInt64 = 1, limits: Limits = Limits(), features: Features = .supported,
-        credential: Credential? = nil, resume: ResumePoint? = nil
+        mechanism: MechanismName? = nil, credential: Credential? = nil, resume: ResumePoint? = nil
     ) -> Hello {
         Hello(
             spokenVersions: [features.spokenVersion], features: features, limits: limits,
-            device: DeviceID(rawValue: device), account: .named(account), credential: credential, agent: nil,
-            resume: resume)
+            device: DeviceID(rawValue: device), account: .named(account), mechanism: mechanism,
+            credential: credential, agent: nil, resume: resume)
     }
 
     func open(_ room: RoomName, on session: SessionID) {

@@ -1,3 +1,4 @@
+import MartletAuthentication
 import MartletProtocol
 import MartletWire
 import Testing
@@ -55,6 +56,20 @@ import Testing
         #expect(try await both.authenticate(request) == Identity(request.account))
         let wrong = try self.request("ada", nil, token: "guess")
         await #expect(throws: AuthenticationFailure.unauthenticated) { try await both.authenticate(wrong) }
+    }
+
+    @Test func `a mechanism → the exchange of the fallback; with a certificate unauthenticated`() throws {
+        let passwords = SCRAMAuthenticator(passwordFile: PasswordFile())
+        let both = CertificateAuthenticator(fallback: passwords)
+        var request = try request("ada", nil)
+        request.mechanism = MechanismName("SCRAM-SHA-256-PLUS")
+        request.channelBinding = Array(repeating: 0, count: 32)
+        #expect(try both.exchange(for: request) != nil)
+        #expect(try authenticator.exchange(for: request) == nil)
+        request.certificate = PeerCertificate(commonName: "ada", notAfter: .max / 1000)
+        #expect { try both.exchange(for: request) } throws: {
+            ($0 as? AuthenticationFailure)?.notice.code == .unauthenticated
+        }
     }
 
     @Test func `a certificate of another account with a valid token → unauthenticated`() async throws {

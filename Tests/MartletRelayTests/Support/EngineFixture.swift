@@ -99,6 +99,7 @@ final class EngineFixture: @unchecked Sendable {
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .authenticate(let key, let request): if authenticates { admit(key, request) }
+            case .continueExchange: preconditionFailure("this relay has no exchanges")
             case .transmit(let keys): for key in keys { peers[key]?.needsWrite = true }
             case .close(let key, let afterFlush): close(key, afterFlush: afterFlush)
             case .pauseReading, .resumeReading: break

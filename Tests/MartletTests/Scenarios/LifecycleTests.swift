@@ -49,7 +49,9 @@ struct LifecycleTests {
                 }
                 #expect(await loop.answer { driver.connections.transports.count } == 1)
                 #expect(
-                    await loop.answer { driver.connections.attempt == nil && driver.connections.credentialTask == nil })
+                    await loop.answer {
+                        driver.connections.attempt == nil && driver.connections.credentialTasks.isEmpty
+                    })
                 let end = Promise<Void>()
                 client.life.mailbox.post(.stop(end))
                 try await end.value()

@@ -1,18 +1,21 @@
 import MartletTransport
 import MartletWire
 
-/// A proxy between clients and a relay, on its own loop. It can reset or refuse connections.
+/// A proxy between clients and a relay, on its own loop. It can reset or refuse connections, and intercept TLS.
 final class CuttableProxy: @unchecked Sendable {
     private let loop: EventLoop
     private let target: Endpoint
+    private let tls: (server: TLSServer, client: TLSClient)?
     private var listener: TCPListener?
     // Accessed on the loop only:
     private var pipes: [ObjectIdentifier: Pipe] = [:]
     private var isRefusing = false
     private var accepted = 0
 
-    init(to relay: String) throws {
+    /// - Parameter tls: Ends the TLS connections of clients and of the relay; nil to forward their bytes.
+    init(to relay: String, tls: (server: TLSServer, client: TLSClient)? = nil) throws {
         target = try Endpoint(parsing: relay)
+        self.tls = tls
         loop = try EventLoop(name: "proxy")
         let address = SocketAddress(.loopbackV4, port: 0)
         listener = try TCPListener.bind(to: address, on: loop) { [unowned self] in self.accept($0) }
@@ -62,13 +65,27 @@ final class CuttableProxy: @unchecked Sendable {
     private func accept(_ connection: TCPConnection) {
         accepted += 1
         guard !isRefusing else { return connection.abort() }
+        let client: any Transport
+        if let tls {
+            guard let transport = tls.server.transport(over: connection) else { return }
+            client = transport
+        } else {
+            client = connection
+        }
         let near = Pipe()
         let connector = TCPConnector(to: [target], on: loop)
         connector.start { [self] result in
-            guard case .success(let far) = result, !isRefusing else { return connection.abort() }
+            guard case .success(let socket) = result, !isRefusing else { return client.abort() }
+            let relay: any Transport
+            if let tls {
+                guard let transport = try? tls.client.transport(over: socket, to: target) else { return client.abort() }
+                relay = transport
+            } else {
+                relay = socket
+            }
             let other = Pipe()
-            near.begin(connection, other: other, self.forget)
-            other.begin(far, other: near, self.forget)
+            near.begin(client, other: other, self.forget)
+            other.begin(relay, other: near, self.forget)
             pipes[ObjectIdentifier(near)] = near
             pipes[ObjectIdentifier(other)] = other
         }

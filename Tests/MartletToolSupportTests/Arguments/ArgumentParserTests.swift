@@ -67,6 +67,13 @@ import Testing
         #expect(throws: UsageError(message: message)) { try parser.parse(words) }
     }
 
+    @Test func `two operands -> accepted in their order, a third one refused`() throws {
+        #expect(try parse("a", "--json", "b", operand: "ACTION NAME").operands == ["a", "b"])
+        #expect(throws: UsageError(message: "unexpected operand 'c'")) {
+            try parse("a", "b", "c", operand: "ACTION NAME")
+        }
+    }
+
     @Test func `an operand of a command without operands is refused`() {
         #expect(throws: UsageError(message: "unexpected operand '-'")) { try parse("-", operand: nil) }
     }

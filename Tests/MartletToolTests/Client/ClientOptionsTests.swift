@@ -1,3 +1,4 @@
+import Foundation
 import Martlet
 import Testing
 
@@ -14,6 +15,17 @@ import Testing
     @Test func `an invalid name of the room is a usage error`() throws {
         let error = UsageError(message: #"" x" is not a valid name: it begins with a space"#)
         #expect(try failure("--room", " x") == error)
+    }
+
+    // C-68
+    @Test func `a password without TLS, or beside a token, is a usage error`() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try "open sesame\n".write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let plain = try failure("--password-file", file)?.message
+        #expect(plain?.contains("does not use TLS") == true)
+        let message = try failure("--password-file", file, "--token", "x", "--plaintext")?.message
+        #expect(message == "'--token' and '--password-file' exclude each other")
     }
 
     @Test func `control characters of names and addresses in errors are shown as text`() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import MartletAuthentication
 import MartletProtocol
 import MartletRelay
 import MartletToolTestSupport
@@ -59,8 +60,10 @@ import Testing
 
     @Test(arguments: [
         [], ["--tokens", "a", "--allow-all"], ["--jwks", "a", "--allow-all"], ["--jwks", "a", "--tokens", "b"],
-        ["--jwks", "a"], ["--client-ca", "a", "--allow-all"], ["--require-client-certificate", "--allow-all"],
+        ["--jwks", "a"], ["--passwords", "a", "--tokens", "b"], ["--passwords", "a", "--allow-all"],
+        ["--client-ca", "a", "--allow-all"], ["--require-client-certificate", "--allow-all"],
         ["--client-ca", "a", "--require-client-certificate", "--tokens", "b"],
+        ["--client-ca", "a", "--require-client-certificate", "--passwords", "b"],
     ])
     func `none or two kinds of accounts, and keys without an audience, are usage errors`(_ words: [String]) {
         #expect(throws: UsageError.self) { try access(words) }
@@ -76,6 +79,56 @@ import Testing
         let keys = try files.write("{}", to: "keys")
         #expect(throws: CommandError.self) { try access(["--jwks", keys, "--audience", "martlet"]) }
         #expect(throws: CommandError.self) { try access(["--jwks", files.path("none"), "--audience", "martlet"]) }
+    }
+
+    /// The last step of an exchange with a password, without TLS.
+    private func isAccepted(password: String, of account: String, by access: RelayAccess) async throws -> Bool {
+        var client = try SCRAMClient(
+            userName: account, password: password, nonce: [UInt8](repeating: 1, count: 18), channelBinding: .none)
+        let request = AuthenticationRequest(
+            account: try #require(AccountName(account)), device: DeviceID(rawValue: 1),
+            mechanism: MechanismName("SCRAM-SHA-256"))
+        var exchange = try #require(try access.authenticator.exchange(for: request))
+        guard case .challenge(let challenge) = try await exchange.step(client.start()) else { return false }
+        let answer = try client.receive(serverFirst: challenge)
+        return (try? await exchange.step(answer)) != nil
+    }
+
+    private func passwords(_ users: [String: String], to path: String) throws {
+        var file = PasswordFile()
+        for (name, password) in users {
+            let salt = [UInt8](repeating: 2, count: 16)
+            try file.add(name, SCRAMRecord(password: password, salt: salt, iterations: 4096))
+        }
+        try file.write(path)
+    }
+
+    // C-28, C-68
+    @Test func `a password file -> its accounts, and after another reading the changed ones`() async throws {
+        let files = try Files()
+        let path = files.path("passwords")
+        try passwords(["ada": "one", "bob": "two"], to: path)
+        let access = try access(["--passwords", path, "--plaintext"])
+        #expect(try await isAccepted(password: "one", of: "ada", by: access))
+        #expect(try await !isAccepted(password: "two", of: "ada", by: access))
+        #expect(try await !isAccepted("ada", "one", by: access))
+        try passwords(["ada": "three"], to: path)
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
+            authenticator: access.authenticator, policy: access.policy)
+        try await access.reload(relay)
+        #expect(try await isAccepted(password: "three", of: "ada", by: access))
+        #expect(try await !isAccepted(password: "two", of: "bob", by: access))
+    }
+
+    // C-68
+    @Test func `a password file without --plaintext -> no exchange without TLS`() async throws {
+        let files = try Files()
+        try passwords(["ada": "one"], to: files.path("passwords"))
+        let access = try access(["--passwords", files.path("passwords")])
+        await #expect(throws: AuthenticationFailure.self) {
+            try await isAccepted(password: "one", of: "ada", by: access)
+        }
     }
 
     @Test func `without rules every room is open, and with rules those of the file`() async throws {

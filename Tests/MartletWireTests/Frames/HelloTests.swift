@@ -58,6 +58,23 @@ struct HelloTests {
         #expect(throws: WireError.invalidValue(.credential)) { try parse(byteCount: 4097) }
     }
 
+    // W-33
+    @Test("a hello with a mechanism encodes it before the credential, and parses to itself")
+    func mechanism() throws {
+        let hello = Hello(
+            device: DeviceID(rawValue: 1), account: ada, mechanism: MechanismName("X"), credential: Credential("pw"))
+        #expect(try fields(of: hello.encode()).map(\.tag).suffix(2) == [.mechanism, .credential])
+        #expect(try Hello(parsing: hello.encode().rawBytes).mechanism?.text == "X")
+    }
+
+    @Test("a mechanism of no bytes, or of more than 32, is refused", arguments: [0, 33])
+    func longMechanism(byteCount: Int) throws {
+        let mechanism = Field(.mechanism, Array(repeating: 0x58, count: byteCount))
+        #expect(throws: WireError.invalidValue(.mechanism)) {
+            try Hello(fields(of: Self.full.encode()) + [mechanism])
+        }
+    }
+
     @Test("an account with a control character is refused", arguments: ["00", "61 0A", "7F", "61 C2 85", "C2 9F 61"])
     func controlCharacter(_ hex: String) throws {
         let account = Field(.account, bytes(hex: hex))

@@ -67,23 +67,27 @@ let frameCases: [FrameCase] = [
         "hello",
         .hello(
             Hello(
-                device: DeviceID(rawValue: 1), account: ada, credential: Credential("secret"), agent: "test",
+                device: DeviceID(rawValue: 1), account: ada, mechanism: MechanismName("X-TEST"),
+                credential: Credential("secret"), agent: "test",
                 resume: ResumePoint(link: LinkID(rawValue: 5), token: token, positions: positions))),
         required: [.spokenVersion, .features, .limits, .device, .account], repeats: [.spokenVersion: 16],
-        texts: [.account: name, .agent: 0...128], opaque: [.credential]),
+        texts: [.account: name, .mechanism: 1...32, .agent: 0...128], opaque: [.credential]),
     FrameCase(
         "welcome",
         .welcome(
             Welcome(
                 features: .zlib, limits: .minimum, account: ada, link: LinkID(rawValue: 5), resumeToken: token,
                 epoch: Epoch(rawValue: 2), resumeLifetime: .seconds(600), heartbeatInterval: .seconds(30),
-                resumed: positions)),
+                credential: Credential("proof"), credentialLifetime: .seconds(60), resumed: positions)),
         required: [.spokenVersion, .features, .limits, .account, .link, .resumeToken, .epoch, .resumeLifetime],
-        texts: [.account: name]),
+        texts: [.account: name], opaque: [.credential]),
     FrameCase(
         "reject", .reject(Reject(notice)), required: [.code], repeats: [.spokenVersion: 16], texts: noticeTexts),
     FrameCase(
         "goaway", .goAway(GoAway(notice)), required: [.code], repeats: [.spokenVersion: 16], texts: noticeTexts),
+    FrameCase(
+        "auth", .auth(Auth(credential: Credential("secret"), credentialLifetime: .seconds(60))), required: [],
+        opaque: [.credential]),
     FrameCase("ping", .ping(Ping(nonce: 1)), required: [.nonce]),
     FrameCase(
         "pong", .pong(Pong(nonce: 1, echo: Echo(timestamp: 2, delay: .microseconds(3)))), required: [.nonce, .echo]),

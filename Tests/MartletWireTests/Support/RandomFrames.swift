@@ -117,12 +117,15 @@ extension SeededRandom {
             })
     }
 
+    mutating func credential() -> Credential {
+        Credential(some(0...4096) { UInt8.random(in: 0...255, using: &$0) })!
+    }
+
     mutating func hello() -> Hello {
         Hello(
             spokenVersions: some(1...16) { $0.version() }, features: Features(rawValue: number()), limits: limits(),
-            device: device(), account: account(),
-            credential: maybe { random in Credential(random.some(0...4096) { UInt8.random(in: 0...255, using: &$0) })!
-            },
+            device: device(), account: account(), mechanism: maybe { MechanismName($0.text(1...32))! },
+            credential: maybe { $0.credential() },
             agent: maybe { $0.text(0...128) },
             resume: maybe { random in
                 ResumePoint(
@@ -135,6 +138,7 @@ extension SeededRandom {
             version: version(), features: Features(rawValue: number()), limits: limits(), account: account(),
             link: LinkID(rawValue: number()), resumeToken: token(), epoch: Epoch(rawValue: long()),
             resumeLifetime: .seconds(long()), heartbeatInterval: maybe { .milliseconds($0.long()) },
+            credential: maybe { $0.credential() }, credentialLifetime: maybe { .milliseconds($0.long()) },
             resumed: maybe { $0.positions() })
     }
 
@@ -155,6 +159,10 @@ extension SeededRandom {
         case .welcome: .welcome(welcome())
         case .reject: .reject(Reject(notice()))
         case .goaway: .goAway(GoAway(notice()))
+        case .auth:
+            .auth(
+                Auth(
+                    credential: maybe { $0.credential() }, credentialLifetime: maybe { .milliseconds($0.long()) }))
         case .open:
             .open(
                 Open(

@@ -10,7 +10,10 @@ enum ImportRule {
             "MartletWire", "CMartletSystem", "CMartletTLS", "Dispatch", "Network", "Synchronization",
         ]),
         "MartletTestKit": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization"],
-        "Martlet": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization", "Observation"],
+        "Martlet": [
+            "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "Synchronization",
+            "Observation",
+        ],
         "MartletAuthentication": ["CMartletCrypto"],
         "MartletRelay": [
             "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
@@ -27,9 +30,9 @@ enum ImportRule {
             "Synchronization",
         ]),
         "MartletLab": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletTestKit", "MartletDecode", "MartletDifferential", "MartletToolSupport",
-            "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Foundation", "Dispatch",
-            "Synchronization",
+            "Martlet", "MartletRelay", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+            "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol", "MartletTransport",
+            "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
 

@@ -11,6 +11,9 @@ final class ClientHost {
     private static let maxEarlyByteCount =
         2 * (Limits.maxHandshakeBodyByteCount + 2 * Link.earlyByteCount) + Notice.maxRedirectByteCount
 
+    /// Each message of an exchange, of the client and of the server in welcome.
+    static let message = Credential("message")!
+
     private(set) var engine: ClientEngine
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     /// The open connection.
@@ -27,6 +30,9 @@ final class ClientHost {
     private var framer = Framer(maxBodyByteCount: FrameHeader.largestBodyByteCount)
     private var sequences: [SessionID: UInt32] = [:]
     private var byteCount = 0
+    /// Whether the client authenticates by a mechanism, and the number of its answers on this connection.
+    let usesMechanism: Bool
+    private var answerCount = 0
     private var untaken: [(room: RoomID, byteCount: Int, offset: UInt64)] = []
 
     init(_ program: inout ByteProgram) {
@@ -38,6 +44,7 @@ final class ClientHost {
         configuration.maxPendingMessages = 64
         configuration.maxRequests = 8
         engine = ClientEngine(configuration: configuration, seed: UInt64(options), now: now)
+        usesMechanism = options & 0x10 != 0
         for _ in 0..<Int(options >> 2 & 3) { open(&program) }
         act { $0.start(now: $1) }
         connect()
@@ -53,6 +60,7 @@ final class ClientHost {
         framer = Framer(maxBodyByteCount: FrameHeader.largestBodyByteCount)
         sequences = [:]
         byteCount = 0
+        answerCount = 0
         act { $0.connected(dial, localAddress: nil, now: $1) }
     }
 
@@ -141,7 +149,11 @@ final class ClientHost {
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .connect(let id, _), .startBackup(let id, _): dial = id
-            case .fetchCredential(let id): engine.credential(nil, for: id, now: now)
+            case .fetchCredential(let id):
+                engine.credential(
+                    usesMechanism ? Self.message : nil, mechanism: usesMechanism ? MechanismName("X") : nil, for: id,
+                    now: now)
+            case .answerChallenge(let id, let challenge): answer(challenge, for: id)
             case .transmit(let id): transmit(id)
             case .close(let id, let graceful):
                 if graceful { transmit(id) }
@@ -156,6 +168,14 @@ final class ClientHost {
             }
         }
         LinkBounds.check(engine.link)
+    }
+
+    /// Answers at most four messages of the server. An odd number of bytes requests another one.
+    private func answer(_ challenge: Credential, for id: ConnectionID) {
+        answerCount += 1
+        guard answerCount <= 4, !challenge.bytes.isEmpty else { return engine.exchangeFailed(id, now: now) }
+        let isLast = challenge.bytes.count.isMultiple(of: 2)
+        engine.answer(Self.message, expecting: isLast ? Self.message : nil, for: id, now: now)
     }
 
     private func transmit(_ id: ConnectionID) {

@@ -27,6 +27,16 @@ enum HandshakeTarget {
         if options & 1 != 0 { configuration.maxConnections = 2 }
         if options & 2 != 0 { configuration.maxLinks = 1 }
         let world = VirtualWorld(relay: configuration, seed: 1)
+        world.relay.exchange = { number, message in
+            let byteCount = message?.bytes.count ?? number
+            switch byteCount % 5 {
+            case 0: return .accepted(final: message)
+            case 1: return .refused
+            default:
+                let challenge = Credential([UInt8](repeating: 1, count: byteCount * 40 % 4096))
+                return .challenge(challenge ?? ClientHost.message)
+            }
+        }
         let peers = (0..<3).map { _ in Intruder(in: world) }
         peers[0].connect(options & 4 == 0 ? .reliable : .unreliable)
         for _ in 0..<maxSteps where !program.isAtEnd {

@@ -42,7 +42,9 @@ enum ImpostorScript {
             features: choice & 0x40 == 0 ? .supported : [], limits: choice & 0x80 == 0 ? Limits() : Limits.minimum,
             account: AccountName("alice")!, link: LinkID(rawValue: 1), resumeToken: ResumeToken(1, 2, 3, 4),
             epoch: Epoch(rawValue: 1), resumeLifetime: .seconds(300),
-            heartbeatInterval: program.bool() ? program.duration() : nil, resumed: resumed)
+            heartbeatInterval: program.bool() ? program.duration() : nil,
+            credential: host.usesMechanism ? ClientHost.message : nil,
+            credentialLifetime: choice & 0x08 == 0 ? nil : .seconds(3), resumed: resumed)
         return host.frame(.welcome, welcome.encode(), on: .control)
     }
 

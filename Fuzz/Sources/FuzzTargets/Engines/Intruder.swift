@@ -121,7 +121,7 @@ final class Intruder {
             resumption = (welcome.link, welcome.resumeToken)
             agreed = welcome.features
         }
-        hold(isWelcome || [.reject, .goaway].contains(header.type), "\(header.type) before authentication")
+        hold(isWelcome || [.auth, .reject, .goaway].contains(header.type), "\(header.type) before authentication")
         if header.flags.contains(.reliable) {
             received[header.session] = max(received[header.session] ?? 0, UInt64(header.sequence))
         }

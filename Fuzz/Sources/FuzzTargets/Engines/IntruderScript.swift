@@ -78,7 +78,8 @@ enum IntruderScript {
         let limits = program.bool() ? Limits.minimum : Limits()
         let hello = Hello(
             features: program.bool() ? .supported : Features(rawValue: UInt64(program.byte())), limits: limits,
-            device: DeviceID(rawValue: UInt64(100 + program.below(3))), account: program.pick(accounts), resume: resume)
+            device: DeviceID(rawValue: UInt64(100 + program.below(3))), account: program.pick(accounts),
+            mechanism: program.byte() % 4 == 0 ? MechanismName("X") : nil, resume: resume)
         return intruder.frame(.hello, hello.encode(), on: .control)
     }
 

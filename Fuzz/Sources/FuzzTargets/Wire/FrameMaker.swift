@@ -22,6 +22,7 @@ enum FrameMaker {
         case .welcome: .welcome(welcome(&program))
         case .reject: .reject(Reject(notice(&program)))
         case .goaway: .goAway(GoAway(notice(&program)))
+        case .auth: .auth(auth(&program))
         case .open: .open(open(&program))
         case .opened:
             .opened(
@@ -133,7 +134,7 @@ enum FrameMaker {
             spokenVersions: list(1...16, &program) { WireVersion(packed: $0.integer()) },
             features: Features(rawValue: program.number()), limits: limits(&program),
             device: DeviceID(rawValue: program.number()), account: program.name(),
-            credential: optional(&program) { Credential($0.string(unit: 16))! },
+            mechanism: optional(&program) { $0.name() }, credential: optional(&program, credential),
             agent: optional(&program) { $0.text(maxByteCount: 200) },
             resume: optional(&program) {
                 ResumePoint(link: LinkID(rawValue: $0.number()), token: token(&$0), positions: positions(&$0))
@@ -146,7 +147,17 @@ enum FrameMaker {
             limits: limits(&program), account: program.name(), link: LinkID(rawValue: program.number()),
             resumeToken: token(&program), epoch: Epoch(rawValue: program.integer()),
             resumeLifetime: program.duration(), heartbeatInterval: optional(&program) { $0.duration() },
+            credential: optional(&program, credential), credentialLifetime: optional(&program) { $0.duration() },
             resumed: optional(&program, positions))
+    }
+
+    private static func auth(_ program: inout ByteProgram) -> Auth {
+        Auth(
+            credential: optional(&program, credential), credentialLifetime: optional(&program) { $0.duration() })
+    }
+
+    private static func credential(_ program: inout ByteProgram) -> Credential {
+        Credential(program.string(unit: 16))!
     }
 
     static func positions(_ program: inout ByteProgram) -> [SessionPosition] {

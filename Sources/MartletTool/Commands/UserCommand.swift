@@ -1,0 +1,101 @@
+import Foundation
+import MartletAuthentication
+import MartletToolSupport
+import MartletWire
+
+/// `martlet user`: the accounts of a password file.
+enum UserCommand {
+    private enum Action: String {
+        case add, remove, list
+    }
+
+    private static let file = Option.text("file", short: "f", "FILE", help: "the password file of the relay; required")
+    private static let saltByteCount = SCRAMLimits.recordSaltByteCount
+
+    static let spec = CommandSpec(
+        name: "user",
+        summary: "Add an account to the password file of a relay, change its password, remove it, or list all.",
+        operand: "ACTION NAME",
+        options: [file.spec, PasswordInput.option.spec],
+        notes: [
+            """
+            ACTION is add, remove or list. 'martlet user add NAME' creates the file if necessary, adds the account, or \
+            changes the password of an existing one. Without --password-file the password is asked for at a terminal, \
+            or is the first line of standard input.
+            """,
+            """
+            The file contains no passwords, but keys from which passwords can be guessed: only the user of the relay \
+            should be able to read it. The signal HUP makes 'martlet serve --passwords FILE' read it again.
+            """,
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "the file is changed, or the accounts are listed"),
+            ExitMeaning(.failure, "there is no such account"),
+            ExitMeaning(.dataError, "the password is not valid"),
+            ExitMeaning(.noInput, "a file cannot be read, or is not a password file"),
+            ExitMeaning(.cannotCreate, "the file cannot be written"),
+            ExitMeaning(.interrupted, "interrupted"),
+        ]
+    ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
+
+    static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
+            throw UsageError(message: "the first operand is add, remove or list")
+        }
+        guard let path = arguments[file] else { throw UsageError(message: "'--file' is required") }
+        switch action {
+        case .list:
+            guard arguments.operands.count == 1 else { throw UsageError(message: "'list' takes no name") }
+            for name in try PasswordFile.read(path).names { try Output.print(SafeText.line(name)) }
+        case .add:
+            let name = try name(arguments)
+            // The file is checked before the password is asked for.
+            _ = try PasswordFile.readIfExists(path)
+            let password = try await PasswordInput.read(arguments, prompt: "password of \(SafeText.line(name.text))")
+            try add(name, password, to: path)
+        case .remove:
+            let name = try name(arguments)
+            var file = try PasswordFile.read(path)
+            do { try file.remove(name.text) } catch {
+                throw CommandError(.failure, "\(path) has no account \(SafeText.line(name.text))")
+            }
+            try file.write(path)
+        }
+        return .success
+    }
+
+    private static func name(_ arguments: ParsedArguments) throws(UsageError) -> AccountName {
+        guard arguments.operands.count == 2 else { throw UsageError(message: "the second operand is an account") }
+        guard let name = AccountName(arguments.operands[1]) else {
+            throw UsageError(message: "\"\(SafeText.line(arguments.operands[1]))\" is not a valid name of an account")
+        }
+        return name
+    }
+
+    private static func add(_ name: AccountName, _ password: String, to path: String) throws(CommandError) {
+        var file = try PasswordFile.readIfExists(path) ?? PasswordFile()
+        let record: SCRAMRecord
+        do {
+            record = try SCRAMRecord(
+                password: password, salt: random(byteCount: saltByteCount), iterations: file.iterations)
+        } catch {
+            throw CommandError(.dataError, "a password has 1 to 1024 bytes and no control characters")
+        }
+        do {
+            try file.addUnknownUserSecret(random(byteCount: SCRAMLimits.minSecretByteCount))
+            if file.record(of: name.text) == nil {
+                try file.add(name.text, record)
+            } else {
+                try file.replace(name.text, record)
+            }
+        } catch {
+            throw CommandError(.dataError, "\(path): \(error)")
+        }
+        try file.write(path)
+    }
+
+    private static func random(byteCount: Int) -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        return (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import MartletAuthentication
+import Testing
+
+@testable import MartletTool
+@testable import MartletToolSupport
+
+@Suite struct UserCommandTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
+    init() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+    private func run(_ words: String...) async throws {
+        var parser = ArgumentParser(for: UserCommand.spec)
+        guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
+        _ = try await UserCommand.run(arguments)
+    }
+
+    private func add(_ name: String, _ password: String) async throws {
+        try "\(password)\nanother line\n".write(toFile: path("password"), atomically: true, encoding: .utf8)
+        try await run("add", name, "--file", path("users"), "--password-file", path("password"))
+    }
+
+    private func record(_ password: String, _ name: String, in file: PasswordFile) throws -> Bool {
+        let record = try #require(file.record(of: name))
+        return try SCRAMRecord(password: password, salt: record.salt, iterations: record.iterations) == record
+    }
+
+    @Test func `add -> a file that only its owner can read, with a secret, the account and its password`() async throws
+    {
+        try await add("ada", "open sesame")
+        let attributes = try FileManager.default.attributesOfItem(atPath: path("users"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let file = try PasswordFile.read(path("users"))
+        #expect(file.names == ["ada"])
+        #expect(file.unknownUserSecret?.count == 32)
+        #expect(try record("open sesame", "ada", in: file))
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `add, add again and remove -> another password, and no account`() async throws {
+        try await add("ada", "one")
+        let secret = try PasswordFile.read(path("users")).unknownUserSecret
+        try await add("bob", "two")
+        try await add("ada", "three")
+        var file = try PasswordFile.read(path("users"))
+        #expect(file.names == ["ada", "bob"])
+        #expect(try record("three", "ada", in: file))
+        #expect(file.unknownUserSecret == secret)
+        try await run("list", "--file", path("users"))
+        try await run("remove", "ada", "--file", path("users"))
+        file = try PasswordFile.read(path("users"))
+        #expect(file.names == ["bob"])
+        await #expect(throws: CommandError(.failure, "\(path("users")) has no account ada")) {
+            try await run("remove", "ada", "--file", path("users"))
+        }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test(arguments: [
+        [], ["add"], ["add", "ada"], ["add", " ada", "--file", "f"], ["drop", "ada", "--file", "f"],
+        ["list", "ada", "--file", "f"], ["remove", "--file", "f"],
+    ])
+    func `a missing or invalid action, name or file -> a usage error`(words: [String]) async throws {
+        var parser = ArgumentParser(for: UserCommand.spec)
+        guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
+        await #expect(throws: UsageError.self) { try await UserCommand.run(arguments) }
+    }
+
+    @Test(arguments: ["", "a\tb", String(repeating: "x", count: 1025)])
+    func `a password that SCRAM does not accept -> an error, and no file`(password: String) async throws {
+        await #expect(throws: CommandError(.dataError, "a password has 1 to 1024 bytes and no control characters")) {
+            try await add("ada", password)
+        }
+        #expect(!FileManager.default.fileExists(atPath: path("users")))
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `a file that is no password file -> an error with its line, and no change`() async throws {
+        try "# users\nada secret\n".write(toFile: path("users"), atomically: true, encoding: .utf8)
+        await #expect(throws: CommandError(.noInput, "\(path("users")):2: invalidRecord")) {
+            try await add("bob", "one")
+        }
+        #expect(try String(contentsOfFile: path("users"), encoding: .utf8) == "# users\nada secret\n")
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
