@@ -104,8 +104,8 @@ import Testing
 
     @Test func `message of a muted account fails from the change to the end of the mute`() {
         var ledger = RoleLedger(administrator: .bob)
-        #expect(ledger.saved(roles(), of: lobby, at: 1000))
-        #expect(ledger.saved(roles(.mute(ada, seconds: 5)), of: lobby, at: 2000))
+        #expect(ledger.saved(roles(), of: lobby, at: 1000) == true)
+        #expect(ledger.saved(roles(.mute(ada, seconds: 5)), of: lobby, at: 2000) == true)
         let permitted = [1999, 2000, 2001, 4999, 5000].map { ledger.mayHavePublished(ada, in: lobby, at: $0) }
         #expect(permitted == [true, true, false, false, true])
         #expect(ledger.mayHavePublished(.bob, in: lobby, at: 3000))
@@ -114,24 +114,24 @@ import Testing
 
     @Test func `end of a session fails unless the account was kicked or may not enter`() {
         var ledger = RoleLedger(administrator: .bob)
-        #expect(ledger.saved(roles(.ban(ada)), of: lobby, at: 1000))
+        #expect(ledger.saved(roles(.ban(ada)), of: lobby, at: 1000) == true)
         #expect(ledger.mayExpel(ada, from: lobby, .roomForbidden))
         #expect(!ledger.mayExpel(.bob, from: lobby, .roomForbidden))
         #expect(!ledger.mayExpel(ada, from: lobby, .kicked) && !ledger.mayExpel(ada, from: lobby, .forbidden))
         ledger.kicked(ada, from: lobby)
         #expect(ledger.mayExpel(ada, from: lobby, .kicked))
-        #expect(!ledger.saved([1], of: lobby, at: 2000))
+        #expect(ledger.saved([1], of: lobby, at: 2000) == false)
     }
 
     @Test func `operation that was answered without an effect fails`() {
         var ledger = RoleLedger(administrator: .bob)
-        #expect(ledger.saved(roles(), of: lobby, at: 1000))
+        #expect(ledger.saved(roles(), of: lobby, at: 1000) == true)
         ledger.sent(key, .ban(ada), in: lobby, at: 1500)
         #expect(ledger.openCount == 1)
         let done = RequestOutcome.answered(status: .none, reason: nil, content: nil)
         #expect(ledger.ended(key, done)?.fault != nil && ledger.ended(key, done) == nil)
         ledger.sent(key, .ban(ada), in: lobby, at: 1500)
-        #expect(ledger.saved(roles(.ban(ada)), of: lobby, at: 1600))
+        #expect(ledger.saved(roles(.ban(ada)), of: lobby, at: 1600) == true)
         let outcome = ledger.ended(key, done)
         #expect(outcome?.isDone == true && outcome?.fault == nil)
     }

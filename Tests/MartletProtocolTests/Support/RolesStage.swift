@@ -47,7 +47,8 @@ extension RawPeer {
     /// Requests an operation. Returns the correlation.
     @discardableResult
     func request(_ operation: RoomOperation, deadline: Duration = .seconds(60)) -> UInt64 {
-        let correlation = UInt64(log.frames.count) + 1000
+        operationCount += 1
+        let correlation = 1000 + operationCount
         say(
             Request(
                 correlation: correlation, method: operation.method.name, deadline: deadline, content: operation.content

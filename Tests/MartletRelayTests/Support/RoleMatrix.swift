@@ -44,6 +44,8 @@ enum RoleMatrix {
         Operation(description: "set role to moderator", on: { .setRole(.moderator, of: $0) }, permitted: owners),
         Operation(description: "set role to owner", on: { .setRole(.owner, of: $0) }, permitted: owners),
         Operation(description: "close", on: { _ in .setAccess(.closed) }, permitted: owners),
+        Operation(description: "admit invited accounts", on: { _ in .setAccess(.inviteOnly) }, permitted: owners),
+        Operation(description: "open", on: { _ in .setAccess(.open) }, permitted: owners),
         Operation(
             description: "announce", on: { _ in .announce(MessageContent(text: "hear")) },
             permitted: [.administrator: all]),
@@ -51,9 +53,6 @@ enum RoleMatrix {
             description: "list roles", on: { _ in .listRoles(after: nil) },
             permitted: Dictionary(uniqueKeysWithValues: Rank.allCases.map { ($0, all) })),
     ]
-
-    /// The ranks of accounts that request operations; an account without a role is a member of an open room.
-    static let actors: [Rank] = [.reader, .member, .moderator, .owner, .administrator]
 
     /// A configuration with roles.
     static func configuration(_ base: RelayConfiguration) -> RelayConfiguration {
@@ -73,32 +72,47 @@ enum RoleMatrix {
         func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision { RoleMatrix.decide(request) }
     }
 
-    /// Performs an operation as an actor on a target of each rank, each in a room of its own. Returns the ranks of the
-    /// targets on which it was performed, and the statuses of the other responses.
+    /// The results of an operation by one actor.
+    struct Results {
+        /// The ranks of the targets on which it was performed.
+        var performed: Set<Rank> = []
+        /// The ranks of the targets on which it was forbidden and changed nothing.
+        var forbidden: Set<Rank> = []
+    }
+
+    /// Performs an operation as an actor on a target of each rank, each in an open room of its own.
     static func run<P: Peer>(
         _ operation: Operation, by actor: Rank, connect: () async throws -> P
-    ) async throws -> (performed: Set<Rank>, refusals: Set<ErrorCode>) {
+    ) async throws -> Results {
         let root = try await member("root", connect)
         let subject = try await member(actor == .administrator ? "root actor" : "actor", connect)
-        var performed: Set<Rank> = []
-        var refusals: Set<ErrorCode> = []
+        var results = Results()
         for (number, rank) in Rank.allCases.enumerated() {
             let room = "room \(number)"
             let session = SessionID(rawValue: UInt16(2 * number + 1))
             let targetName = rank == .administrator ? "root target" : "target"
             let target = try await member(targetName, connect, device: UInt64(number + 1))
-            for peer in [root, subject, target] { try await peer.open(room, on: session) }
+            for peer in [root, subject, target] {
+                await peer.send(Open(room: RoomName(room)!, cursor: 0), on: session)
+                let _: Opened = try await peer.next()
+            }
             for (name, rank) in [("actor", actor), (targetName, rank)] where role(rank) != nil {
                 let status = try await root.operate(.setRole(role(rank), of: AccountName(name)!), on: session)
                 if status != .none { throw PeerError.nothing }
             }
+            let before = try await root.response(to: .listRoles(after: nil), on: session).content
             let status = try await subject.operate(operation.on(AccountName(targetName)!), on: session)
-            if status == .none { performed.insert(rank) } else { refusals.insert(status) }
+            let after = try await root.response(to: .listRoles(after: nil), on: session).content
+            switch status {
+            case .none: results.performed.insert(rank)
+            case .forbidden where before != nil && after == before: results.forbidden.insert(rank)
+            default: break
+            }
             await target.cut()
         }
         await root.cut()
         await subject.cut()
-        return (performed, refusals)
+        return results
     }
 
     private static func role(_ rank: Rank) -> RoomRole? {

@@ -13,7 +13,7 @@ import Testing
 
     @Test func `operations wait while roles are saved, and follow in their order`() {
         var moderation = moderation()
-        for number in 1...3 as ClosedRange<UInt64> { #expect(moderation.append(pending(number))) }
+        for number in 1...3 as ClosedRange<UInt64> { #expect(moderation.append(pending(number)) == true) }
         let first = moderation.next()
         #expect(first?.number == 1)
         moderation.save(RoomRoles(owner: .bob), for: .operation(pending(1)))
@@ -40,10 +40,10 @@ import Testing
     //
     @Test func `more operations than the maximum are refused`() {
         var moderation = moderation()
-        for number in 0..<RoomModeration.maxWaitingCount { #expect(moderation.append(pending(UInt64(number)))) }
-        #expect(!moderation.append(pending(99)))
+        for number in 0..<RoomModeration.maxWaitingCount { #expect(moderation.append(pending(UInt64(number))) == true) }
+        #expect(moderation.append(pending(99)) == false)
         _ = moderation.next()
-        #expect(moderation.append(pending(99)))
+        #expect(moderation.append(pending(99)) == true)
     }
 
     @Test func `announcements are taken up to the durable offset`() {
@@ -62,7 +62,7 @@ import Testing
         var moderation = moderation()
         let before = moderation.byteCount
         #expect(before > 0)
-        #expect(moderation.append(pending(1)))
+        #expect(moderation.append(pending(1)) == true)
         #expect(moderation.byteCount > before)
         moderation.save(RoomRoles(owner: .bob), for: .operation(pending(1)))
         #expect(moderation.byteCount > 2 * before)
