@@ -24,6 +24,7 @@ extension FieldShape {
         case .sessionAck: self = .sessionAck
         case .kind: self = .contentKind
         case .sessionKind: self = .sessionKind
+        case .standing: self = .standing
         case .acceptedRun: self = .run
         case .receiptKind: self = .receiptKind
         case .presence: self = .presence
