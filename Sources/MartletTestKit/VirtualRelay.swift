@@ -37,6 +37,12 @@ public final class VirtualRelay {
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
     /// Whether requests without a recipient are answered with `unknownMethod` at once.
     public var answersRequests = true
+    /// The saved roles of rooms, in their stored form.
+    public private(set) var roles: [RoomName: [UInt8]] = [:]
+    /// The rooms that each account has created.
+    public private(set) var createdCounts: [AccountName: Int] = [:]
+    /// Called when roles are durable. It must not call the world.
+    public var onRolesSaved: ((RoomName, [UInt8]) -> Void)?
     /// Called for every note of the engine, when it occurs. It must not call the world.
     public var onNote: ((RelayNote) -> Void)?
     /// The notes of the engine.
@@ -82,6 +88,7 @@ public final class VirtualRelay {
         case authorize(QuestionID, RoomAuthorizationRequest)
         case load(RoomName)
         case append(RoomName, [LogEntry])
+        case saveRoles(RoomName, [UInt8], RoomCreation?)
         case read(RoomName, MemberHandle, ReadRange)
         case send(Int, [LoopMessage])
     }
@@ -115,6 +122,9 @@ public final class VirtualRelay {
         requests = other.requests
         notes = other.notes
         onNote = other.onNote
+        onRolesSaved = other.onRolesSaved
+        roles = other.roles
+        createdCounts = other.createdCounts
     }
 
     /// Removes a room's messages before `offset` from the store.
@@ -165,6 +175,8 @@ public final class VirtualRelay {
                 later(.authorize(question, request), policyDelay, &work, now: now)
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
             case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
+            case .saveRoles(let room, let roles, let creation):
+                later(.saveRoles(room, roles, creation), storeDelay, &work, now: now)
             case .read(let room, let handle, let range): later(.read(room, handle, range), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
                 requests.append((handle, request))
@@ -194,12 +206,14 @@ public final class VirtualRelay {
         case .load(let room):
             let snapshot = RoomSnapshot(
                 log: logID(room), lastOffset: lastOffsets[room] ?? 0, firstOffset: first(room),
-                watermarks: watermarks[room] ?? [:])
+                watermarks: watermarks[room] ?? [:], roles: roles[room])
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
             store(taken, in: room)
             loops.stored(room, upTo: taken.last?.offset, first: first(room), messageCount: taken.count)
+        case .saveRoles(let room, let roles, let creation):
+            loops.rolesSaved(room, refusesAppends ? .failed : store(roles, of: room, creation))
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let handle, let range):
             loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
@@ -214,6 +228,18 @@ public final class VirtualRelay {
             let device = DeviceKey(account: entry.sender, device: entry.device)
             watermarks[room, default: [:]][device] = max(watermarks[room]?[device] ?? 0, entry.counter)
         }
+    }
+
+    /// Makes roles durable.
+    @discardableResult
+    func store(_ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?) -> RolesResult {
+        if let creation {
+            guard createdCounts[creation.account] ?? 0 < creation.maxRoomCount else { return .tooManyRooms }
+            createdCounts[creation.account, default: 0] += 1
+        }
+        roles[room] = bytes
+        onRolesSaved?(room, bytes)
+        return .saved
     }
 
     /// The requested messages, at least one if there is one.

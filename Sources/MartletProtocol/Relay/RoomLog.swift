@@ -74,11 +74,15 @@ public struct RoomSnapshot: Sendable {
     public var firstOffset: UInt64
     /// The highest counter accepted from each device.
     public var watermarks: [DeviceKey: UInt64]
+    /// The roles in the form in which they were saved; nil if none were saved.
+    public var roles: [UInt8]?
 
     /// A room's state.
     public init(
-        log: LogID? = nil, lastOffset: UInt64 = 0, firstOffset: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:]
+        log: LogID? = nil, lastOffset: UInt64 = 0, firstOffset: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:],
+        roles: [UInt8]? = nil
     ) {
+        self.roles = roles
         self.log = log
         self.lastOffset = lastOffset
         self.firstOffset = firstOffset
