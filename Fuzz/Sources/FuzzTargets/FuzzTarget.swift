@@ -18,10 +18,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case relay
     /// `JSONWebKeySet` and `TokenVerifier`.
     case token
-    /// `SCRAMServer` and `PasswordFile`.
+    /// `SCRAMServer`, `SCRAMClient` and `PasswordFile`.
     case scram
     /// `RoomRules`.
     case rules
+    /// The names of `PeerCertificate`.
+    case certificate
 
     /// The invariant in one sentence.
     public var invariant: String {
@@ -45,9 +47,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .token:
             "no key set or token traps, and no token is accepted but those that the keys have signed"
         case .scram:
-            "no message or password file traps, and no proof is accepted without the password"
+            "no message or password file traps, and no peer is accepted without the password or its keys"
         case .rules:
             "no text of rules traps, and none permits anything without an allow line"
+        case .certificate:
+            "no names trap, none are invented, and the account of a certificate is one of them"
         }
     }
 
@@ -65,6 +69,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .token: TokenTarget.run(input)
         case .scram: SCRAMTarget.run(input)
         case .rules: RulesTarget.run(input)
+        case .certificate: CertificateTarget.run(input)
         }
     }
 }
