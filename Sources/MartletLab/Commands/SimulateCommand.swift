@@ -20,13 +20,15 @@ enum SimulateCommand {
         "loops", in: 1...64, fallback: 1, help: "number of loops of the relay")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
+    private static let tls = Option.flag("tls", help: "run every scenario on a carrier with order, over TLS")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
 
     static let spec = CommandSpec(
         name: "simulate",
         summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
-            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, twice.spec, first.spec, jobs.spec, json.spec,
+            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, tls.spec, twice.spec, first.spec, jobs.spec,
+            json.spec,
         ],
         notes: [
             """
@@ -40,6 +42,10 @@ enum SimulateCommand {
             """
             For a failing seed the shortest scenario found with the same violation is printed.
             """,
+            """
+            With --tls the faults act on the records of real TLS connections, whose clients keep tickets. Half of the \
+            seeds have a carrier without order, which TLS cannot use; with --tls they have one with order.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "no invariant was violated"),
@@ -51,12 +57,19 @@ enum SimulateCommand {
     }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        if let seed = arguments[replay] { return try replay(seed, arguments) }
+        guard arguments.has(tls) else { return try await run(arguments, tls: nil) }
+        return try await withTemporaryFolder("simulate") {
+            try await run(arguments, tls: VirtualTLS(folder: $0.path))
+        }
+    }
+
+    private static func run(_ arguments: ParsedArguments, tls: VirtualTLS?) async throws -> ExitCode {
+        if let seed = arguments[replay] { return try replay(seed, arguments, tls) }
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
         let seedRun = SeedRun(
-            range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
+            range, tls, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
         ) { scenario($0, arguments) }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
@@ -73,15 +86,17 @@ enum SimulateCommand {
         }
         for seed in seedRun.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
         for failure in tally.failures { report(failure, arguments) }
-        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments) }
+        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments, tls) }
         return tally.failureCount == 0 && seedRun.unequalSeeds.isEmpty ? .success : .failure
     }
 
-    private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
+    private static func replay(
+        _ seed: UInt64, _ arguments: ParsedArguments, _ tls: VirtualTLS?
+    ) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
         let result = Simulation.run(
-            scenario(seed, arguments), keepsTrace: arguments.has(trace))
+            scenario(seed, arguments), keepsTrace: arguments.has(trace), tls: tls)
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -93,30 +108,33 @@ enum SimulateCommand {
         }
         guard !result.violations.isEmpty else { return .success }
         report(result, arguments)
-        shrink(result, arguments)
+        shrink(result, arguments, tls)
         return .failure
     }
 
     private static func scenario(_ seed: UInt64, _ arguments: ParsedArguments) -> Scenario {
-        Scenario(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+        var scenario = Scenario(
+            seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+        if arguments.has(tls) { scenario.isReliable = true }
+        return scenario
     }
 
     private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
         let hours = arguments[hours].map { " --hours \($0)" } ?? ""
         let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
-        Output.report(
-            "seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(hours)\(loops) --trace")
+        let words = "\(hours)\(loops)\(arguments.has(tls) ? " --tls" : "") --trace"
+        Output.report("seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(words)")
         for violation in result.violations { Output.report("  \(violation)") }
     }
 
-    private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
+    private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments, _ tls: VirtualTLS?) {
         let invariant = result.violations[0].invariant
-        var shrinker = Shrinker { Simulation.run($0).violations.first?.invariant == invariant }
+        var shrinker = Shrinker { Simulation.run($0, tls: tls).violations.first?.invariant == invariant }
         let scenario = shrinker.shrink(scenario(result.seed, arguments))
         Output.report(
             "the shortest scenario found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
         for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
-        for violation in Simulation.run(scenario).violations { Output.report("  \(violation)") }
+        for violation in Simulation.run(scenario, tls: tls).violations { Output.report("  \(violation)") }
     }
 
     /// The seeds of a run, shared by its workers, and their results.
@@ -131,14 +149,17 @@ enum SimulateCommand {
 
         private let range: SeedRange
         private let scenario: @Sendable (UInt64) -> Scenario
+        private let tls: VirtualTLS?
         private let isTwice: Bool
         private let endsAtFailure: Bool
         private let state: Guarded<State>
 
         init(
-            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ scenario: @escaping @Sendable (UInt64) -> Scenario
+            _ range: SeedRange, _ tls: VirtualTLS?, isTwice: Bool, endsAtFailure: Bool,
+            _ scenario: @escaping @Sendable (UInt64) -> Scenario
         ) {
             self.range = range
+            self.tls = tls
             self.scenario = scenario
             self.isTwice = isTwice
             self.endsAtFailure = endsAtFailure
@@ -152,8 +173,8 @@ enum SimulateCommand {
         func runSeeds() {
             while !Task.isCancelled, let seed = nextSeed() {
                 let scenario = scenario(seed)
-                let result = Simulation.run(scenario)
-                let isEqual = !isTwice || Simulation.run(scenario).traceHash == result.traceHash
+                let result = Simulation.run(scenario, tls: tls)
+                let isEqual = !isTwice || Simulation.run(scenario, tls: tls).traceHash == result.traceHash
                 state.withLock { state in
                     state.tally.add(result)
                     // Lower seeds in progress continue, so that the lowest failing seed is reported.
