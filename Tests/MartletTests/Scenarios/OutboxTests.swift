@@ -56,6 +56,24 @@ struct OutboxTests {
         }
     }
 
+    // C-74
+    @Test func `an outcome that the outbox does not store is stored with the next message`() async throws {
+        let outbox = RecordingOutbox()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                let first = try await lobby.send("1")
+                await outbox.failAll(true)
+                _ = try await first.accepted()
+                while await alice.statistics.outboxFailures == 0 { await Task.yield() }
+                await outbox.failAll(false)
+                _ = try await lobby.send("2").accepted()
+            }
+            #expect(await outbox.removed == outbox.appended)
+            #expect(await outbox.appended.count == 2)
+        }
+    }
+
     @Test func `concurrent sends are combined to fewer calls of the outbox, in order`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
@@ -173,11 +191,14 @@ private actor RecordingOutbox: Outbox {
     private var entries: [OutboxEntry] = []
     private var failsOpen = false
     private var failsAppend = false
+    private var failsAll = false
+    private(set) var transactions: [OutboxTransaction] = []
     private var ignoresRemovals = false
 
     func failOpen() { failsOpen = true }
     func failNextAppend() { failsAppend = true }
     func ignoreRemovals() { ignoresRemovals = true }
+    func failAll(_ fails: Bool) { failsAll = fails }
 
     func open() async throws -> OutboxState {
         if failsOpen { throw DiskFull() }
@@ -185,19 +206,19 @@ private actor RecordingOutbox: Outbox {
         return OutboxState(device: DeviceID(rawValue: 7), nextCounter: next, pending: entries, cursors: cursors)
     }
 
-    func append(_ entries: [OutboxEntry]) async throws {
-        defer { failsAppend = false }
-        if failsAppend { throw DiskFull() }
-        appended += entries.map(\.id)
-        self.entries += entries
+    func commit(_ transaction: OutboxTransaction) async throws {
+        let fails = failsAppend && !transaction.appended.isEmpty || failsAll
+        if fails {
+            failsAppend = false
+            throw DiskFull()
+        }
+        transactions.append(transaction)
+        appended += transaction.appended.map(\.id)
+        entries += transaction.appended
+        removed += transaction.outcomes.map(\.id)
+        if !ignoresRemovals { entries.removeAll { entry in transaction.outcomes.contains { $0.id == entry.id } } }
+        cursors.merge(transaction.cursors) { $1 }
     }
 
-    func remove(_ ids: [MessageID], room: String) async throws {
-        removed += ids
-        if !ignoresRemovals { entries.removeAll { ids.contains($0.id) } }
-    }
-
-    func saveCursor(_ cursor: RoomCursor, room: String) async throws {
-        cursors[room] = cursor
-    }
+    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
 }
