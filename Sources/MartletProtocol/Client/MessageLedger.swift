@@ -9,16 +9,16 @@ package import MartletWire
 /// |---|---|---|---|
 /// | new | kept | `append` | `beginStoring`; `withdraw`, `failNew`: failed |
 /// | storing | kept | `beginStoring` | `stored`; `fail`: failed |
-/// | queued | kept, unless `edit` replaces it | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
-/// | handed over | kept: the next session sends it again | `handedOver`, `restore` | `accepted`; `refuse`, `fail`: failed |
+/// | queued | kept, `edit` replaces it | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
+/// | handed over | kept: the next session sends it again | `handedOver`, `restore` | `accepted`; `refuse`, `fail` |
 /// | accepted | discarded | `accepted`, `restore` | 4,096 later messages that are settled |
 /// | failed | discarded | see above, `restore` | 4,096 later messages that are settled |
 ///
 /// Messages are stored in the order of their counters. A pending message's state follows from five counters, up to
 /// which messages are being stored, are stored, may be sent (*released*), were handed over, and belong to the present
-/// session; each is at most the one before it when the restored messages have been reported as stored. A *sent* message was handed over on an established connection. *Delivered* and *read* follow from
-/// an accepted message's offset and from the receipts of each member, which are cumulative. An accepted or failed
-/// message is *settled*.
+/// session; each is at most the one before it when the restored messages have been reported as stored. A *sent* message
+/// was handed over on an established connection. *Delivered* and *read* follow from an accepted message's offset and
+/// from the receipts of each member, which are cumulative. An accepted or failed message is *settled*.
 package struct MessageLedger: Sendable {
     /// The maximum number of settled messages that are kept.
     package static let maxSettledCount = 4096
@@ -191,8 +191,8 @@ package struct MessageLedger: Sendable {
         return (index(from: storingUpTo + 1)..<entries.count).compactMap { entries[$0].pending }
     }
 
-    /// Reports that the outbox has stored the messages up to a counter, and that those up to `released` may be sent; all
-    /// of them if it is nil. Their time to live begins. Returns whether one of them has a time to live.
+    /// Reports that the outbox has stored the messages up to a counter, and that those up to `released` may be sent, or
+    /// all of them if it is nil. Their time to live begins. Returns whether one of them has a time to live.
     mutating func stored(upTo counter: UInt64, releasedUpTo released: UInt64? = nil, now: Instant) -> Bool {
         var expires = false
         var index = index(from: storedUpTo + 1)
@@ -210,8 +210,8 @@ package struct MessageLedger: Sendable {
         return expires
     }
 
-    /// Replaces the content of a message that was not handed over. Returns the earlier content; nil if there is no such
-    /// message.
+    /// Replaces the content of a message that was not handed over. Returns the earlier content; nil if there is no
+    /// such message.
     package mutating func edit(_ counter: UInt64, _ content: MessageContent) -> MessageContent? {
         let index = index(from: counter)
         guard counter > handedUpTo, index < entries.count, entries[index].counter == counter,
@@ -226,8 +226,8 @@ package struct MessageLedger: Sendable {
 
     // MARK: Sending
 
-    /// Returns the released messages that were not handed to the present session, in order, until their contents have at
-    /// least `byteCount` bytes.
+    /// Returns the released messages that were not handed to the present session, in order, until their contents have
+    /// at least `byteCount` bytes.
     func unsent(byteCount: Int) -> [Pending] {
         var messages: [Pending] = []
         var rest = byteCount

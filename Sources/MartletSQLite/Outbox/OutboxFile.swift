@@ -149,11 +149,11 @@ struct OutboxFile {
         insert.bind(8, row.entry.expiresAt)
         insert.bind(9, row.entry.isCompressible ? 1 : 0 as Int64)
         insert.bindNull(10)
-        let (kind, code, reason) = failure.map(MessageRow.columns(of:)).map { ($0.kind, $0.code, $0.reason) } ?? (0, nil, nil)
-        if failure == nil { insert.bindNull(11) } else { insert.bind(11, kind) }
-        insert.bind(12, code)
-        insert.bind(13, reason)
-        if failure == nil { insert.bindNull(14) } else { insert.bind(14, EventLoop.wallClock) }
+        let columns = failure.map(MessageRow.columns(of:))
+        insert.bind(11, columns?.kind)
+        insert.bind(12, columns?.code)
+        insert.bind(13, columns?.reason)
+        insert.bind(14, failure == nil ? nil : EventLoop.wallClock)
         try insert.run()
     }
 

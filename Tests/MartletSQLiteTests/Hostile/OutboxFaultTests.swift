@@ -67,7 +67,7 @@ struct OutboxFaultTests {
         ProcessInfo.processInfo.environment["MARTLET_POWER_LOSSES"].flatMap { Int($0) } ?? 500
 
     // C-74
-    @Test func `a loss of power at any call → everything that was stored remains, and the file is sound`() async throws {
+    @Test func `a loss of power at any call → everything stored remains, and the file is sound`() async throws {
         let callCount = try await callCount()
         for point in 1...Self.pointCount {
             let disk = try FaultyDisk()

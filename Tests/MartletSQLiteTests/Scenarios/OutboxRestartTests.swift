@@ -16,7 +16,7 @@ struct OutboxRestartTests {
     }
 
     // R-21, C-74
-    @Test func `messages that were sent without a connection → accepted once, in order, under their IDs`() async throws {
+    @Test func `messages sent without a connection → accepted once, in order, under their IDs`() async throws {
         let ids = try await withClient("alice", at: nowhere, outbox: path) { alice in
             let lobby = try await alice.open(room: "lobby", options: .offline)
             var ids: [MessageID] = []
