@@ -62,7 +62,7 @@ struct Options {
                      [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
 
         Suites: frames, message, deflate, timers, engine, growth, client, outbox, relay, bytes; and with other servers:
-        peers, idle, handshakes. Without any, all but these three. With --tls, peers and idle have cases with TLS, too. Fails
-        when a threshold is not met.
+        peers, idle, handshakes. Without any, all but these three. With --tls, peers and idle have cases with TLS, too.
+        Fails when a threshold is not met.
         """
 }

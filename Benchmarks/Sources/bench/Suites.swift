@@ -2,7 +2,9 @@ import BenchHarness
 
 /// All cases by suite.
 enum Suites {
-    private static let own = ["frames", "message", "deflate", "timers", "engine", "growth", "client", "outbox", "relay", "bytes"]
+    private static let own = [
+        "frames", "message", "deflate", "timers", "engine", "growth", "client", "outbox", "relay", "bytes",
+    ]
 
     static func cases(_ options: Options) throws -> [Case] {
         let suites = options.suites.isEmpty ? own : options.suites

@@ -82,7 +82,7 @@ extension ClientDriver {
                 upTo: last, releasedUpTo: rooms[room.id]!.unmarked.releasedUpTo, in: room.id, now: now)
         }
         room.stored(counters, nil)
-        markInFlight()
+        if rooms[room.id]?.unmarked.counters.isEmpty == false { markInFlight() }
     }
 
     private func notStored(_ addition: OutboxWriter.Addition, _ error: MartletError) {

@@ -29,6 +29,7 @@ struct OutboxFile {
     }
 
     private func open(_ lock: FileLock, recovery: SQLiteOutbox.Recovery?) throws -> OutboxTables {
+        FileLock.createPrivately(path)
         let database = try connect()
         try OutboxSchema.migrations.run(on: database)
         let check = try database.prepare("PRAGMA quick_check(1)").firstText()
@@ -60,6 +61,7 @@ struct OutboxFile {
 
     /// Copies what can be read.
     private func copy(from aside: String) throws -> SQLiteOutbox.Recovery {
+        FileLock.createPrivately(path)
         let new = try connect()
         try OutboxSchema.migrations.run(on: new)
         let damaged = try? connect(aside)

@@ -1,5 +1,6 @@
 import Martlet
 import MartletProtocol
+import MartletTransport
 import MartletWire
 
 /// The statements of an outbox on its thread.
@@ -67,7 +68,7 @@ final class OutboxTables: DatabaseContext {
         reserve = try database.prepare("UPDATE property SET value = ? WHERE name = 'nextCounter'")
         letters = try database.prepare(
             "SELECT \(MessageRow.columns) FROM message WHERE room = ? AND state = 3 ORDER BY counter")
-        try database.transaction { try removeOldOutcomes(now: nil) }
+        try database.transaction { try removeOldOutcomes(now: EventLoop.wallClock) }
     }
 
     /// The device ID, which is chosen when the file is created (W-34).
@@ -243,12 +244,11 @@ final class OutboxTables: DatabaseContext {
 
     /// Removes the outcomes beyond their lifetime and number.
     ///
-    /// - Parameter now: The time in milliseconds since 1970; nil if only the numbers count.
-    private func removeOldOutcomes(now: UInt64?) throws {
+    /// - Parameter now: The time in milliseconds since 1970.
+    private func removeOldOutcomes(now: UInt64) throws {
         outcomesSinceRemoval = 0
         try removeOldest(OutboxSchema.accepted, keeping: options.maxOutcomeCount)
         try removeOldest(OutboxSchema.failed, keeping: options.maxDeadLetterCount)
-        guard let now else { return }
         let lifetime = UInt64(max(options.outcomeLifetime.milliseconds, 0))
         let expired = try database.prepare("DELETE FROM message WHERE state = 2 AND settled_at < ?")
         expired.bind(1, now > lifetime ? now - lifetime : 0)

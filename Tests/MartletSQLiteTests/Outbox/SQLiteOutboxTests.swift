@@ -36,6 +36,21 @@ struct SQLiteOutboxTests {
         await next.close()
     }
 
+    @Test func `an outcome older than its lifetime → removed by the next start`() async throws {
+        let (outbox, entries) = try await opened()
+        try await outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(1), entries.entry(2)]
+                $0.outcomes = [entries.outcome(1, .accepted(offset: 1))]
+            })
+        await outbox.close()
+        try Database(path: path).execute("UPDATE message SET settled_at = 1 WHERE state = 2")
+        let next = SQLiteOutbox(path: path)
+        let state = try await next.open()
+        #expect(state.outcomes == [] && state.pending.map(\.id.counter) == [2])
+        await next.close()
+    }
+
     // C-78
     @Test func `more messages or bytes than the quota → outboxFull, nothing is stored; an outcome makes room`()
         async throws

@@ -97,6 +97,36 @@ struct OutboxTests {
         await client.stop()
     }
 
+    // C-75
+    @Test(arguments: [(1000, 500), (1500, 0), (9999, 0), (0, 1000)] as [(UInt64, Int)])
+    func `a time to live at a wall clock → the rest, at most all of it`(now: UInt64, rest: Int) {
+        let id = MessageID(sender: AccountName("alice")!, device: DeviceID(rawValue: 7), counter: 1)
+        let entry = OutboxEntry(
+            id: id, room: "a", content: MessageContent(text: "hi"), timeToLive: .seconds(1), expiresAt: 1500)
+        #expect(entry.remainingTime(at: now) == .milliseconds(rest))
+    }
+
+    @Test func `an edit of a queued message that the outbox does not store → the earlier content`() async throws {
+        let outbox = RecordingOutbox()
+        try await withBarredRelay { relay, proxy in
+            try await withClient("alice", at: proxy.endpoint, outbox: outbox, configuration: .hasty) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                let handle = try await lobby.send("first")
+                await outbox.failAll(true)
+                await #expect(throws: MartletError.outboxFailed("disk full")) {
+                    try await handle.edit(MessageContent(text: "second"))
+                }
+                await outbox.failAll(false)
+                await proxy.admit()
+                _ = try await handle.accepted()
+                try await withClient("bob", at: relay) { bob in
+                    let texts = try await bob.open(room: "lobby").messages.first(1).map(\.text)
+                    #expect(texts == ["first"])
+                }
+            }
+        }
+    }
+
     // W-60
     @Test func `a client sends the messages of an earlier client under their IDs and in order`() async throws {
         let outbox = InMemoryOutbox()
