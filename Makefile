@@ -52,6 +52,9 @@ tls := $(if $(TLS),--tls)
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
+powerloss: deps ## lose power at 10,000 points of a database's life
+	@MARTLET_POWER_LOSSES=10000 $(SWIFT) test --filter 'loss of power'
+
 deps: ## install the system packages that the build needs and this machine lacks
 	@Scripts/install-dependencies
 

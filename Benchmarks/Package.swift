@@ -17,7 +17,9 @@ let package = Package(
     targets: [
         .target(
             name: "CBaselines",
-            linkerSettings: [.linkedLibrary("deflate"), .linkedLibrary("z"), .linkedLibrary("dl")]),
+            linkerSettings: [
+                .linkedLibrary("deflate"), .linkedLibrary("z"), .linkedLibrary("dl"), .linkedLibrary("sqlite3"),
+            ]),
         .target(name: "BenchHarness", dependencies: ["CBaselines"], swiftSettings: settings),
         .executableTarget(
             name: "bench",
@@ -25,6 +27,7 @@ let package = Package(
                 "BenchHarness", "CBaselines",
                 .product(name: "Martlet", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
+                .product(name: "MartletSQLite", package: "martlet"),
                 .product(name: "MartletWire", package: "martlet"),
                 .product(name: "MartletProtocol", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),
