@@ -45,7 +45,8 @@ public final class VirtualRelay {
     public private(set) var lostLogs: [LogID: LostLog] = [:]
     private var logIDs: [RoomName: LogID] = [:]
     private var logRandom: SeededRandom
-    private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
+    private var devices: [RoomName: [DeviceKey: DeviceRecord]] = [:]
+    private var progress: [RoomName: [AccountName: AccountProgress]] = [:]
     private var lastOffsets: [RoomName: UInt64] = [:]
     /// The first kept offset of each room.
     private var firstKept: [RoomName: UInt64] = [:]
@@ -100,7 +101,8 @@ public final class VirtualRelay {
         lostLogs = other.lostLogs
         logIDs = other.logIDs
         log = other.log
-        watermarks = other.watermarks
+        devices = other.devices
+        progress = other.progress
         lastOffsets = other.lastOffsets
         firstKept = other.firstKept
         storeDelay = other.storeDelay
@@ -145,7 +147,8 @@ public final class VirtualRelay {
         lostLogs[logID(room)] = LostLog(entries: log[room] ?? [], firstOffset: first(room))
         log[room] = nil
         logIDs[room] = nil
-        watermarks[room] = nil
+        devices[room] = nil
+        progress[room] = nil
         lastOffsets[room] = nil
         firstKept[room] = nil
     }
@@ -165,6 +168,7 @@ public final class VirtualRelay {
                 later(.authorize(question, request), policyDelay, &work, now: now)
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
             case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
+            case .saveProgress(let room, let marks): save(marks, of: room)
             case .read(let room, let handle, let range): later(.read(room, handle, range), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
                 requests.append((handle, request))
@@ -194,7 +198,7 @@ public final class VirtualRelay {
         case .load(let room):
             let snapshot = RoomSnapshot(
                 log: logID(room), lastOffset: lastOffsets[room] ?? 0, firstOffset: first(room),
-                watermarks: watermarks[room] ?? [:])
+                devices: devices[room] ?? [:], progress: progress[room] ?? [:])
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
@@ -212,7 +216,14 @@ public final class VirtualRelay {
             log[room, default: []].append(entry)
             lastOffsets[room] = entry.offset
             let device = DeviceKey(account: entry.sender, device: entry.device)
-            watermarks[room, default: [:]][device] = max(watermarks[room]?[device] ?? 0, entry.counter)
+            devices[room, default: [:]][device, default: DeviceRecord()].insert(countersOf: [entry])
+        }
+    }
+
+    /// Keeps the progress of accounts.
+    private func save(_ marks: [AccountName: AccountProgress], of room: RoomName) {
+        progress[room, default: [:]].merge(marks) {
+            AccountProgress(delivered: max($0.delivered, $1.delivered), read: max($0.read, $1.read))
         }
     }
 

@@ -167,6 +167,8 @@ public enum RelayOutput: Sendable {
     case load(RoomName)
     /// Make messages durable; the result is `stored` or `logLost`.
     case append(RoomName, [LogEntry])
+    /// Keep the progress of accounts in a room; there is no result.
+    case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Read messages; the result is `read`.
     case read(RoomName, MemberHandle, ReadRange)
     /// Answer a request without a recipient; the result is `respond`.

@@ -79,7 +79,7 @@ extension RoomEffect {
         case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
             .sendTransient(let key, _), .pending(let key), .release(let key, _):
             key
-        case .load, .append, .read, .request: nil
+        case .load, .append, .saveProgress, .read, .request: nil
         }
     }
 }

@@ -18,6 +18,7 @@ struct RoomScript: ~Copyable {
         case released(String, Int)
         case load(String)
         case append([UInt64])
+        case saveProgress([String: AccountProgress])
         case read(String, from: UInt64)
         case asked(String, Request)
     }
@@ -172,6 +173,8 @@ struct RoomScript: ~Copyable {
         case .append(_, let entries):
             appending = entries
             return .append(entries.map(\.offset))
+        case .saveProgress(_, let progress):
+            return .saveProgress(Dictionary(uniqueKeysWithValues: progress.map { ($0.key.text, $0.value) }))
         case .read(_, let handle, let range): return .read(name(handle.key), from: range.from)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
         }

@@ -105,6 +105,7 @@ final class EngineFixture: @unchecked Sendable {
             case .append(let room, let entries):
                 try! store.append(entries, to: room)
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
+            case .saveProgress(let room, let progress): store.saveProgress(progress, of: room)
             case .read(let room, let member, let range):
                 let history = store.read(range, of: room)
                 engine.read(member, history.entries, first: history.firstOffset)
