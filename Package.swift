@@ -36,6 +36,7 @@ let package = Package(
     products: [
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletRelay", targets: ["MartletRelay"]),
+        .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
@@ -57,6 +58,7 @@ let package = Package(
                 .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
             ]),
         .systemLibrary(name: "CPcap", providers: [.apt(["libpcap-dev"])]),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
         .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
         .target(
@@ -80,6 +82,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletSQLite",
+            dependencies: [
+                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CSQLite",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CPcap"], swiftSettings: settings),
         .target(
             name: "MartletToolSupport", dependencies: ["MartletWire", "MartletTransport", "CMartletSystem"],
@@ -87,8 +95,8 @@ let package = Package(
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletAuthentication", "MartletDecode", "MartletToolSupport",
-                "MartletTransport", "MartletWire", "CMartletCrypto", "CMartletSystem",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletDecode",
+                "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto", "CMartletSystem",
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -117,6 +125,11 @@ let package = Package(
         .testTarget(
             name: "MartletTests",
             dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
+            swiftSettings: settings),
+        .target(name: "FaultVFS", path: "Tests/FaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .testTarget(
+            name: "MartletSQLiteTests",
+            dependencies: ["MartletSQLite", "FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",

@@ -9,7 +9,7 @@ private final class ThreadBody {
 }
 
 /// Runs `body` on a new detached thread. Returns the error if the thread cannot be created.
-func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> TransportError? {
+package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> TransportError? {
     let context = unsafe Unmanaged.passRetained(ThreadBody(run: body))
     let result = unsafe martlet_thread_start(
         name,

@@ -19,15 +19,19 @@ enum ImportRule {
             "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
             "Synchronization", "Observation",
         ],
+        "MartletSQLite": cLibraries.union([
+            "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CSQLite", "Dispatch",
+            "Synchronization",
+        ]),
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CPcap"]),
         "MartletToolSupport": cLibraries.union([
             "MartletWire", "MartletTransport", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
         ]),
         "MartletTool": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletWire",
-            "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem", "Foundation", "Dispatch",
-            "Synchronization",
+            "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletDecode", "MartletToolSupport",
+            "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem", "Foundation",
+            "Dispatch", "Synchronization",
         ]),
         "MartletLab": cLibraries.union([
             "Martlet", "MartletRelay", "MartletAuthentication", "MartletTestKit", "MartletDecode",
@@ -47,7 +51,7 @@ enum ImportRule {
 
     /// C modules, whose files this rule does not read.
     static let modulesOfC: Set<String> = [
-        "CMartletCodec", "CMartletCrypto", "CMartletSystem", "CMartletTLS", "CPcap",
+        "CMartletCodec", "CMartletCrypto", "CMartletSystem", "CMartletTLS", "CPcap", "CSQLite",
     ]
 
     /// The imports permitted to every test, beside its module, that module's imports, and the rows below.
@@ -60,6 +64,7 @@ enum ImportRule {
         "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport"],
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
+        "MartletSQLiteTests": ["FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
         "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
         "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
         "MartletLabTests": ["MartletToolTestSupport"],

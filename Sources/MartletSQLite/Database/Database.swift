@@ -1,0 +1,99 @@
+internal import CSQLite
+
+/// One connection to an SQLite database in WAL mode with `synchronous=FULL`: a transaction is durable when its commit
+/// returns.
+///
+/// One thread uses a connection at a time. A connection that only reads does not wait for a writer, and a writer does
+/// not wait for it.
+@safe
+package final class Database {
+    package struct Options: Sendable {
+        /// Whether the connection only reads. The file must then exist.
+        package var isReadOnly = false
+        /// The name of the VFS; nil is the default of SQLite.
+        package var vfs: String?
+        /// The duration for which a statement waits for the lock of another connection.
+        package var busyTimeout = Duration.seconds(5)
+        /// The number of pages in the WAL after which a commit moves them to the database file; 0 is never.
+        package var checkpointPageCount = 1000
+
+        package init() {}
+    }
+
+    package let path: String
+    private let handle: OpaquePointer
+
+    /// Opens a database, and creates it if it does not exist.
+    package init(path: String, options: Options = Options()) throws(DatabaseError) {
+        self.path = path
+        let access = options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        var opened: OpaquePointer?
+        let result = unsafe sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, options.vfs)
+        // SQLite returns a handle with the error, except when memory is exhausted.
+        guard let opened = unsafe opened else {
+            throw DatabaseError(code: result, systemError: 0, message: "out of memory", path: path)
+        }
+        unsafe handle = opened
+        unsafe sqlite3_extended_result_codes(handle, 1)
+        guard result == SQLITE_OK else { throw error(result) }
+        let (seconds, attoseconds) = options.busyTimeout.components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        unsafe sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
+        if !options.isReadOnly {
+            guard try prepare("PRAGMA journal_mode=WAL").firstText() == "wal" else { throw .readOnly(path: path) }
+            // `fullfsync` has an effect on Apple's systems only, where `fsync` leaves data in the disk's cache.
+            try execute("PRAGMA synchronous=FULL; PRAGMA fullfsync=ON; PRAGMA foreign_keys=ON")
+            try execute("PRAGMA wal_autocheckpoint=\(options.checkpointPageCount)")
+        }
+    }
+
+    deinit {
+        // Statements that are still in use keep the connection open until they end.
+        unsafe sqlite3_close_v2(handle)
+    }
+
+    /// Executes statements without results.
+    package func execute(_ sql: String) throws(DatabaseError) {
+        let result = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+        guard result == SQLITE_OK else { throw error(result) }
+    }
+
+    /// Prepares a statement, to be executed any number of times.
+    package func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+        var prepared: OpaquePointer?
+        let result = unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard result == SQLITE_OK, let prepared = unsafe prepared else { throw error(result) }
+        return unsafe Statement(prepared, of: self)
+    }
+
+    /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back.
+    package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        try execute("BEGIN IMMEDIATE")
+        do {
+            let value = try body()
+            try execute("COMMIT")
+            return value
+        } catch {
+            // Some errors have already ended the transaction.
+            if isInTransaction { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
+    /// The number of rows that the last statement inserted, changed or deleted.
+    package var changedRowCount: Int { Int(unsafe sqlite3_changes(handle)) }
+
+    /// The version of the schema, which the application sets; 0 in a new file.
+    package func schemaVersion() throws(DatabaseError) -> Int {
+        Int(try prepare("PRAGMA user_version").firstInt64() ?? 0)
+    }
+
+    /// The error of a failed call with this extended result code.
+    func error(_ code: Int32) -> DatabaseError {
+        let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
+        return DatabaseError(
+            code: code, systemError: unsafe sqlite3_system_errno(handle), message: message, path: path)
+    }
+}

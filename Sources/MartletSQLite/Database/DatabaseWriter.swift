@@ -1,0 +1,79 @@
+import MartletTransport
+
+/// The state of a writer's thread: its connection, and the statements prepared on it.
+package protocol DatabaseContext: AnyObject {
+    var database: Database { get }
+}
+
+/// One thread that writes to a database. All jobs that wait are performed in one transaction, in their order, so that
+/// they share one sync (group commit).
+///
+/// | outcome | effect |
+/// |---|---|
+/// | the transaction is committed | the completions are called, after the commit |
+/// | a job throws | its changes are rolled back, and its completion receives the error; the others are not affected |
+/// | the transaction or its commit fails | all its jobs are rolled back, and receive the error |
+///
+/// Completions are called on the thread. They return at once.
+package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
+    private let queue: JobQueue<Context>
+
+    /// Starts the thread, on which `open` creates the context.
+    ///
+    /// - Parameter maxJobCount: The number of waiting jobs beyond which further ones fail with `queueFull`.
+    /// - Throws: The error of `open`.
+    package init(maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
+        let queue = JobQueue<Context>(maxCount: maxJobCount)
+        self.queue = queue
+        try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
+            let failure = startThread(named: "martlet-sqlite") {
+                do {
+                    let context = try open()
+                    let group = try GroupCommit<Context>(context.database)
+                    started.resume()
+                    while let jobs = queue.take() { group.commit(jobs, context) }
+                } catch {
+                    queue.close()
+                    started.resume(throwing: error)
+                }
+                // The connection is closed here.
+                queue.ended()
+            }
+            if let failure { started.resume(throwing: failure) }
+        }
+    }
+
+    deinit {
+        queue.close()
+    }
+
+    /// Queues a job. Its completion is called after the commit, or with an error.
+    package func submit<Value: Sendable>(
+        _ body: @escaping @Sendable (Context) throws -> Value,
+        _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        let job = Job<Context>(
+            run: { context in
+                let value = try body(context)
+                return { completion(.success(value)) }
+            },
+            fail: { completion(.failure($0)) })
+        if let refusal = queue.append(job) { job.fail(refusal) }
+    }
+
+    /// Queues a job and waits until it is committed.
+    nonisolated(nonsending) package func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (Context) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            submit(body) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Performs the queued jobs, and closes the connection. Later jobs fail with `closed`.
+    nonisolated(nonsending) package func close() async {
+        await withCheckedContinuation { continuation in
+            queue.close { continuation.resume() }
+        }
+    }
+}

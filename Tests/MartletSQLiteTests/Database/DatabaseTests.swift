@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import MartletSQLite
+
+@Suite("A connection to a database")
+struct DatabaseTests {
+    private let folder: TemporaryFolder
+    private let path: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.file("a.db")
+    }
+
+    @Test func `values of each type → the same values`() throws {
+        let database = try Database(path: path)
+        try database.execute("CREATE TABLE a (i, u, t, b, n, e, z)")
+        let insert = try database.prepare("INSERT INTO a VALUES (?, ?, ?, ?, ?, ?, ?)")
+        insert.bind(1, Int64.min)
+        insert.bind(2, UInt64.max)
+        insert.bind(3, "a ß 🐦")
+        insert.bind(4, [0, 255] as [UInt8])
+        insert.bind(5, nil as String?)
+        insert.bind(6, "")
+        insert.bind(7, [] as [UInt8])
+        try insert.run()
+        let row = try database.prepare("SELECT * FROM a")
+        #expect(try row.step())
+        #expect(row.int64(0) == .min && row.uint64(1) == .max && row.text(2) == "a ß 🐦" && row.bytes(3) == [0, 255])
+        #expect(row.isNull(4) && row.optionalText(4) == nil && row.optionalInt64(4) == nil)
+        #expect(row.optionalText(5) == "" && row.optionalBytes(6) == [])
+        #expect(try !row.step())
+    }
+
+    @Test func `an error in a transaction → nothing of it remains`() throws {
+        let database = try Database(path: path)
+        try database.execute("CREATE TABLE a (i INTEGER PRIMARY KEY)")
+        #expect(throws: DatabaseError.self) {
+            try database.transaction {
+                try database.execute("INSERT INTO a VALUES (1)")
+                try database.execute("INSERT INTO a VALUES (1)")
+            }
+        }
+        #expect(try database.prepare("SELECT count(*) FROM a").firstInt64() == 0)
+        #expect(!database.isInTransaction)
+    }
+
+    @Test func `a second writer during a transaction → locked; a reader → the earlier state`() throws {
+        let database = try Database(path: path)
+        try database.execute("CREATE TABLE a (i)")
+        var options = Database.Options()
+        options.busyTimeout = .zero
+        let other = try Database(path: path, options: options)
+        try database.execute("BEGIN IMMEDIATE; INSERT INTO a VALUES (1)")
+        #expect(throws: DatabaseError.locked(path: path)) { try other.execute("INSERT INTO a VALUES (2)") }
+        #expect(try other.prepare("SELECT count(*) FROM a").firstInt64() == 0)
+        try database.execute("COMMIT")
+        #expect(try other.prepare("SELECT count(*) FROM a").firstInt64() == 1)
+    }
+
+    @Test func `a file that is no database → corrupt`() throws {
+        try Data(repeating: 7, count: 4096).write(to: URL(fileURLWithPath: path))
+        #expect(throws: DatabaseError.corrupt(path: path)) { try Database(path: path) }
+    }
+
+    @Test func `a missing folder → cannot open`() throws {
+        let path = folder.file("none/a.db")
+        #expect(throws: DatabaseError.cannotOpen(path: path)) { try Database(path: path) }
+    }
+}

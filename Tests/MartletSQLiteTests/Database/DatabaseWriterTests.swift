@@ -1,0 +1,135 @@
+import Dispatch
+import MartletTransport
+import Testing
+
+@testable import MartletSQLite
+
+@Suite("The thread that writes to a database")
+struct DatabaseWriterTests {
+    private final class Context: DatabaseContext {
+        let database: Database
+        let insert: Statement
+
+        init(_ database: Database) throws {
+            self.database = database
+            try database.execute("CREATE TABLE IF NOT EXISTS a (i INTEGER PRIMARY KEY)")
+            insert = try database.prepare("INSERT INTO a VALUES (?)")
+        }
+
+        func insert(_ value: Int64) throws {
+            insert.bind(1, value)
+            try insert.run()
+        }
+
+        func values() throws -> String? {
+            try database.prepare("SELECT group_concat(i) FROM (SELECT i FROM a ORDER BY i)").firstText()
+        }
+    }
+
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func writer(_ disk: FaultyDisk? = nil, maxJobCount: Int = 100) async throws -> DatabaseWriter<Context> {
+        try await DatabaseWriter(maxJobCount: maxJobCount) { [path = folder.file("a.db"), name = disk?.name] in
+            var options = Database.Options()
+            options.vfs = name
+            return try Context(Database(path: path, options: options))
+        }
+    }
+
+    /// Blocks the thread with a job until `release` is signalled.
+    private func block(_ writer: DatabaseWriter<Context>) async -> DispatchSemaphore {
+        let release = DispatchSemaphore(value: 0)
+        await withCheckedContinuation { blocked in
+            writer.submit({ _ in
+                blocked.resume()
+                release.wait()
+            }) { _ in }
+        }
+        return release
+    }
+
+    /// The outcomes of jobs that are performed in one transaction.
+    private func group(
+        _ writer: DatabaseWriter<Context>, _ jobs: [@Sendable (Context) throws -> Void]
+    ) async throws -> [DatabaseError?] {
+        let release = await block(writer)
+        let outcomes = SharedOutcomes()
+        for job in jobs {
+            writer.submit(job) { result in
+                if case .failure(let error) = result { outcomes.append(error as? DatabaseError) } else {
+                    outcomes.append(nil)
+                }
+            }
+        }
+        release.signal()
+        try await writer.perform { _ in }
+        return outcomes.list
+    }
+
+    private final class SharedOutcomes: Sendable {
+        private let outcomes = Guarded<[DatabaseError?]>([])
+
+        func append(_ error: DatabaseError?) { outcomes.withLock { $0.append(error) } }
+
+        var list: [DatabaseError?] { outcomes.withLock { $0 } }
+    }
+
+    @Test func `a job that throws → its changes only are rolled back`() async throws {
+        let writer = try await writer()
+        let outcomes = try await group(
+            writer,
+            [
+                { try $0.insert(1) },
+                {
+                    try $0.insert(2)
+                    try $0.insert(2)
+                },
+                { try $0.insert(3) },
+            ])
+        #expect(outcomes[0] == nil && outcomes[2] == nil)
+        let isConstraint = if case .constraint? = outcomes[1] { true } else { false }
+        #expect(isConstraint)
+        #expect(try await writer.perform { try $0.values() } == "1,3")
+        await writer.close()
+    }
+
+    @Test func `a commit that fails → an error for each job, and the next is committed`() async throws {
+        let disk = try FaultyDisk()
+        let writer = try await writer(disk)
+        disk.fail(disk.callCount + 1, count: 1000, fault_enospc)
+        await #expect(throws: DatabaseError.full(path: folder.file("a.db"))) {
+            try await writer.perform { try $0.insert(1) }
+        }
+        disk.fail(0, count: 0, fault_none)
+        try await writer.perform { try $0.insert(2) }
+        #expect(try await writer.perform { try $0.values() } == "2")
+        await writer.close()
+    }
+
+    @Test func `more jobs than the queue holds → queueFull for those`() async throws {
+        let writer = try await writer(maxJobCount: 2)
+        let outcomes = try await group(writer, [{ try $0.insert(1) }, { try $0.insert(2) }, { try $0.insert(3) }])
+        #expect(outcomes.sorted { a, _ in a != nil } == [.queueFull(limit: 2), nil, nil])
+        await writer.close()
+    }
+
+    @Test func `a job after close → closed; the jobs before are committed`() async throws {
+        let writer = try await writer()
+        try await writer.perform { try $0.insert(1) }
+        await writer.close()
+        await #expect(throws: DatabaseError.closed) { try await writer.perform { try $0.insert(2) } }
+        let next = try await self.writer()
+        #expect(try await next.perform { try $0.values() } == "1")
+        await next.close()
+    }
+
+    @Test func `a context that cannot be opened → its error`() async throws {
+        await #expect(throws: DatabaseError.closed) {
+            _ = try await DatabaseWriter<Context>(maxJobCount: 1) { throw DatabaseError.closed }
+        }
+    }
+}
