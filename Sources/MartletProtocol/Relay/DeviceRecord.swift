@@ -1,3 +1,5 @@
+import MartletWire
+
 /// The durable part of a device's deduplication window in a room: a store keeps it and changes it in the
 /// transaction that stores the messages.
 public struct DeviceRecord: Equatable, Sendable {

@@ -44,7 +44,7 @@ import Testing
     @Test func `windows loaded from the store are kept beyond the bound`() {
         var marks = DeduplicationWindows()
         for number in 0..<DeduplicationWindows.maxCountPerAccount + 10 {
-            marks.load(device(number), watermark: 3, at: 0)
+            marks.load(device(number), DeviceRecord(watermark: 3))
         }
         #expect(marks.count == DeduplicationWindows.maxCountPerAccount + 10)
         #expect(marks.add(device(9999), at: 1) == .none)
