@@ -1,8 +1,15 @@
 import MartletTransport
 
 /// The state of a writer's thread: its connection, and the statements prepared on it.
-package protocol DatabaseContext: AnyObject {
+package protocol DatabaseContext: AnyObject, SendableMetatype {
     var database: Database { get }
+
+    /// Reports that the changes of a job, or of all jobs of a group, were rolled back.
+    func rolledBack()
+}
+
+extension DatabaseContext {
+    package func rolledBack() {}
 }
 
 /// One thread that writes to a database. All jobs that wait are performed in one transaction, in their order, so that

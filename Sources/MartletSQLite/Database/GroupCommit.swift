@@ -26,6 +26,7 @@ struct GroupCommit<Context: DatabaseContext> {
             for completion in completions { completion() }
         } catch {
             if context.database.isInTransaction { try? context.database.execute("ROLLBACK") }
+            context.rolledBack()
             for job in jobs { job.fail(error) }
         }
     }
@@ -45,6 +46,7 @@ struct GroupCommit<Context: DatabaseContext> {
                 // Some errors, such as a full disk, can end the whole transaction.
                 guard context.database.isInTransaction else { throw error }
                 try context.database.execute("ROLLBACK TO job; RELEASE job")
+                context.rolledBack()
                 completions.append { job.fail(error) }
             }
         }

@@ -37,8 +37,11 @@ package final class Statement {
         note(
             value.withUTF8 { bytes in
                 unsafe bytes.withMemoryRebound(to: CChar.self) {
-                    // An empty string may have no address, which SQLite would store as NULL.
-                    unsafe martlet_sqlite_bind_text(handle, index, $0.baseAddress ?? "", Int32(clamping: $0.count))
+                    guard let bytes = $0.baseAddress else {
+                        // SQLite would store NULL for an empty string without an address.
+                        return unsafe martlet_sqlite_bind_text(handle, index, "", 0)
+                    }
+                    return unsafe martlet_sqlite_bind_text(handle, index, bytes, Int32(clamping: $0.count))
                 }
             })
     }

@@ -1,0 +1,37 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The exclusive use of a file by one object of one process, from the creation of this object to its end. The lock ends
+/// with the process in any case.
+package final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    /// Locks the file, and creates it if it does not exist. The file remains.
+    ///
+    /// - Parameter path: The file of the lock, a sibling of the protected one.
+    /// - Parameter subject: The protected file, for the error.
+    /// - Throws: `locked` if another object or process has the lock; `readOnly`, `full`, `cannotOpen`.
+    package init(path: String, of subject: String) throws(DatabaseError) {
+        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOSPC, EDQUOT: throw .full(path: subject)
+            case EACCES, EROFS, EPERM: throw .readOnly(path: subject)
+            default: throw .cannotOpen(path: subject)
+            }
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw .locked(path: subject)
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
