@@ -18,6 +18,8 @@ enum SimulateCommand {
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "number of loops of the relay")
+    private static let store = Option<SimulationStoreKind>.choice(
+        "store", fallback: .memory, help: "the store of the relay")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
@@ -26,7 +28,7 @@ enum SimulateCommand {
         name: "simulate",
         summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
-            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, twice.spec, first.spec, jobs.spec, json.spec,
+            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, twice.spec, first.spec, jobs.spec, json.spec,
         ],
         notes: [
             """
@@ -57,7 +59,7 @@ enum SimulateCommand {
         let began = clock.now
         let seedRun = SeedRun(
             range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
-        ) { scenario($0, arguments) }
+        ) { scenario($0, arguments) } run: { run($0, arguments) }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
             for _ in 0..<jobCount { group.addTask { seedRun.runSeeds() } }
@@ -80,8 +82,7 @@ enum SimulateCommand {
     private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
-        let result = Simulation.run(
-            scenario(seed, arguments), keepsTrace: arguments.has(trace))
+        let result = run(scenario(seed, arguments), arguments, keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -97,6 +98,12 @@ enum SimulateCommand {
         return .failure
     }
 
+    private static func run(
+        _ scenario: Scenario, _ arguments: ParsedArguments, keepsTrace: Bool = false
+    ) -> Simulation.Result {
+        Simulation.run(scenario, keepsTrace: keepsTrace, store: arguments[store]?.make())
+    }
+
     private static func scenario(_ seed: UInt64, _ arguments: ParsedArguments) -> Scenario {
         Scenario(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
     }
@@ -104,19 +111,21 @@ enum SimulateCommand {
     private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
         let hours = arguments[hours].map { " --hours \($0)" } ?? ""
         let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
+        let store = arguments[store] == .sqlite ? " --store sqlite" : ""
         Output.report(
-            "seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(hours)\(loops) --trace")
+            "seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(hours)\(loops)\(store)"
+                + " --trace")
         for violation in result.violations { Output.report("  \(violation)") }
     }
 
     private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
         let invariant = result.violations[0].invariant
-        var shrinker = Shrinker { Simulation.run($0).violations.first?.invariant == invariant }
+        var shrinker = Shrinker { run($0, arguments).violations.first?.invariant == invariant }
         let scenario = shrinker.shrink(scenario(result.seed, arguments))
         Output.report(
             "the shortest scenario found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
         for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
-        for violation in Simulation.run(scenario).violations { Output.report("  \(violation)") }
+        for violation in run(scenario, arguments).violations { Output.report("  \(violation)") }
     }
 
     /// The seeds of a run, shared by its workers, and their results.
@@ -131,15 +140,19 @@ enum SimulateCommand {
 
         private let range: SeedRange
         private let scenario: @Sendable (UInt64) -> Scenario
+        private let run: @Sendable (Scenario) -> Simulation.Result
         private let isTwice: Bool
         private let endsAtFailure: Bool
         private let state: Guarded<State>
 
         init(
-            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ scenario: @escaping @Sendable (UInt64) -> Scenario
+            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool,
+            _ scenario: @escaping @Sendable (UInt64) -> Scenario,
+            run: @escaping @Sendable (Scenario) -> Simulation.Result
         ) {
             self.range = range
             self.scenario = scenario
+            self.run = run
             self.isTwice = isTwice
             self.endsAtFailure = endsAtFailure
             state = Guarded(State(next: range.seeds.lowerBound))
@@ -152,8 +165,8 @@ enum SimulateCommand {
         func runSeeds() {
             while !Task.isCancelled, let seed = nextSeed() {
                 let scenario = scenario(seed)
-                let result = Simulation.run(scenario)
-                let isEqual = !isTwice || Simulation.run(scenario).traceHash == result.traceHash
+                let result = run(scenario)
+                let isEqual = !isTwice || run(scenario).traceHash == result.traceHash
                 state.withLock { state in
                     state.tally.add(result)
                     // Lower seeds in progress continue, so that the lowest failing seed is reported.

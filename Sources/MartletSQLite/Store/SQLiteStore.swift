@@ -3,6 +3,14 @@ public import MartletRelay
 import MartletTransport
 public import MartletWire
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 extension RoomStore where Self == SQLiteStore {
     /// A store in a directory, which is created if it does not exist.
     ///
@@ -34,7 +42,7 @@ public final class SQLiteStore: RoomStore {
     /// The change of the wall clock against the steady clock that is reported, in milliseconds.
     private static let maxClockStep: Int64 = 60_000
 
-    private let lock: StoreLock
+    private let lock: Guarded<FileLock?>
     private let writer: DatabaseWriter<StoreWriter>
     private let reader: DatabaseReader<StoreReader>
     private let retentionTask = Guarded<Task<Void, Never>?>(nil)
@@ -48,7 +56,7 @@ public final class SQLiteStore: RoomStore {
         onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
     ) async throws {
         self.onEvent = onEvent
-        lock = try StoreLock(directory)
+        lock = Guarded(try Self.lock(directory))
         let path = "\(directory)/\(StoreSchema.fileName)"
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
             let database = try StoreFile.openDatabase(path, at: EventLoop.wallClock, onEvent: onEvent)
@@ -84,6 +92,12 @@ public final class SQLiteStore: RoomStore {
         retentionTask.withLock { $0 = task }
     }
 
+    /// Creates the directory if it does not exist, and locks it. Another process is refused with `locked`.
+    package static func lock(_ directory: String) throws(DatabaseError) -> FileLock {
+        if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw .cannotOpen(path: directory) }
+        return try FileLock(path: "\(directory)/\(StoreSchema.lockName)", of: directory)
+    }
+
     deinit {
         retentionTask.withLock { $0?.cancel() }
     }
@@ -93,6 +107,7 @@ public final class SQLiteStore: RoomStore {
         retentionTask.withLock { $0?.cancel() }
         await reader.close()
         await writer.close()
+        lock.withLock { $0 = nil }
     }
 
     /// The snapshot of a room. A room that the store does not have begins a log, whose identity is durable.

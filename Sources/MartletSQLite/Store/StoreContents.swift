@@ -1,4 +1,5 @@
 package import MartletProtocol
+import MartletRelay
 package import MartletWire
 
 /// A part of a store's contents, of which exports and copies consist.

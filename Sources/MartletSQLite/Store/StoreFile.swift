@@ -32,6 +32,17 @@ package final class StoreFile {
         try writer.database.transaction { try writer.saveProgress(progress, of: room) }
     }
 
+    /// Removes the batches that end before an offset. Returns the first kept offset.
+    package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
+        try writer.database.transaction { try writer.trim(room, before: offset) }
+    }
+
+    /// Removes a room and its log.
+    package func remove(_ room: RoomName) throws {
+        guard let row = try writer.reader.row(of: room) else { return }
+        try writer.database.transaction { try writer.removeRoom(row.id) }
+    }
+
     /// Opens a database and brings it to the newest version. A damaged file is set aside, and what can be read of it is
     /// copied to a new one.
     static func openDatabase(

@@ -1,4 +1,4 @@
-package import MartletProtocol
+import MartletProtocol
 import MartletWire
 
 /// Adds the parts of another store to a database. A room with all its parts is one transaction.

@@ -1,4 +1,5 @@
 package import MartletProtocol
+package import MartletRelay
 package import MartletWire
 
 /// A room's row in the table `rooms`.

@@ -219,6 +219,22 @@ package final class StoreWriter: DatabaseContext {
         }
     }
 
+    /// Removes the batches of a room that end before an offset. Returns the first kept offset.
+    package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
+        guard var row = try reader.row(of: room) else { return 1 }
+        while row.count > 0 {
+            oldestBatch.bind(1, row.id)
+            guard try oldestBatch.step() else { break }
+            let (first, count) = (oldestBatch.uint64(0), oldestBatch.uint64(1))
+            let byteCount = Int(oldestBatch.int64(2))
+            oldestBatch.reset()
+            guard first + count <= offset else { break }
+            try remove(first, count, byteCount, from: &row)
+        }
+        try update(row)
+        return row.firstOffset
+    }
+
     private func remove(_ first: UInt64, _ count: UInt64, _ byteCount: Int, from row: inout RoomRow) throws {
         deleteBatch.bind(1, row.id)
         deleteBatch.bind(2, first)
@@ -239,7 +255,8 @@ package final class StoreWriter: DatabaseContext {
         }
         var budget = Self.maxStepBatchCount
         let cutoff = retention.maxAge.map { now - min(now, UInt64($0)) } ?? 0
-        for var (row, name) in rows {
+        for (visited, name) in rows {
+            var row = visited
             let before = row.firstOffset
             try trim(&row, before: cutoff, &budget)
             if row.firstOffset != before { try update(row) }

@@ -1,4 +1,4 @@
-import MartletProtocol
+package import MartletProtocol
 import MartletWire
 
 /// The stored form of consecutive messages of a room, version 1 (Specs/storage.md §2, R-67).

@@ -71,11 +71,15 @@ public final class Simulation {
     }
 
     /// Runs a scenario to its end.
-    public static func run(_ scenario: Scenario, keepsTrace: Bool = false) -> Result {
-        Simulation(scenario, keepsTrace: keepsTrace).run()
+    ///
+    /// - Parameter store: The relay's store; nil for one in memory.
+    public static func run(
+        _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil
+    ) -> Result {
+        Simulation(scenario, keepsTrace: keepsTrace, store: store).run()
     }
 
-    private init(_ scenario: Scenario, keepsTrace: Bool) {
+    private init(_ scenario: Scenario, keepsTrace: Bool, store: (any SimulatedStore)?) {
         self.scenario = scenario
         mayCredentialsExpire = scenario.credentialLifetime != nil
         trace = Trace(keepsLines: keepsTrace)
@@ -86,6 +90,7 @@ public final class Simulation {
         configuration.deflatesPackets = scenario.relayDeflates
         configuration.asksRoomPolicy = scenario.policyDelay != nil
         world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed)
+        world.relay.store = store
         world.relay.storeDelay = scenario.storeDelay
         world.relay.credentialLifetime = scenario.credentialLifetime
         world.relay.policyDelay = scenario.policyDelay ?? .zero

@@ -1,4 +1,5 @@
 import Dispatch
+import FaultVFS
 import MartletTransport
 import Testing
 
