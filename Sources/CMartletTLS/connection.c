@@ -10,32 +10,49 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static BIO_METHOD *method;
-static int connection_index;
 
-int martlet_tls_connection_index(void) { return connection_index; }
+martlet_tls_connection *martlet_tls_connection_of(const SSL *ssl) { return BIO_get_data(SSL_get_rbio(ssl)); }
+
+// MARK: - The failure
+
+struct martlet_tls_failure *martlet_tls_failure_of(martlet_tls_connection *connection) {
+    if (!connection->failure) connection->failure = calloc(1, sizeof *connection->failure);
+    if (!connection->failure) abort();
+    return connection->failure;
+}
+
+static int has_reached_limit(const martlet_tls_connection *connection) {
+    return connection->failure && connection->failure->kind == martlet_tls_failure_limit;
+}
+
+static void note_limit(martlet_tls_connection *connection, const char *text) {
+    struct martlet_tls_failure *failure = martlet_tls_failure_of(connection);
+    failure->kind = martlet_tls_failure_limit;
+    martlet_tls_copy_text(failure->text, sizeof failure->text, text);
+}
 
 // MARK: - The BIO over the caller's memory
 
 static int read_input(BIO *bio, char *target, int count) {
     martlet_tls_connection *connection = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    if (connection->failure.kind == martlet_tls_failure_limit) return -1;
-    if (connection->input_count == 0) {
+    if (has_reached_limit(connection)) return -1;
+    struct martlet_tls_call *call = connection->call;
+    if (!call || call->input_count == 0) {
         BIO_set_retry_read(bio);
         return -1;
     }
-    size_t taken = (size_t)count < connection->input_count ? (size_t)count : connection->input_count;
-    memcpy(target, connection->input, taken);
-    connection->input += taken;
-    connection->input_count -= taken;
+    size_t taken = (size_t)count < call->input_count ? (size_t)count : call->input_count;
+    memcpy(target, call->input, taken);
+    call->input += taken;
+    call->input_count -= taken;
     return (int)taken;
 }
 
 static int append_pending(martlet_tls_connection *connection, const char *bytes, size_t count) {
     size_t used = connection->pending_end - connection->pending_start;
     if (used + count > martlet_tls_max_pending_byte_count) {
-        connection->failure.kind = martlet_tls_failure_limit;
-        martlet_tls_copy_text(connection->failure.text, sizeof connection->failure.text, "too many unsent bytes");
+        note_limit(connection, "too many unsent bytes");
         return 0;
     }
     if (connection->pending_end + count > connection->pending_capacity) {
@@ -46,11 +63,11 @@ static int append_pending(martlet_tls_connection *connection, const char *bytes,
         free(connection->pending);
         connection->pending = memory;
         connection->pending_start = 0;
-        connection->pending_end = used;
-        connection->pending_capacity = capacity;
+        connection->pending_end = (uint32_t)used;
+        connection->pending_capacity = (uint32_t)capacity;
     }
     memcpy(connection->pending + connection->pending_end, bytes, count);
-    connection->pending_end += count;
+    connection->pending_end += (uint32_t)count;
     return 1;
 }
 
@@ -59,11 +76,12 @@ static int write_output(BIO *bio, const char *bytes, int count) {
     BIO_clear_retry_flags(bio);
     size_t direct = 0;
     // Once a record did not fit, all later ones follow it.
-    if (connection->pending_end == connection->pending_start) {
-        size_t room = connection->record_capacity - connection->record_count;
+    struct martlet_tls_call *call = connection->call;
+    if (call && connection->pending_end == connection->pending_start) {
+        size_t room = call->record_capacity - call->record_count;
         direct = (size_t)count < room ? (size_t)count : room;
-        if (direct) memcpy(connection->records + connection->record_count, bytes, direct);
-        connection->record_count += direct;
+        if (direct) memcpy(call->records + call->record_count, bytes, direct);
+        call->record_count += direct;
     }
     if (direct == (size_t)count) return count;
     return append_pending(connection, bytes + direct, (size_t)count - direct) ? count : -1;
@@ -75,7 +93,6 @@ static long control(BIO *bio, int command, long number, void *pointer) {
 }
 
 static void initialize(void) {
-    connection_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "martlet");
     BIO_meth_set_read(method, read_input);
     BIO_meth_set_write(method, write_output);
@@ -92,8 +109,7 @@ static void count_key_updates(
     if (is_written || type != SSL3_RT_HANDSHAKE || count == 0) return;
     if (*(const uint8_t *)bytes != SSL3_MT_KEY_UPDATE) return;
     if (++connection->key_update_count <= martlet_tls_max_key_updates) return;
-    connection->failure.kind = martlet_tls_failure_limit;
-    martlet_tls_copy_text(connection->failure.text, sizeof connection->failure.text, "too many key updates");
+    note_limit(connection, "too many key updates");
 }
 
 static int set_host(SSL *ssl, const char *host) {
@@ -121,7 +137,6 @@ martlet_tls_connection *martlet_tls_connection_create(
     BIO_set_data(bio, connection);
     BIO_set_init(bio, 1);
     SSL_set_bio(connection->ssl, bio, bio);
-    SSL_set_ex_data(connection->ssl, connection_index, connection);
     SSL_set_msg_callback(connection->ssl, count_key_updates);
     SSL_set_msg_callback_arg(connection->ssl, connection);
     if (context->is_server) {
@@ -145,6 +160,7 @@ void martlet_tls_connection_free(martlet_tls_connection *connection) {
     }
     SSL_SESSION_free(connection->session);
     free(connection->pending);
+    free(connection->failure);
     free(connection);
 }
 
@@ -185,7 +201,7 @@ static const char *alert_name(int alert) {
 }
 
 static void note_failure(martlet_tls_connection *connection) {
-    struct martlet_tls_failure *failure = &connection->failure;
+    struct martlet_tls_failure *failure = martlet_tls_failure_of(connection);
     int is_handshaking = connection->state == martlet_tls_handshaking;
     connection->state = martlet_tls_failed;
     if (failure->kind == martlet_tls_failure_none) {
@@ -213,7 +229,7 @@ static int finish_handshake(martlet_tls_connection *connection) {
         SSL_get0_alpn_selected(connection->ssl, &protocol, &count);
         const uint8_t *expected = connection->context->protocol;
         if (count != expected[0] || memcmp(protocol, expected + 1, count) != 0) {
-            connection->failure.kind = martlet_tls_failure_no_protocol;
+            martlet_tls_failure_of(connection)->kind = martlet_tls_failure_no_protocol;
             note_failure(connection);
             return 0;
         }
@@ -224,22 +240,15 @@ static int finish_handshake(martlet_tls_connection *connection) {
     return 0;
 }
 
-int32_t martlet_tls_receive(
-    martlet_tls_connection *connection, const void *bytes, size_t count, void *plain, size_t capacity,
-    size_t *plain_count) {
-    *plain_count = 0;
-    if (connection->state == martlet_tls_failed || connection->state == martlet_tls_peer_closed)
-        return connection->state;
-    connection->input = bytes;
-    connection->input_count = count;
-    connection->record_capacity = connection->record_count = 0;
-    if (connection->state == martlet_tls_handshaking && !finish_handshake(connection)) return connection->state;
-    while (*plain_count < capacity) {
+/// Decrypts the input of the current call. Returns the number of bytes of plaintext.
+static size_t decrypt(martlet_tls_connection *connection, uint8_t *plain, size_t capacity) {
+    size_t plain_count = 0;
+    while (plain_count < capacity) {
         size_t read = 0;
         ERR_clear_error();
-        int result = SSL_read_ex(connection->ssl, (uint8_t *)plain + *plain_count, capacity - *plain_count, &read);
+        int result = SSL_read_ex(connection->ssl, plain + plain_count, capacity - plain_count, &read);
         if (result == 1) {
-            *plain_count += read;
+            plain_count += read;
             connection->key_update_count = 0;
             continue;
         }
@@ -250,24 +259,33 @@ int32_t martlet_tls_receive(
         }
         break;
     }
-    connection->input = NULL;
-    connection->input_count = 0;
+    return plain_count;
+}
+
+int32_t martlet_tls_receive(
+    martlet_tls_connection *connection, const void *bytes, size_t count, void *plain, size_t capacity,
+    size_t *plain_count) {
+    *plain_count = 0;
+    if (connection->state == martlet_tls_failed || connection->state == martlet_tls_peer_closed)
+        return connection->state;
+    struct martlet_tls_call call = {.input = bytes, .input_count = count};
+    connection->call = &call;
+    if (connection->state != martlet_tls_handshaking || finish_handshake(connection))
+        *plain_count = decrypt(connection, plain, capacity);
+    connection->call = NULL;
     return connection->state;
 }
 
 ptrdiff_t martlet_tls_send(
     martlet_tls_connection *connection, const void *bytes, size_t count, void *records, size_t capacity) {
     if (connection->state != martlet_tls_open && connection->state != martlet_tls_peer_closed) return -1;
-    connection->records = records;
-    connection->record_capacity = capacity;
-    connection->record_count = 0;
+    struct martlet_tls_call call = {.records = records, .record_capacity = capacity};
+    connection->call = &call;
     size_t written = 0;
     ERR_clear_error();
     int result = count ? SSL_write_ex(connection->ssl, bytes, count, &written) : 1;
-    size_t record_count = connection->record_count;
-    connection->records = NULL;
-    connection->record_capacity = connection->record_count = 0;
-    if (result == 1) return (ptrdiff_t)record_count;
+    connection->call = NULL;
+    if (result == 1) return (ptrdiff_t)call.record_count;
     note_failure(connection);
     return -1;
 }
@@ -288,7 +306,7 @@ size_t martlet_tls_take_pending(martlet_tls_connection *connection, void *record
     size_t count = martlet_tls_pending_count(connection);
     if (count > capacity) count = capacity;
     if (count) memcpy(records, connection->pending + connection->pending_start, count);
-    connection->pending_start += count;
+    connection->pending_start += (uint32_t)count;
     if (connection->pending_start == connection->pending_end) {
         free(connection->pending);
         connection->pending = NULL;
@@ -298,7 +316,10 @@ size_t martlet_tls_take_pending(martlet_tls_connection *connection, void *record
 }
 
 void martlet_tls_get_failure(const martlet_tls_connection *connection, struct martlet_tls_failure *failure) {
-    *failure = connection->failure;
+    if (connection->failure)
+        *failure = *connection->failure;
+    else
+        memset(failure, 0, sizeof *failure);
 }
 
 // MARK: - Properties

@@ -33,7 +33,7 @@ static int set_ticket_mac(EVP_MAC_CTX *mac, const uint8_t *key) {
 static int ticket_key(
     SSL *ssl, unsigned char name[16], unsigned char iv[EVP_MAX_IV_LENGTH], EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac,
     int is_encrypting) {
-    martlet_tls_connection *connection = SSL_get_ex_data(ssl, martlet_tls_connection_index());
+    martlet_tls_connection *connection = martlet_tls_connection_of(ssl);
     const martlet_tls_context *context = connection->context;
     if (is_encrypting) {
         const uint8_t *key = context->ticket_keys;
@@ -74,8 +74,8 @@ static int check_client_hello(SSL *ssl, int *alert, void *argument) {
     size_t count;
     if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &extension, &count))
         return SSL_CLIENT_HELLO_SUCCESS;
-    martlet_tls_connection *connection = SSL_get_ex_data(ssl, martlet_tls_connection_index());
-    connection->failure.kind = martlet_tls_failure_no_protocol;
+    martlet_tls_connection *connection = martlet_tls_connection_of(ssl);
+    martlet_tls_failure_of(connection)->kind = martlet_tls_failure_no_protocol;
     *alert = SSL_AD_NO_APPLICATION_PROTOCOL;
     return SSL_CLIENT_HELLO_ERROR;
 }
@@ -182,9 +182,9 @@ void martlet_tls_note_verification(struct martlet_tls_failure *failure, X509 *ce
 static int note_error(int is_valid, X509_STORE_CTX *store) {
     if (is_valid) return 1;
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
-    martlet_tls_connection *connection = SSL_get_ex_data(ssl, martlet_tls_connection_index());
+    martlet_tls_connection *connection = martlet_tls_connection_of(ssl);
     martlet_tls_note_verification(
-        &connection->failure, X509_STORE_CTX_get_current_cert(store), X509_STORE_CTX_get_error(store));
+        martlet_tls_failure_of(connection), X509_STORE_CTX_get_current_cert(store), X509_STORE_CTX_get_error(store));
     return 0;
 }
 
@@ -213,18 +213,18 @@ static int error_of_pinned(const martlet_tls_context *context, X509_STORE_CTX *s
 /// Verifies the server's own certificate by its pin, its dates and its host, without a chain.
 static int verify_pinned(X509_STORE_CTX *store, void *argument) {
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
-    martlet_tls_connection *connection = SSL_get_ex_data(ssl, martlet_tls_connection_index());
+    martlet_tls_connection *connection = martlet_tls_connection_of(ssl);
     X509 *certificate = X509_STORE_CTX_get0_cert(store);
     int error = certificate ? error_of_pinned(argument, store, certificate) : X509_V_ERR_UNSPECIFIED;
     X509_STORE_CTX_set_error(store, error);
-    if (error != X509_V_OK) martlet_tls_note_verification(&connection->failure, certificate, error);
+    if (error != X509_V_OK) martlet_tls_note_verification(martlet_tls_failure_of(connection), certificate, error);
     return error == X509_V_OK;
 }
 
 // MARK: - Sessions
 
 static int keep_session(SSL *ssl, SSL_SESSION *session) {
-    martlet_tls_connection *connection = SSL_get_ex_data(ssl, martlet_tls_connection_index());
+    martlet_tls_connection *connection = martlet_tls_connection_of(ssl);
     SSL_SESSION_free(connection->session);
     connection->session = session;
     return 1;

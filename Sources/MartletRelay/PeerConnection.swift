@@ -13,7 +13,7 @@ final class PeerConnection: TransportHandler {
     /// The call of the authenticator, cancelled when the connection closes.
     var authentication: Task<Void, Never>?
     /// The authentication exchange that waits for the client's next message.
-    var exchange: (of: AskedPeer, state: any AuthenticationExchange)?
+    var exchange: PendingExchange?
     /// Whether the engine has paused reading.
     var isPaused = false { didSet { updateReading() } }
     /// Whether the traffic to another loop throttles the connection.
@@ -61,5 +61,17 @@ struct AskedPeer: Sendable {
 
     init(_ request: AuthenticationRequest) {
         (account, presentedToken) = (request.account, request.presentedToken)
+    }
+}
+
+/// An authentication exchange that waits for the client's next message. It is allocated apart from its connection,
+/// which usually outlives it by hours.
+final class PendingExchange {
+    let peer: AskedPeer
+    let exchange: any AuthenticationExchange
+
+    init(_ exchange: any AuthenticationExchange, of peer: AskedPeer) {
+        self.exchange = exchange
+        self.peer = peer
     }
 }

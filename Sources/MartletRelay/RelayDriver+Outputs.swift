@@ -66,8 +66,10 @@ extension RelayDriver {
     }
 
     private func continueExchange(_ key: ConnectionKey, _ message: Credential, now: Instant) {
-        guard let (asked, exchange) = peers[key]?.exchange.take() else { return }
-        ask(key, asked, now: now) { [parts] in await parts.proceed(exchange, of: asked.account, with: message) }
+        guard let pending = peers[key]?.exchange.take() else { return }
+        ask(key, pending.peer, now: now) { [parts, exchange = pending.exchange, account = pending.peer.account] in
+            await parts.proceed(exchange, of: account, with: message)
+        }
     }
 
     private func ask(
@@ -103,7 +105,7 @@ extension RelayDriver {
             let presented = asked.presentedToken.map { TokenDigest(of: $0) }
             answer = .accepted(identity, .fresh(), presented: presented, final: final)
         case .challenge(let message, let exchange):
-            peers[key]?.exchange = (asked, exchange)
+            peers[key]?.exchange = PendingExchange(exchange, of: asked)
             answer = .challenge(message)
         case .refused(let failure): answer = .refused(failure.notice)
         }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The options of the command line.
 struct Options {
     var suites: [String] = []
@@ -19,6 +21,8 @@ struct Options {
     /// The port of the server, for a load in another process.
     var port: Int?
     var seconds = 3.0
+    /// The number of clients of a load in another process.
+    var senders = 1
     var counted: String?
 
     struct Failure: Error, CustomStringConvertible {
@@ -47,10 +51,12 @@ struct Options {
             case "--tool": tool = try value(argument)
             case "--baselines": baselines = try value(argument)
             case "--port": port = Int(try value(argument))
+            case "--senders": senders = Int(try value(argument)) ?? senders
             case "--seconds": seconds = Double(try value(argument)) ?? seconds
             case "--counted": counted = try value(argument)
             case "--help":
                 print(Self.help)
+                exit(0)
             case let name where !name.hasPrefix("-"): suites.append(name)
             default: throw Failure(description: "there is no option \(argument)\n\(Self.help)")
             }
@@ -62,7 +68,7 @@ struct Options {
                      [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
 
         Suites: frames, message, deflate, timers, engine, growth, client, relay, bytes; and with other servers: peers,
-        idle, handshakes. Without any, all but these three. With --tls, peers and idle have cases with TLS, too. Fails
+        durable, idle, handshakes. Without any, all but these four. With --tls, peers and idle have cases with TLS, too. Fails
         when a threshold is not met.
         """
 }

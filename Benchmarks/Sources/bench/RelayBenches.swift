@@ -5,6 +5,8 @@ struct Contender {
     var name: String
     var kind: ServerProcess.Kind
     var load: String
+    /// Whether the load creates its stream on the disk.
+    var isOnDisk = false
 
     static let martlet = Contender(name: "martlet", kind: .martlet, load: "martlet")
     /// Packets, as a client sends them by default. The load supports them for idle links only.
@@ -18,6 +20,10 @@ struct Contender {
     static let pubsub = Contender(name: "Redis pub/sub", kind: .redis, load: "redis-pubsub")
     static let streams = Contender(name: "Redis streams", kind: .redis, load: "redis-streams")
 
+    static let stored = Contender(name: "martlet, stored", kind: .storedMartlet, load: "martlet")
+    static let jetstreamFile = Contender(name: "JetStream file", kind: .nats, load: "jetstream", isOnDisk: true)
+    static let syncedStreams = Contender(name: "Redis streams, synced", kind: .storedRedis, load: "redis-streams")
+
     /// The same with TLS; nil without a server with TLS.
     var secure: Contender? {
         switch kind {
@@ -29,7 +35,7 @@ struct Contender {
     }
 
     /// The words of the load that every subject of this contender has.
-    var words: [String] { [load] + (kind.usesTLS ? ["--tls", "1"] : []) }
+    var words: [String] { [load] + (kind.usesTLS ? ["--tls", "1"] : []) + (isOnDisk ? ["--disk", "1"] : []) }
 
     func subject(_ options: Options, _ load: [String]) -> Subject {
         Subject(name) {

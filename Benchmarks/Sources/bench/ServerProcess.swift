@@ -8,6 +8,8 @@ final class ServerProcess {
         case spinning
         /// With TLS.
         case secureMartlet, secureMosquitto, secureNATS
+        /// With a store on the disk, which is synced before a message is accepted.
+        case storedMartlet, storedRedis
         /// A relay with TLS that accepts connections without a limit, and `openssl s_server`.
         case handshakeRelay, openSSL
 
@@ -25,13 +27,15 @@ final class ServerProcess {
             case .secureNATS: 24223
             case .handshakeRelay: 27230
             case .openSSL: 27231
+            case .storedMartlet: 27232
+            case .storedRedis: 26380
             }
         }
 
         var usesTLS: Bool {
             switch self {
             case .secureMartlet, .secureMosquitto, .secureNATS, .handshakeRelay, .openSSL: true
-            case .martlet, .bare, .mosquitto, .nats, .redis, .spinning: false
+            case .martlet, .bare, .mosquitto, .nats, .redis, .spinning, .storedMartlet, .storedRedis: false
             }
         }
     }
@@ -83,12 +87,13 @@ final class ServerProcess {
     private func command(_ options: Options) throws -> [String] {
         let certificate = (file: path("server.pem"), key: path("server.key"))
         switch kind {
-        case .martlet, .spinning, .secureMartlet:
+        case .martlet, .spinning, .secureMartlet, .storedMartlet:
             return [
                 options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)",
                 "--max-connections-per-address", "0",
             ]
                 + (kind == .spinning ? ["--spin", "20ms"] : [])
+                + (kind == .storedMartlet ? ["--store", path("store")] : [])
                 + (kind == .secureMartlet ? ["--certificate", certificate.file, "--key", certificate.key] : [])
         case .handshakeRelay:
             return [
@@ -116,10 +121,11 @@ final class ServerProcess {
                 "nats-server", "--addr", "127.0.0.1", "--port", "\(port)", "--jetstream", "--store_dir", folder.path,
             ]
                 + (kind.usesTLS ? ["--tls", "--tlscert", certificate.file, "--tlskey", certificate.key] : [])
-        case .redis:
+        case .redis, .storedRedis:
             return [
-                "redis-server", "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--appendonly", "no", "--dir",
-                folder.path, "--maxclients", "20000", "--client-output-buffer-limit", "pubsub 0 0 0",
+                "redis-server", "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--appendonly",
+                kind == .storedRedis ? "yes" : "no", "--appendfsync", "always", "--dir", folder.path, "--maxclients",
+                "20000", "--client-output-buffer-limit", "pubsub 0 0 0",
             ]
         }
     }

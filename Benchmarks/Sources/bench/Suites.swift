@@ -23,6 +23,7 @@ enum Suites {
         case "relay": RelayBenches.cases(options)
         case "bytes": BytesBenches.cases(options)
         case "peers": PeerBenches.cases(options)
+        case "durable": DurableBenches.cases(options)
         case "idle": IdleBenches.cases(options)
         case "handshakes": HandshakeBenches.cases(options)
         default: throw Options.Failure(description: "there is no suite \(suite)\n\(Options.help)")
