@@ -25,6 +25,7 @@ let package = Package(
                 "BenchHarness", "CBaselines",
                 .product(name: "Martlet", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
+                .product(name: "MartletSQLite", package: "martlet"),
                 .product(name: "MartletWire", package: "martlet"),
                 .product(name: "MartletProtocol", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),

@@ -140,7 +140,8 @@ public final class VirtualRelay {
     /// The identity of a room's log.
     public func logID(_ room: RoomName) -> LogID {
         if let id = logIDs[room] { return id }
-        let id = checked { try $0.load(room).log } ?? LogID(rawValue: logRandom.next())
+        let loaded = checked { try $0.load(room) }
+        let id = loaded?.log ?? LogID(rawValue: logRandom.next())
         logIDs[room] = id
         return id
     }
