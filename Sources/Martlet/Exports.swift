@@ -22,5 +22,9 @@
 @_exported public import struct MartletWire.LogID
 @_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MessageID
+@_exported public import enum MartletWire.RoomAccess
+@_exported public import enum MartletWire.RoomRole
+@_exported public import struct MartletWire.RoomRoster
+@_exported public import struct MartletWire.RoomStanding
 @_exported public import enum MartletWire.SessionKind
 @_exported public import protocol MartletWire.WireName

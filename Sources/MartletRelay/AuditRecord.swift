@@ -19,6 +19,10 @@ public struct AuditRecord: Equatable, Sendable {
         case revoked
         /// The operator requested new decisions of the room policy.
         case roomDecisionsRevoked
+        /// An account has created a room, or was refused with the code.
+        case roomCreated
+        /// A member has requested an operation on a room, which was performed, or was refused with the code.
+        case roomOperation
     }
 
     /// The kind of event.
@@ -33,6 +37,12 @@ public struct AuditRecord: Equatable, Sendable {
     public var room: RoomName?
     /// The reason of a refusal.
     public var code: ErrorCode?
+    /// The operation on a room.
+    public var operation: RoomMethod?
+    /// The account that the operation affects.
+    public var target: AccountName?
+    /// The role, the access, or the duration of a mute that the operation sets.
+    public var value: String?
 
     /// Creates the record of an event; nil for an event without meaning for an audit.
     public init?(_ event: RelayEvent) {
@@ -47,12 +57,23 @@ public struct AuditRecord: Equatable, Sendable {
             self.init(.refused, account: account)
             self.peer = peer
             self.code = code
+        case .note(.roomCreated(let key, let room, let status), let peer):
+            self.init(.roomCreated, key, peer)
+            self.room = room
+            code = status == .none ? nil : status
+        case .note(.roomOperation(let record), let peer):
+            self.init(.roomOperation, record.actor, peer)
+            room = record.room
+            operation = record.method
+            target = record.target
+            value = record.value
+            code = record.status == .none ? nil : record.status
         case .revoked(let account): self.init(.revoked, account: account)
         case .roomDecisionsRevoked(let account, let room):
             self.init(.roomDecisionsRevoked, account: account)
             self.room = room
-        case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .connectionsRefused, .acceptingPaused,
-            .tlsFailed, .storeFailed, .authenticatorFailed, .policyFailed:
+        case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .note(.rolesInvalid, _),
+            .connectionsRefused, .acceptingPaused, .tlsFailed, .storeFailed, .authenticatorFailed, .policyFailed:
             return nil
         }
     }

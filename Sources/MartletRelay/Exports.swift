@@ -15,8 +15,12 @@
 @_exported public import enum MartletProtocol.RelayNote
 @_exported public import struct MartletProtocol.RelayStatistics
 @_exported public import struct MartletProtocol.RoomAuthorizationRequest
+@_exported public import struct MartletProtocol.RoomCreation
 @_exported public import enum MartletProtocol.RoomDecision
+@_exported public import struct MartletProtocol.RoomOperationRecord
 @_exported public import struct MartletProtocol.RoomPermissions
+@_exported public import struct MartletProtocol.RoomRolesConfiguration
+@_exported public import enum MartletProtocol.RoomRolesError
 @_exported public import struct MartletProtocol.RoomSnapshot
 @_exported public import struct MartletTransport.IPAddress
 @_exported public import struct MartletTransport.SocketAddress
@@ -36,6 +40,7 @@
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
 @_exported public import struct MartletWire.PeerCertificate
+@_exported public import enum MartletWire.RoomMethod
 @_exported public import struct MartletWire.RoomName
 @_exported public import enum MartletWire.WireError
 @_exported public import protocol MartletWire.WireName

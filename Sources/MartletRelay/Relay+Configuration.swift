@@ -59,6 +59,7 @@ extension Relay {
                 ("engine.maxSuspendedLinks", engine.maxSuspendedLinks, 0...(.max)),
                 ("engine.memoryBudget", engine.memoryBudget, 1...(.max)),
                 ("engine.maxResumeAttempts", engine.maxResumeAttempts, 0...(.max)),
+                ("engine.roomRoles.maxRoomsPerAccount", engine.roomRoles?.maxRoomsPerAccount ?? 0, 0...(.max)),
             ]
             if let wrong = counts.first(where: { !$0.range.contains($0.value) }) {
                 let most = wrong.range.upperBound

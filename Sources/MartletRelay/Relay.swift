@@ -111,8 +111,9 @@ public final class Relay: Sendable {
     ///
     /// - Returns: The addresses, with the ports that the system chose.
     /// - Throws: `RelayError.alreadyStarted`; `RelayError.noAddresses`; `RelayError.invalidConfiguration`;
-    ///   `RelayError.invalidTLS`; `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not
-    ///   available; `TransportError` if the system has no thread or descriptor left.
+    ///   `RelayError.rolesNotKept`; `RelayError.invalidTLS`; `RelayError.plaintextNotAllowed`;
+    ///   `RelayError.cannotListen` if an address is not available; `TransportError` if the system has no thread or
+    ///   descriptor left.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -127,6 +128,9 @@ public final class Relay: Sendable {
     private func listen() throws -> Running {
         guard !parts.configuration.addresses.isEmpty else { throw RelayError.noAddresses }
         if let fault = parts.configuration.fault { throw RelayError.invalidConfiguration(fault) }
+        guard parts.configuration.engine.roomRoles == nil || parts.roleStore != nil else {
+            throw RelayError.rolesNotKept
+        }
         let tls = try makeTLS()
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection

@@ -22,6 +22,7 @@ extension RelayDriver {
         case .load(let room): load(room)
         case .append(let room, let entries): append(entries, to: room)
         case .saveProgress(let room, let progress): save(progress, of: room)
+        case .saveRoles(let room, let roles, let creation): save(roles, of: room, creation)
         case .read(let room, let member, let range): read(range, of: room, for: member)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .send(let loop, let messages): send(messages, to: loop)
@@ -154,7 +155,7 @@ extension RelayDriver {
     private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<UInt64>) {
         switch done {
         case .done(let first): engine.stored(room, upTo: offset, first: first, messageCount: count)
-        case .failed: engine.stored(room, upTo: nil, messageCount: count)
+        case .failed, .tooManyRooms: engine.stored(room, upTo: nil, messageCount: count)
         case .logLost: engine.logLost(room)
         }
     }
@@ -167,6 +168,27 @@ extension RelayDriver {
         callStore(room) { store in
             try await store.saveProgress(progress, of: room)
         } then: { _, _ in
+        }
+    }
+
+    private func save(_ roles: [UInt8], of room: RoomName, _ creation: RoomCreation?) {
+        if let store = parts.immediateRoleStore {
+            return saved(room, parts.storing(room) { try store.saveRoles(roles, of: room, creation: creation) })
+        }
+        // `Relay.start` refuses another store.
+        guard let store = parts.roleStore else { return engine.rolesSaved(room, .failed) }
+        callStore(room) { _ in
+            try await store.saveRoles(roles, of: room, creation: creation)
+        } then: { driver, done in
+            driver.saved(room, done)
+        }
+    }
+
+    private func saved(_ room: RoomName, _ done: StoreAnswer<Void>) {
+        switch done {
+        case .done: engine.rolesSaved(room, .saved)
+        case .tooManyRooms: engine.rolesSaved(room, .tooManyRooms)
+        case .failed, .logLost: engine.rolesSaved(room, .failed)
         }
     }
 

@@ -46,6 +46,8 @@ public enum RelayError: Error, Equatable, Sendable {
     case invalidTLS(TLSError)
     /// The relay has no TLS to reload, or does not run.
     case noTLS
+    /// The configuration has `RelayConfiguration.roomRoles`, and the store keeps no roles.
+    case rolesNotKept
 }
 
 extension RelayError: CustomStringConvertible {
@@ -60,6 +62,7 @@ extension RelayError: CustomStringConvertible {
         case .plaintextNotAllowed(let address): "without TLS a relay does not listen on \(address)"
         case .invalidTLS(let error): "\(error)"
         case .noTLS: "the relay does not use TLS"
+        case .rolesNotKept: "the store keeps no roles of rooms"
         }
     }
 }

@@ -8,6 +8,10 @@ final class RelayParts: Sendable {
     let store: any RoomStore
     /// The store, if it is synchronous.
     let immediateStore: (any ImmediateRoomStore)?
+    /// The store, if it keeps roles.
+    let roleStore: (any RoomRoleStore)?
+    /// The store, if it is synchronous and keeps roles.
+    let immediateRoleStore: (any ImmediateRoomRoleStore)?
     let authenticator: any Authenticator
     let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
@@ -23,6 +27,8 @@ final class RelayParts: Sendable {
         self.configuration = configuration
         self.store = store
         immediateStore = store as? any ImmediateRoomStore
+        roleStore = store as? any RoomRoleStore
+        immediateRoleStore = store as? any ImmediateRoomRoleStore
         self.authenticator = authenticator
         self.policy = policy
         self.requestHandler = requestHandler
@@ -100,6 +106,8 @@ final class RelayParts: Sendable {
     }
 
     private func failed<Answer>(_ room: RoomName, _ error: any Error) -> StoreAnswer<Answer> {
+        // A refusal of an account is not a failure of the store.
+        if error is TooManyRooms { return .tooManyRooms }
         onEvent(.storeFailed(room, error))
         return error is LogLost ? .logLost : .failed
     }
@@ -125,6 +133,8 @@ enum StoreAnswer<Answer> {
     case failed
     /// The room's log no longer exists.
     case logLost
+    /// The account has created as many rooms as it may.
+    case tooManyRooms
 
     /// The result; nil after a failure.
     var value: Answer? {

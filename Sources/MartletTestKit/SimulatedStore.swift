@@ -11,6 +11,8 @@ public protocol SimulatedStore: AnyObject {
     func read(_ range: ReadRange, of room: RoomName) throws -> [LogEntry]
     /// Keeps the progress of accounts.
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws
+    /// Keeps the roles of a room.
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
     /// Removes messages before an offset. Returns the first kept offset, which may be lower.
     func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64
     /// Removes a room and its log.

@@ -115,6 +115,10 @@ final class VirtualLoops {
         loop(of: room).engine.stored(room, upTo: offset, first: first, messageCount: messageCount)
     }
 
+    func rolesSaved(_ room: RoomName, _ result: RolesResult) {
+        loop(of: room).engine.rolesSaved(room, result)
+    }
+
     func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
         loops[Int(handle.loop)].engine.read(handle, entries, first: first)
     }
@@ -152,7 +156,7 @@ final class VirtualLoops {
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
-        case .authorize, .send, .load, .append, .saveProgress, .read, .request, .note: return output
+        case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .read, .request, .note: return output
         }
     }
 

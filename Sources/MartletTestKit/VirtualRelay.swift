@@ -40,6 +40,12 @@ public final class VirtualRelay {
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
     /// Whether requests without a recipient are answered with `unknownMethod` at once.
     public var answersRequests = true
+    /// The saved roles of rooms, in their stored form.
+    public private(set) var roles: [RoomName: [UInt8]] = [:]
+    /// The rooms that each account has created.
+    public private(set) var createdCounts: [AccountName: Int] = [:]
+    /// Called when roles are durable. It must not call the world.
+    public var onRolesSaved: ((RoomName, [UInt8]) -> Void)?
     /// Called for every note of the engine, when it occurs. It must not call the world.
     public var onNote: ((RelayNote) -> Void)?
     /// The notes of the engine.
@@ -86,6 +92,7 @@ public final class VirtualRelay {
         case authorize(QuestionID, RoomAuthorizationRequest)
         case load(RoomName)
         case append(RoomName, [LogEntry])
+        case saveRoles(RoomName, [UInt8], RoomCreation?)
         case read(RoomName, MemberHandle, ReadRange)
         case send(Int, [LoopMessage])
     }
@@ -121,6 +128,9 @@ public final class VirtualRelay {
         requests = other.requests
         notes = other.notes
         onNote = other.onNote
+        onRolesSaved = other.onRolesSaved
+        roles = other.roles
+        createdCounts = other.createdCounts
         checked { try $0.reopen() }
     }
 
@@ -184,6 +194,8 @@ public final class VirtualRelay {
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
             case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
             case .saveProgress(let room, let marks): save(marks, of: room)
+            case .saveRoles(let room, let roles, let creation):
+                later(.saveRoles(room, roles, creation), storeDelay, &work, now: now)
             case .read(let room, let handle, let range): later(.read(room, handle, range), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
                 requests.append((handle, request))
@@ -213,13 +225,15 @@ public final class VirtualRelay {
         case .load(let room):
             let snapshot = RoomSnapshot(
                 log: logID(room), lastOffset: lastOffsets[room] ?? 0, firstOffset: first(room),
-                devices: devices[room] ?? [:], progress: progress[room] ?? [:])
+                devices: devices[room] ?? [:], progress: progress[room] ?? [:], roles: roles[room])
             checked { check(try $0.load(room), snapshot) }
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
             store(taken, in: room)
             loops.stored(room, upTo: taken.last?.offset, first: first(room), messageCount: taken.count)
+        case .saveRoles(let room, let roles, let creation):
+            loops.rolesSaved(room, refusesAppends ? .failed : store(roles, of: room, creation))
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let handle, let range):
             loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
@@ -233,6 +247,7 @@ public final class VirtualRelay {
         precondition(found.firstOffset == expected.firstOffset, "the store has another first offset")
         precondition(found.devices == expected.devices, "the store has other counters")
         precondition(found.progress == expected.progress, "the store has other progress")
+        precondition(found.roles == expected.roles, "the store has other roles")
     }
 
     /// Makes messages durable.
@@ -252,6 +267,19 @@ public final class VirtualRelay {
         progress[room, default: [:]].merge(marks) {
             AccountProgress(delivered: max($0.delivered, $1.delivered), read: max($0.read, $1.read))
         }
+    }
+
+    /// Makes roles durable.
+    @discardableResult
+    func store(_ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?) -> RolesResult {
+        if let creation {
+            guard createdCounts[creation.account] ?? 0 < creation.maxRoomCount else { return .tooManyRooms }
+            createdCounts[creation.account, default: 0] += 1
+        }
+        checked { try $0.saveRoles(bytes, of: room, creation: creation) }
+        roles[room] = bytes
+        onRolesSaved?(room, bytes)
+        return .saved
     }
 
     /// The requested messages, at least one if there is one.

@@ -112,15 +112,20 @@ public final class VirtualWorld {
 
     /// Replaces the relay: links and unstored messages are lost, connections break, and connects fail for a while.
     ///
-    /// Pending appends are durable or lost at random.
+    /// Pending appends and roles are durable or lost at random.
     public func restartRelay(downFor time: Duration = .zero) {
         for index in connections.indices where connections[index].generation == generation {
             connections[index].relayIsOpen = false
             schedule(.ended(connection: index, atRelay: false, .reset), after: delay(of: connections[index]))
         }
         for number in eventOfNumber.keys.sorted() {
-            guard case .work(.append(let room, let entries), generation) = eventOfNumber[number] else { continue }
-            if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(entries, in: room) }
+            switch eventOfNumber[number] {
+            case .work(.append(let room, let entries), generation):
+                if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(entries, in: room) }
+            case .work(.saveRoles(let room, let roles, let creation), generation):
+                if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(roles, of: room, creation) }
+            default: break
+            }
         }
         relay = VirtualRelay(relayConfiguration, loopCount: loopCount, after: relay, seed: random.next())
         generation += 1

@@ -83,6 +83,10 @@ class Tag(Named):
     SESSION = 0x0057, "session"
     NO_LOCAL = 0x0058, "noLocal"
     LOG = 0x0059, "log"
+    ROLE = 0x005A, "role"
+    ACCESS = 0x005B, "access"
+    DURATION = 0x005C, "duration"
+    STANDING = 0x005D, "standing"
     ACCEPTED_RUN = 0x0060, "acceptedRun"
     RECEIPT_KIND = 0x0061, "receiptKind"
     UP_TO = 0x0062, "upTo"
@@ -170,6 +174,8 @@ class ErrorCode(Named):
     MESSAGE_TOO_LARGE = 0x0308, "messageTooLarge"
     UNSUPPORTED_KIND = 0x0309, "unsupportedKind"
     CLOSED_BY_PEER = 0x030A, "closedByPeer"
+    KICKED = 0x030B, "kicked"
+    TOO_MANY_ROOMS = 0x030C, "tooManyRooms"
     INVALID_VALUE = 0x0401, "invalidValue"
     MISSING_FIELD = 0x0402, "missingField"
     DUPLICATE_FIELD = 0x0403, "duplicateField"
@@ -303,6 +309,10 @@ VALUES = {
     Tag.SESSION: Value("u16", least=1, sizes=(2,)),
     Tag.NO_LOCAL: Value("u8", most=1, sizes=(1,)),
     Tag.LOG: Value("u64", sizes=(8,)),
+    Tag.ROLE: Value("u8", least=1, most=4, sizes=(1,)),
+    Tag.ACCESS: Value("u8", most=2, sizes=(1,)),
+    Tag.DURATION: Value("u32", least=1, sizes=(4,)),
+    Tag.STANDING: Value("bytes", least=11, most=138),
     Tag.ACCEPTED_RUN: Value("integers", sizes=(8, 4, 8)),
     Tag.RECEIPT_KIND: Value("u8", least=1, most=3, sizes=(1,)),
     Tag.UP_TO: Value("u64", sizes=(8,)),

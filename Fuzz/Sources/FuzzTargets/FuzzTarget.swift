@@ -22,6 +22,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case scram
     /// `RoomRules`.
     case rules
+    /// `RoomRoles`, `RoomOperation` and `RoomRoster`.
+    case roles
 
     /// The invariant in one sentence.
     public var invariant: String {
@@ -48,6 +50,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "no message or password file traps, and no proof is accepted without the password"
         case .rules:
             "no text of rules traps, and none permits anything without an allow line"
+        case .roles:
+            "no stored roles or request trap, decoded ones encode to the same bytes, and operations keep the bounds"
         }
     }
 
@@ -65,6 +69,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .token: TokenTarget.run(input)
         case .scram: SCRAMTarget.run(input)
         case .rules: RulesTarget.run(input)
+        case .roles: RolesTarget.run(input)
         }
     }
 }

@@ -12,7 +12,8 @@ extension FieldShape {
             self = .text
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
-            .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .upTo, .correlation, .deadline, .typing:
+            .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .upTo,
+            .correlation, .deadline, .typing:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features
@@ -23,6 +24,7 @@ extension FieldShape {
         case .sessionAck: self = .sessionAck
         case .kind: self = .contentKind
         case .sessionKind: self = .sessionKind
+        case .standing: self = .standing
         case .acceptedRun: self = .run
         case .receiptKind: self = .receiptKind
         case .presence: self = .presence

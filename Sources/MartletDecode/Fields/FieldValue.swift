@@ -33,7 +33,7 @@ public indirect enum FieldValue: Equatable, Sendable {
 enum FieldShape: Sendable {
     case number, identifier, text, bytes, secret
     case version, code, features, contentKind, sessionKind, receiptKind, presence
-    case position, echo, sessionAck, run, chunk
+    case position, echo, sessionAck, run, standing, chunk
 
     /// The value in these bytes.
     func value(_ bytes: [UInt8], showingSecrets: Bool) -> FieldValue {
@@ -60,16 +60,13 @@ enum FieldShape: Sendable {
         case .echo: return Self.record(bytes, ["timestamp": 4, "microseconds": 4])
         case .run: return Self.record(bytes, ["counter": 8, "count": 4, "offset": 8])
         case .sessionAck: return Self.sessionAck(bytes)
-        case .chunk:
-            guard bytes.count >= 16, case .record(var members)? = Self.record(bytes.prefix(16), Self.chunkHead) else {
-                return nil
+        case .standing:
+            return Self.record(bytes, ["role": 1, "banned": 1, "mutedUntil": 8], rest: "account") { name in
+                String(validating: name, as: UTF8.self).map { .text($0) }
             }
-            members.append(FieldValue.Member(name: "bytes", value: .bytes(Array(bytes.dropFirst(16)))))
-            return .record(members)
+        case .chunk: return Self.record(bytes, ["offset": 8, "total": 8], rest: "bytes") { .bytes(Array($0)) }
         }
     }
-
-    private static let chunkHead: KeyValuePairs = ["offset": 8, "total": 8]
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64? {
         [1, 2, 4, 8].contains(bytes.count) ? bytes.reduce(0) { $0 << 8 | UInt64($1) } : nil
@@ -90,6 +87,19 @@ enum FieldShape: Sendable {
                 defer { rest = rest.dropFirst(byteCount) }
                 return FieldValue.Member(name: name, value: .number(number(rest.prefix(byteCount)) ?? 0))
             })
+    }
+
+    /// Parses consecutive integers, and a value of the bytes after them.
+    private static func record(
+        _ bytes: [UInt8], _ layout: KeyValuePairs<String, Int>, rest name: String,
+        _ value: (ArraySlice<UInt8>) -> FieldValue?
+    ) -> FieldValue? {
+        let byteCount = layout.reduce(0) { $0 + $1.value }
+        guard bytes.count >= byteCount, case .record(var members)? = record(bytes.prefix(byteCount), layout),
+            let rest = value(bytes.dropFirst(byteCount))
+        else { return nil }
+        members.append(FieldValue.Member(name: name, value: rest))
+        return .record(members)
     }
 
     private static func sessionAck(_ bytes: [UInt8]) -> FieldValue? {

@@ -1,5 +1,6 @@
 import Foundation
 import MartletProtocol
+import MartletRelay
 import MartletSQLite
 import MartletTestKit
 import MartletToolSupport
@@ -52,6 +53,10 @@ final class SimulationStore: SimulatedStore {
 
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws {
         try open().saveProgress(progress, of: room)
+    }
+
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
+        try open().saveRoles(roles, of: room, creation: creation)
     }
 
     func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 { try open().trim(room, before: offset) }

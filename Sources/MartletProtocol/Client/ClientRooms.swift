@@ -23,7 +23,7 @@ struct ClientRooms: ~Copyable {
 
     /// The codes that close a room permanently. After any other code the room is opened again.
     private static let finalCodes: Set<ErrorCode> = [
-        .roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull,
+        .roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull, .kicked, .tooManyRooms,
     ]
     /// The maximum size of a message's fields other than its content, the relay's fields included, in bytes.
     static let maxMessageOverhead = 512

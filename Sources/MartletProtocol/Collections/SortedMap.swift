@@ -60,6 +60,12 @@ struct SortedMap<Key: Comparable, Value> {
         return entries.remove(at: index).value
     }
 
+    /// Returns the index of the first key above `key`; `count` if there is none.
+    func firstIndex(above key: Key) -> Int {
+        let index = firstIndex(notBelow: key)
+        return index < entries.count && entries[index].key == key ? index + 1 : index
+    }
+
     private func firstIndex(notBelow key: Key) -> Int {
         var low = 0
         var count = entries.count

@@ -29,6 +29,8 @@ public enum RoomCall: Sendable {
     case setFeatures(MemberHandle, Features)
     /// The member's link lost its connection, or has one again.
     case setAway(MemberHandle, Bool)
+    /// The room policy has decided anew about the member.
+    case setPermissions(MemberHandle, RoomPermissions)
     /// The member's link has room for some of the pending receipts and cancels.
     case sendPending(MemberHandle)
     /// A valid message of the member.

@@ -39,6 +39,8 @@ public struct RelayConfiguration: Sendable {
     public var asksRoomPolicy = false
     /// The duration of a question to the room policy. A session without an answer is reset with `serverBusy`.
     public var policyTimeout: Duration = .seconds(10)
+    /// The use of roles; nil if rooms have none. The store has to keep them.
+    public var roomRoles: RoomRolesConfiguration?
     /// The rate of each account over all of its links; nil without a bound.
     public var accountRate: AccountRate?
     /// The maximum number of refused resumes of a connection (Specs/hostile.md row 23).
@@ -169,6 +171,9 @@ public enum RelayOutput: Sendable {
     case append(RoomName, [LogEntry])
     /// Keep the progress of accounts in a room; there is no result.
     case saveProgress(RoomName, [AccountName: AccountProgress])
+    /// Make the roles of a room durable; the result is `rolesSaved`. With a creation, the store counts the rooms of the
+    /// account, and refuses one beyond its maximum.
+    case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
     /// Read messages; the result is `read`.
     case read(RoomName, MemberHandle, ReadRange)
     /// Answer a request without a recipient; the result is `respond`.
@@ -195,6 +200,12 @@ public enum RelayNote: Equatable, Sendable {
     case refused(AccountName, ErrorCode)
     /// The room policy refused a device's session in a room.
     case roomRefused(DeviceKey, RoomName)
+    /// A device has created a room, or was refused with the code.
+    case roomCreated(DeviceKey, RoomName, ErrorCode)
+    /// An operation on a room.
+    case roomOperation(RoomOperationRecord)
+    /// The store has roles of a room that are not valid. The room cannot be opened.
+    case rolesInvalid(RoomName, RoomRolesError)
     /// A connection was ended for a fault of the peer.
     case faulted(ErrorCode)
 }

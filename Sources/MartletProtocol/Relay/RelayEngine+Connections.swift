@@ -222,6 +222,10 @@ extension RelayEngine {
             note(.refused(admission.account, .revoked), on: slot)
             return end(slot, with: .reject, Notice(code: .revoked), now: now)
         }
+        guard admission.account != configuration.roomRoles?.serverAccount else {  // R-59, Specs/hostile.md row 59
+            note(.refused(admission.account, .forbidden), on: slot)
+            return end(slot, with: .reject, Notice(code: .forbidden), now: now)
+        }
         admit(slot, admission, now: now)
         guard connections.phase(slot) != .closing else { return }
         outputs.append(.resumeReading(connections.key(slot)))

@@ -23,6 +23,7 @@ public import MartletWire
 /// | `authorize` | asks the room policy | `authorized` |
 /// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
 /// | `saveProgress` | calls the store | |
+/// | `saveRoles` | calls the store | `rolesSaved` |
 /// | `request` | asks the request handler | `respond` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `transfer` | calls `transfer`, and passes the connection to another loop | `adopt` there |
@@ -234,6 +235,12 @@ public struct RelayEngine: ~Copyable {
         sessions.rooms.local.stored(room, upTo: offset, first: first)
     }
 
+    /// The result of `.saveRoles`.
+    public mutating func rolesSaved(_ room: RoomName, _ result: RolesResult) {
+        noteEvent()
+        sessions.rooms.local.rolesSaved(room, result)
+    }
+
     /// The result of `.append` when the store has lost the room's log since it was loaded. The next log starts.
     public mutating func logLost(_ room: RoomName) {
         noteEvent()
@@ -397,7 +404,7 @@ public struct RelayEngine: ~Copyable {
         case .faulted: counted.faults += 1
         case .resumed: counted.resumes += 1
         case .refused(_, .resumeRejected): counted.resumesRefused += 1
-        case .linked, .suspended, .ended, .refused, .roomRefused: break
+        case .linked, .suspended, .ended, .refused, .roomRefused, .roomCreated, .roomOperation, .rolesInvalid: break
         }
         outputs.append(.note(note, on: slot.map { connections.key($0) }))
     }

@@ -24,8 +24,16 @@ extension Room {
         }
         if !batch.takes(message, from: handle, at: acceptedAt) {
             take(&batch)
+            // A message that was taken before is accepted all the same.
+            let mayPublish = mayPublish(slot, at: acceptedAt)
+            guard mayPublish || windows[members[slot].who] != nil else {
+                return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
+            }
             guard isNew(message.counter, handle, slot, message.byteCount, at: acceptedAt, into: &effects) else {
                 return
+            }
+            guard mayPublish else {
+                return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
             }
         }
         guard !publication.isFull else { return reject(handle, message.byteCount, .serverBusy, into: &effects) }
@@ -76,7 +84,7 @@ extension Room {
         return window
     }
 
-    private mutating func addWindow(_ device: DeviceKey, at now: UInt64) -> Int? {
+    mutating func addWindow(_ device: DeviceKey, at now: UInt64) -> Int? {
         switch windows.add(device, at: now) {
         case .added(let window): return window
         case .none: return nil
@@ -114,7 +122,10 @@ extension Room {
 
     /// Passes the next batch to the store, sends acceptances, and ends closed sessions.
     mutating func flushPublication(into effects: inout Deque<RoomEffect>) {
-        if let entries = publication.startStoring() { effects.append(.append(name, entries)) }
+        // The store has one call of a room that changes it.
+        if !(usesRoles && moderation.isSaving), let entries = publication.startStoring() {
+            effects.append(.append(name, entries))
+        }
         for slot in publication.publishers where members.isLive(slot) {
             let count = members[slot].accepted.count
             for start in stride(from: 0, to: count, by: Accepted.maxRunCount) {
@@ -146,6 +157,7 @@ extension Room {
         if !published.isEmpty {
             confirm(published, into: &effects)
             log.append(published)
+            announcementsStored(into: &effects)
         }
         log.raiseFirstOffset(to: first)
         if !publication.endStoring(durable: log.lastOffset) { storeFailed(into: &effects) }
@@ -194,6 +206,7 @@ extension Room {
                 leave(handle, into: &effects)
             }
         }
+        announcementsDiscarded(into: &effects)
     }
 
     /// The store has lost the log: all sessions are reset, and the next ones open the next log.

@@ -100,8 +100,12 @@ extension Room {
 
     /// Sends a member's typing or transient message to all other members. Presence is reported by the relay only
     ///
-    mutating func broadcast(_ handle: MemberHandle, _ transient: Transient, into effects: inout Deque<RoomEffect>) {
-        guard let slot = members.slot(handle) else { return }
+    ///
+    /// - Parameter now: the relay's wall clock in milliseconds since 1970.
+    mutating func broadcast(
+        _ handle: MemberHandle, _ transient: Transient, at now: UInt64 = 0, into effects: inout Deque<RoomEffect>
+    ) {
+        guard let slot = members.slot(handle), mayPublish(slot, at: now) else { return }
         let feature: Features
         switch transient.content {
         case .presence: return
@@ -143,7 +147,12 @@ extension Room {
         let routed = Request(
             correlation: number, method: request.method, deadline: timeout, recipient: request.recipient,
             sender: members[slot].who.account, content: request.content)
-        guard let recipient else { return effects.append(.request(name, handle, routed)) }
+        guard let recipient else {
+            if usesRoles, let method = RoomMethod(routed.method) {
+                return operate(number, routed, method, of: slot, into: &effects)
+            }
+            return effects.append(.request(name, handle, routed))
+        }
         send(.request, EncodedBody(routed.encode()), to: recipient, into: &effects)
     }
 

@@ -24,10 +24,14 @@ public enum RoomEffect: Sendable {
     case append(RoomName, [LogEntry])
     /// Keep the progress of accounts; there is no result.
     case saveProgress(RoomName, [AccountName: AccountProgress])
+    /// Make roles durable, in their stored form; the result is `rolesSaved`.
+    case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
     /// Read messages; the result is `read` for the same member.
     case read(RoomName, MemberHandle, ReadRange)
     /// A request without a recipient.
     case request(RoomName, MemberHandle, Request)
+    /// An event for a log.
+    case note(RelayNote)
 }
 
 /// A range of a log to read.
@@ -61,17 +65,17 @@ public struct MemberHandle: Hashable, Sendable {
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | loading | the joins that wait for the store's snapshot | `loaded`; `loadFailed`, then the room is evicted |
+/// | loading | the joins that wait for the store's snapshot, or for the creation of the room | `loaded`, `rolesSaved`; `loadFailed`, then the room is evicted |
 /// | ready | the log, the members, messages on their way to the store | idle, then the room is evicted; `logLost` |
 ///
 /// A message is published, appended to the batch with its offset, stored, confirmed to its publisher and delivered to
 /// the members, in this order: nothing is confirmed or delivered that a crash could revert.
 ///
 /// `RoomLog` has the durable messages, `Publication` the others, `RoomMembers` the members and their presence,
-/// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, and `DeduplicationWindows` the
-/// counters of devices.
+/// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, `DeduplicationWindows` the counters
+/// of devices, and `RoomModeration` the roles.
 struct Room: Sendable {
-    private enum State: Sendable {
+    enum State: Sendable {
         case loading([JoinRequest])
         case ready
     }
@@ -80,7 +84,7 @@ struct Room: Sendable {
     private let index: Int32
     private let loop: UInt8
     var isDirty = false
-    private var state = State.loading([])
+    var state = State.loading([])
     var log = RoomLog()
     var members = RoomMembers()
     var windows = DeduplicationWindows()
@@ -92,10 +96,17 @@ struct Room: Sendable {
     private(set) var chargedByteCount = 0
     /// Allocated while messages are not durable or are in memory.
     private var allocatedPublication = OnDemand<Publication>()
+    /// Allocated when the room is loaded, if the relay keeps roles.
+    private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
     var publication: Publication {
         @inline(__always) _read { yield allocatedPublication.value }
         @inline(__always) _modify { yield &allocatedPublication.value }
+    }
+
+    var moderation: RoomModeration {
+        @inline(__always) _read { yield allocatedModeration.value }
+        @inline(__always) _modify { yield &allocatedModeration.value }
     }
 
     /// Whether there is memory for messages that are not durable.
@@ -110,7 +121,7 @@ struct Room: Sendable {
     /// Whether the room can be evicted.
     var isIdle: Bool {
         guard case .ready = state else { return false }
-        return members.count == 0 && !publication.isWaiting
+        return members.count == 0 && !publication.isWaiting && !isModerating
     }
 
     /// The instant at which the room has work although no event occurs.
@@ -118,6 +129,12 @@ struct Room: Sendable {
 
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
+    }
+
+    /// The publisher of announcements, which is no member.
+    var relayHandle: MemberHandle {
+        let link = LinkKey(slot: -1, generation: 0, loop: loop)
+        return MemberHandle(room: index, slot: -1, key: MemberKey(link: link, session: .control), loop: loop)
     }
 
     var opened: Opened {
@@ -160,16 +177,21 @@ struct Room: Sendable {
             joins.append(join)
             return state = .loading(joins)
         }
+        if usesRoles, moderation.roles == nil { return create(for: [join], into: &effects) }
+        guard mayEnter(join.who.account, join.permissions) else {
+            return effects.append(.reset(join.member, .roomForbidden))
+        }
         guard !members.isFull else { return effects.append(.reset(join.member, .roomFull)) }
         var member = RoomMember(
             key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal)
         member.window = windows[join.who]
         member.isHeldBack = join.isHeldBack
         member.features = join.features
+        member.permissions = join.permissions
         let slot = members.insert(member)
         effects.append(.opened(join.member, handle: handle(slot), opened))
         noteEarlierProgress(for: slot, into: &effects)
-        if !join.readsHistory { skipGap(slot, to: log.lastOffset + 1, into: &effects) }
+        if !join.permissions.contains(.readHistory) { skipGap(slot, to: log.lastOffset + 1, into: &effects) }
         deliverNext(slot, into: &effects)
     }
 
@@ -293,6 +315,7 @@ struct Room: Sendable {
         byteCount += members.slots.count * Room.memberByteCount + windows.count * Room.windowByteCount
         byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
+        if usesRoles { byteCount += moderation.byteCount }
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }
@@ -304,6 +327,7 @@ struct Room: Sendable {
         var check = QuiescenceCheck("room \(name)")
         if case .loading(let joins) = state { check.empty("loading rooms with \(joins.count) joins", count: 1) }
         publication.check(&check)
+        moderation.check(&check)
         requests.check(&check)
         receipts.check(&check)
         check.equal("messages that were not offered", log.hasUnoffered, false)

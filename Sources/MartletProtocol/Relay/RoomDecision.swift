@@ -17,8 +17,13 @@ public struct RoomPermissions: OptionSet, Hashable, Sendable {
     /// Send requests to members and to the relay.
     public static let request = RoomPermissions(rawValue: 4)
 
-    /// Every permission.
-    public static let all: RoomPermissions = [.publish, .readHistory, .request]
+    /// Create rooms, if the relay keeps roles: the first account in a room becomes its owner.
+    public static let create = RoomPermissions(rawValue: 8)
+    /// Act as an owner of the room, and publish announcements, if the relay keeps roles.
+    public static let administer = RoomPermissions(rawValue: 16)
+
+    /// Every permission but `administer`.
+    public static let all: RoomPermissions = [.publish, .readHistory, .request, .create]
 }
 
 /// The request of a peer to open a room, about which a room policy decides.

@@ -76,12 +76,15 @@ public struct RoomSnapshot: Sendable {
     public var devices: [DeviceKey: DeviceRecord]
     /// The delivered and read offsets of accounts.
     public var progress: [AccountName: AccountProgress]
+    /// The roles in the form in which they were saved; nil if none were saved.
+    public var roles: [UInt8]?
 
     /// A room's state.
     public init(
         log: LogID? = nil, lastOffset: UInt64 = 0, firstOffset: UInt64 = 1, devices: [DeviceKey: DeviceRecord] = [:],
-        progress: [AccountName: AccountProgress] = [:]
+        progress: [AccountName: AccountProgress] = [:], roles: [UInt8]? = nil
     ) {
+        self.roles = roles
         self.log = log
         self.lastOffset = lastOffset
         self.firstOffset = firstOffset

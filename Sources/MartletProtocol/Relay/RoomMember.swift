@@ -38,6 +38,8 @@ struct RoomMember: Sendable {
     /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
     var noLocal: Bool
     private var flags: Flags = []
+    /// What the room policy permits.
+    var permissions = RoomPermissions.all
     /// The number of the join, ascending in the room.
     var joinNumber: UInt32 = 0
     var who: DeviceKey
@@ -186,19 +188,19 @@ public struct JoinRequest: Equatable, Sendable {
     public var features: Features
     /// Whether messages are held back until `RoomCall.setHeldBack`.
     public var isHeldBack: Bool
-    /// Whether the session receives messages that were accepted before it joined.
-    public var readsHistory: Bool
+    /// What the room policy permits.
+    public var permissions: RoomPermissions
 
     /// Creates a request.
     public init(
         member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false,
-        readsHistory: Bool = true
+        permissions: RoomPermissions = .all
     ) {
         self.member = member
         self.who = who
         self.open = open
         self.features = features
         self.isHeldBack = isHeldBack
-        self.readsHistory = readsHistory
+        self.permissions = permissions
     }
 }

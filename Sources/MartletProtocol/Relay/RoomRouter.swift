@@ -10,9 +10,9 @@ struct RoomRouter: ~Copyable {
     /// The messages for other loops, by loop.
     private var outgoing: [[LoopMessage]]
 
-    init(place: LoopPlace) {
+    init(place: LoopPlace, roles: RoomRolesConfiguration?) {
         self.place = place
-        local = Rooms(loop: place.number)
+        local = Rooms(loop: place.number, roles: roles)
         outgoing = Array(repeating: [], count: place.count)
     }
 
@@ -64,7 +64,8 @@ extension RoomCall {
         case .join(let request): place.loop(of: request.open.room)
         case .withdraw(_, let room): place.loop(of: room)
         case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
-            .setFeatures(let handle, _), .setAway(let handle, _), .sendPending(let handle),
+            .setFeatures(let handle, _), .setAway(let handle, _), .setPermissions(let handle, _),
+            .sendPending(let handle),
             .publish(let handle, _, _, _, _), .credit(let handle, _), .progressed(let handle, _),
             .broadcast(let handle, _), .request(let handle, _), .respond(let handle, _), .cancel(let handle, _):
             Int(handle.loop)
@@ -79,7 +80,7 @@ extension RoomEffect {
         case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
             .sendTransient(let key, _), .pending(let key), .release(let key, _):
             key
-        case .load, .append, .saveProgress, .read, .request: nil
+        case .load, .append, .saveProgress, .saveRoles, .read, .request, .note: nil
         }
     }
 }

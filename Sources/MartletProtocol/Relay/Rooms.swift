@@ -13,6 +13,10 @@ struct Rooms: ~Copyable, Sendable {
     static let maxRooms = 65_536
 
     private let loop: UInt8
+    /// The use of roles; nil if rooms have none.
+    private let roles: RoomRolesConfiguration?
+    /// The relay's wall clock in milliseconds since 1970.
+    var wallClock: UInt64 = 0
     private(set) var rooms = SlotTable<Room>()
     private var indexOfName = SlotIndex()
     private var dirty = Deque<Int>()
@@ -30,9 +34,12 @@ struct Rooms: ~Copyable, Sendable {
 
     /// Creates a table without rooms.
     ///
-    /// - Parameter loop: the number of the loop.
-    init(loop: UInt8 = 0) {
+    /// - Parameters:
+    ///   - loop: the number of the loop.
+    ///   - roles: the use of roles; nil if rooms have none.
+    init(loop: UInt8 = 0, roles: RoomRolesConfiguration? = nil) {
         self.loop = loop
+        self.roles = roles
     }
 
     /// Rooms in memory.
@@ -92,14 +99,20 @@ struct Rooms: ~Copyable, Sendable {
         case .setHeldBack(let handle, let isHeldBack): with(handle) { $0.setHeldBack(isHeldBack, handle, into: &$1) }
         case .setFeatures(let handle, let features): with(handle) { room, _ in room.setFeatures(features, handle) }
         case .setAway(let handle, let isAway): with(handle) { room, _ in room.setAway(isAway, handle) }
+        case .setPermissions(let handle, let permissions):
+            with(handle) { $0.setPermissions(permissions, handle, into: &$1) }
         case .sendPending(let handle): with(handle) { $0.sendPending(handle, into: &$1) }
         case .publish(let handle, let counter, let body, let layout, let acceptedAt):
             let message = ClientMessage(counter: counter, body: body.rawBytes, layout: layout)
             publish(handle, message, acceptedAt: acceptedAt)
         case .credit(let handle, let byteCount): credit(handle, byteCount: byteCount)
         case .progressed(let handle, let receipt): with(handle) { $0.progressed(handle, receipt, into: &$1) }
-        case .broadcast(let handle, let transient): with(handle) { $0.broadcast(handle, transient, into: &$1) }
-        case .request(let handle, let request): with(handle) { $0.request(handle, request, now: now, into: &$1) }
+        case .broadcast(let handle, let transient):
+            let wallClock = wallClock
+            with(handle) { $0.broadcast(handle, transient, at: wallClock, into: &$1) }
+        case .request(let handle, let request):
+            with(handle) { $0.request(handle, request, now: now, into: &$1) }
+            performOperations(Int(handle.room))
         case .respond(let handle, let response): with(handle) { $0.respond(handle, response, into: &$1) }
         case .cancel(let handle, let correlation): with(handle) { $0.cancel(handle, correlation, into: &$1) }
         }
@@ -145,15 +158,50 @@ struct Rooms: ~Copyable, Sendable {
     /// - Parameter now: the relay's wall clock in milliseconds since 1970.
     mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
-        if let snapshot {
-            // The first sessions were admitted in their turn; further ones wait for another turn.
-            for (number, join) in rooms[index].loaded(snapshot, at: now).enumerated() {
-                if number < JoinQueue.maxPerTurn { enter(join) } else { joins.append(join) }
-            }
+        if let snapshot, beginRoles(index, snapshot) {
+            let waiting = rooms[index].loaded(snapshot, at: now)
+            enter(rooms[index].admitted(waiting, into: &effects))
         } else {
             rooms[index].loadFailed(into: &effects)
             remove(index)
         }
+        markDirty(index)
+    }
+
+    /// Takes the roles of a snapshot; false if they are not valid.
+    private mutating func beginRoles(_ index: Int, _ snapshot: RoomSnapshot) -> Bool {
+        guard let roles else { return true }
+        do throws(RoomRolesError) {
+            try rooms[index].beginRoles(roles, snapshot)
+            return true
+        } catch {
+            effects.append(.note(.rolesInvalid(rooms[index].name, error)))
+            return false
+        }
+    }
+
+    /// Sessions that have waited for their room join it. The first ones were admitted in their turn; the rest of many
+    /// waits for another one.
+    private mutating func enter(_ waiting: [JoinRequest]) {
+        for (number, join) in waiting.enumerated() {
+            if number < JoinQueue.maxPerTurn { enter(join) } else { joins.append(join) }
+        }
+    }
+
+    /// The result of `saveRoles`.
+    mutating func rolesSaved(_ name: RoomName, _ result: RolesResult) {
+        guard let index = index(of: name) else { return }
+        closeBatch(of: index)
+        enter(rooms[index].rolesSaved(result, into: &effects))
+        performOperations(index)
+        markDirty(index)
+    }
+
+    /// Performs the operations of a room that wait.
+    private mutating func performOperations(_ index: Int) {
+        guard rooms.isLive(index), rooms[index].isModerating else { return }
+        if let room = batch.room { closeBatch(of: Int(room)) }
+        rooms[index].performOperations(at: wallClock, batch: &batch, into: &effects)
         markDirty(index)
     }
 
@@ -166,6 +214,7 @@ struct Rooms: ~Copyable, Sendable {
         } else {
             rooms[index].storeFailed(into: &effects)
         }
+        performOperations(index)
         markDirty(index)
     }
 

@@ -57,7 +57,11 @@ extension SessionRouter {
             links[slot].sessions[at: index].permissions = permissions
             links[slot].sessions[at: index].isAsked = false
             if let validity { authorizations.setExpiry(of: question.member, after: validity, now: now) }
-            if let open = question.open { join(open, session, permissions, of: slot) }
+            if let open = question.open {
+                join(open, session, permissions, of: slot)
+            } else if configuration.roomRoles != nil, let handle = links[slot].sessions[at: index].handle {
+                rooms.call(.setPermissions(handle, permissions))
+            }
         }
         return nil
     }

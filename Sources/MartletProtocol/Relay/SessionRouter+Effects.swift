@@ -43,8 +43,11 @@ extension SessionRouter {
         case .load(let room): outputs.append(.load(room))
         case .append(let room, let entries): outputs.append(.append(room, entries))
         case .saveProgress(let room, let progress): outputs.append(.saveProgress(room, progress))
+        case .saveRoles(let room, let roles, let creation):
+            outputs.append(.saveRoles(room, roles, creation: creation))
         case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
+        case .note(let note): outputs.append(.note(note, on: nil))
         }
         return nil
     }
@@ -159,6 +162,10 @@ extension SessionRouter {
         links[slot].link.accept(key.session, opened)
         links[slot].sessions[at: index].handle = handle
         if handle.loop == key.link.loop { links[slot].sessions[at: index].room = nil }
+        // The policy may have decided anew since the session joined.
+        if configuration.roomRoles != nil, configuration.asksRoomPolicy {
+            rooms.call(.setPermissions(handle, links[slot].sessions[at: index].permissions))
+        }
         let isSuspended = links[slot].sessions[at: index].isSuspended
         let cursor = links[slot].sessions[at: index].wantedCursor.take()
         if isSuspended || cursor != nil { rooms.call(.setSuspended(handle, isSuspended, cursor: cursor)) }

@@ -14,7 +14,10 @@ import MartletWire
 struct SessionRouter: ~Copyable {
     let configuration: RelayConfiguration
     /// The relay's wall clock in milliseconds since 1970.
-    var wallClock: UInt64 = 0
+    var wallClock: UInt64 {
+        get { rooms.local.wallClock }
+        set { rooms.local.wallClock = newValue }
+    }
     var links: LinkTable
     var rooms: RoomRouter
     private(set) var dirty = DirtyLinks()
@@ -28,7 +31,7 @@ struct SessionRouter: ~Copyable {
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
         self.configuration = configuration
         links = LinkTable(loop: place.number, firstID: firstID, rate: configuration.accountRate)
-        rooms = RoomRouter(place: place)
+        rooms = RoomRouter(place: place, roles: configuration.roomRoles)
     }
 
     // MARK: Links
@@ -247,8 +250,7 @@ struct SessionRouter: ~Copyable {
             .join(
                 JoinRequest(
                     member: MemberKey(link: links[slot].key, session: session), who: links[slot].who, open: open,
-                    features: links[slot].link.features, isHeldBack: true,
-                    readsHistory: permissions.contains(.readHistory))))
+                    features: links[slot].link.features, isHeldBack: true, permissions: permissions)))
     }
 
     private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
@@ -443,6 +445,9 @@ struct SessionRouter: ~Copyable {
         case .valid(let request) where !links[slot].sessions[at: index].permissions.contains(.request):
             answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
         case .valid(let request):
+            if configuration.roomRoles != nil, request.recipient == nil, RoomMethod(request.method) != nil {
+                budget.charge(TurnBudget.operationUnits)
+            }
             rooms.call(.request(handle, request), now: now)
         case .invalid(let response):
             answer(response, on: session, of: slot)

@@ -9,7 +9,10 @@ public import MartletWire
 /// recognized after its eviction. Rooms, counters and progress take at most half of the bytes. Beyond that, and beyond
 /// `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
 /// Specs/hostile.md row 48). Relays may share a store while each room is served by one of them at a time.
-public final class InMemoryStore: ImmediateRoomStore {
+///
+/// Roles are kept apart from the logs and never removed. Beyond their bound no room is created and no role is set
+/// (Specs/hostile.md row 59).
+public final class InMemoryStore: ImmediateRoomRoleStore {
     /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {
         /// The maximum number of messages of a room.
@@ -21,6 +24,9 @@ public final class InMemoryStore: ImmediateRoomStore {
         public var maxByteCount = 512 * 1024 * 1024
         /// The maximum number of rooms, with or without messages. The least recently used room is removed for another.
         public var maxRooms = 65_536
+        /// The maximum size of the roles of all rooms, in bytes, 512 counted beside those of each room, and not part of
+        /// `maxByteCount`.
+        public var maxRoleByteCount = 64 * 1024 * 1024
 
         /// Creates the default bounds.
         public init() {}
@@ -30,6 +36,8 @@ public final class InMemoryStore: ImmediateRoomStore {
     public enum Failure: Error, Equatable, Sendable {
         /// A room and its devices take `Bounds.maxByteCount` without any message.
         case full
+        /// The roles of all rooms take `Bounds.maxRoleByteCount`.
+        case rolesFull
         /// The offsets do not continue the room's log.
         case outOfOrder(lastOffset: UInt64)
     }
@@ -37,13 +45,14 @@ public final class InMemoryStore: ImmediateRoomStore {
     /// The bounds of the store.
     public let bounds: Bounds
     private let logs = Guarded(MemoryLogs(firstLog: .random(in: .min ... .max)))
+    private let roles = Guarded(MemoryRoles())
 
     /// Creates an empty store.
     ///
     /// - Precondition: All bounds are positive.
     public init(bounds: Bounds = Bounds()) {
         precondition(bounds.maxMessagesPerRoom > 0 && bounds.maxByteCountPerRoom > 0)
-        precondition(bounds.maxRooms > 0 && bounds.maxByteCount > 0)
+        precondition(bounds.maxRooms > 0 && bounds.maxByteCount > 0 && bounds.maxRoleByteCount > 0)
         self.bounds = bounds
     }
 
@@ -64,7 +73,9 @@ public final class InMemoryStore: ImmediateRoomStore {
 
     /// The snapshot of a room. A new or removed room starts a log.
     public func load(_ room: RoomName) -> RoomSnapshot {
-        logs.withLock { $0.load(room, bounds) }
+        var snapshot = logs.withLock { $0.load(room, bounds) }
+        snapshot.roles = roles.withLock { $0[room] }
+        return snapshot
     }
 
     /// Appends messages to a loaded room. Throws `Failure`, or `LogLost` if the room has been removed since.
@@ -79,6 +90,11 @@ public final class InMemoryStore: ImmediateRoomStore {
     /// Keeps the progress of accounts in a loaded room, of at most 4,096 accounts.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) {
         logs.withLock { $0.save(progress, of: room, bounds) }
+    }
+
+    /// Keeps the roles of a room. Throws `Failure.rolesFull` or `TooManyRooms`.
+    public func saveRoles(_ bytes: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
+        try roles.withLock { try $0.save(bytes, of: room, creation, maxByteCount: bounds.maxRoleByteCount) }
     }
 
     /// The kept messages in a range.

@@ -4,9 +4,9 @@ public import MartletWire
 /// The storage of rooms' logs: the interface of a relay to a disk or database.
 ///
 /// A message is accepted when `append` returns, and must then survive every failure for which the store is designed.
-/// Calls for different rooms may be concurrent. A room has at most one `append` in progress, and none before `load` has
-/// returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected sessions with
-/// `storeUnavailable`.
+/// Calls for different rooms may be concurrent. A room has at most one `append` or `saveRoles` in progress, and none
+/// before `load` has returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected
+/// sessions with `storeUnavailable`; an error of `saveRoles` refuses the operation.
 public protocol RoomStore: Sendable {
     /// The snapshot of a room; that of an empty room if the store has none. Its `log` stays the same while the assigned
     /// offsets are valid, also for an empty room, and changes when they are lost.
@@ -30,6 +30,24 @@ public protocol RoomStore: Sendable {
 extension RoomStore {
     /// Keeps nothing.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
+}
+
+/// A store that keeps the roles of rooms too, which a relay with `RelayConfiguration.roomRoles` requires.
+public protocol RoomRoleStore: RoomStore {
+    /// Makes the roles of a room durable, which the snapshots of later loads contain unchanged. They outlive the log.
+    ///
+    /// - Parameters:
+    ///   - roles: The stored form of the roles, at most 2 MiB.
+    ///   - creation: Not nil if an account creates the room. The store counts the rooms that each account has created.
+    ///     It throws `TooManyRooms`, and saves nothing, if this one exceeds `maxRoomCount`.
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws
+}
+
+/// The error of `saveRoles` when the account has created as many rooms as it may. The session that would have created
+/// the room is reset with `tooManyRooms`.
+public struct TooManyRooms: Error {
+    /// Creates the error.
+    public init() {}
 }
 
 /// The error of `append` when the store has lost the room's log since it was loaded. The relay resets all sessions of
@@ -59,6 +77,12 @@ public protocol ImmediateRoomStore: RoomStore {
 extension ImmediateRoomStore {
     /// Keeps nothing.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws {}
+}
+
+/// A synchronous store that keeps the roles of rooms too.
+public protocol ImmediateRoomRoleStore: ImmediateRoomStore, RoomRoleStore {
+    /// The synchronous form of the method in `RoomRoleStore`.
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
 }
 
 /// A range of a room's log.

@@ -32,7 +32,7 @@ extension RoomStore where Self == SQLiteStore {
 /// |---|---|---|
 /// | open | the lock of the directory, a thread that writes, a thread that reads | `close`, or no reference |
 /// | closed | nothing | never |
-public final class SQLiteStore: RoomStore {
+public final class SQLiteStore: RoomRoleStore {
     /// The maximum number of calls that wait for a thread.
     private static let maxJobCount = 65_536
     /// The interval between two passes of the retention.
@@ -135,6 +135,11 @@ public final class SQLiteStore: RoomStore {
     /// Keeps the progress of accounts.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {
         try await writer.perform { try $0.saveProgress(progress, of: room) }
+    }
+
+    /// Keeps the roles of a room. It returns when they are synced.
+    public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
+        try await writer.perform { try $0.saveRoles(roles, of: room, creation: creation) }
     }
 
     /// Performs one pass of the retention, in steps between which appends are performed.

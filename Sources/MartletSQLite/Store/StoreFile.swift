@@ -32,6 +32,10 @@ package final class StoreFile {
         try writer.database.transaction { try writer.saveProgress(progress, of: room) }
     }
 
+    package func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
+        try writer.database.transaction { try writer.saveRoles(roles, of: room, creation: creation) }
+    }
+
     /// Removes the batches that end before an offset. Returns the first kept offset.
     package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
         try writer.database.transaction { try writer.trim(room, before: offset) }

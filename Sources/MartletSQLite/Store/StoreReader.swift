@@ -28,6 +28,7 @@ package final class StoreReader: DatabaseContext {
     private let selectDevices: Statement
     private let selectProgress: Statement
     private let selectBatches: Statement
+    private let selectRoles: Statement
 
     package init(_ database: Database) throws {
         self.database = database
@@ -43,6 +44,7 @@ package final class StoreReader: DatabaseContext {
             SELECT account, delivered, read FROM progress WHERE room = ?
             ORDER BY delivered DESC LIMIT \(Self.maxProgressCount)
             """)
+        selectRoles = try database.prepare("SELECT roles FROM roles WHERE room = ?")
         selectBatches = try database.prepare(
             """
             SELECT first_offset, count, messages FROM batches WHERE room = ?1 AND first_offset >=
@@ -87,6 +89,9 @@ package final class StoreReader: DatabaseContext {
             snapshot.progress[account] = AccountProgress(
                 delivered: selectProgress.uint64(1), read: selectProgress.uint64(2))
         }
+        selectRoles.bind(1, room.text)
+        defer { selectRoles.reset() }
+        if try selectRoles.step() { snapshot.roles = selectRoles.bytes(0) }
         return (snapshot, row.usedAt)
     }
 

@@ -23,6 +23,8 @@ package final class StoreWriter: DatabaseContext {
     private let replaceDevice: Statement
     private let raiseProgress: Statement
     private let nextRooms: Statement
+    private let replaceRoles: Statement
+    private let countCreated: Statement
     /// The last room that the retention has visited.
     private var position: Int64 = 0
 
@@ -62,6 +64,12 @@ package final class StoreWriter: DatabaseContext {
             ON CONFLICT (room, account) DO UPDATE SET
                 delivered = max(delivered, excluded.delivered), read = max(read, excluded.read)
             """)
+        replaceRoles = try database.prepare(
+            """
+            INSERT INTO roles (room, roles, creator) VALUES (?, ?, ?)
+            ON CONFLICT (room) DO UPDATE SET roles = excluded.roles, creator = coalesce(creator, excluded.creator)
+            """)
+        countCreated = try database.prepare("SELECT count(*) FROM roles WHERE creator = ?")
         nextRooms = try database.prepare(
             """
             SELECT id, name, first_offset, last_offset, byte_count, used_at FROM rooms WHERE id > ?
@@ -180,6 +188,20 @@ package final class StoreWriter: DatabaseContext {
             raiseProgress.bind(4, marks.read)
             try raiseProgress.run()
         }
+    }
+
+    /// Keeps the roles of a room, which outlive its log (R-57).
+    ///
+    /// - Throws: `TooManyRooms` if the account has created as many rooms as it may.
+    package func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
+        if let creation {
+            countCreated.bind(1, creation.account.text)
+            if try countCreated.firstInt64() ?? 0 >= creation.maxRoomCount { throw TooManyRooms() }
+        }
+        replaceRoles.bind(1, room.text)
+        replaceRoles.bind(2, roles)
+        replaceRoles.bind(3, creation?.account.text)
+        try replaceRoles.run()
     }
 
     private func update(_ row: RoomRow) throws {

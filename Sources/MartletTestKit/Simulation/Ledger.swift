@@ -13,6 +13,8 @@ struct Ledger {
     struct Expectation {
         var room: RoomName
         var byteCount: Int
+        /// When it was published, by the relay's wall clock in milliseconds.
+        var at: UInt64 = 0
 
         func text(_ key: Key) -> String {
             "\(key.device).\(key.counter)" + String(repeating: ".", count: byteCount)
@@ -28,6 +30,8 @@ struct Ledger {
     static let attemptWindow = Duration.seconds(10)
 
     private(set) var published: [Key: Expectation] = [:]
+    /// The messages that the relay has refused.
+    private var refused: Set<Key> = []
     /// The recent connection attempts of each device.
     private var attempts: [UInt64: [Instant]] = [:]
     private(set) var violations: [Violation] = []
@@ -41,6 +45,11 @@ struct Ledger {
     /// Removes a draft that was lost in a crash before it was sent.
     mutating func removed(_ key: Key) {
         published[key] = nil
+    }
+
+    /// Records a message that the relay has refused: it is never stored.
+    mutating func refused(_ key: Key) {
+        refused.insert(key)
     }
 
     mutating func fail(_ invariant: Violation.Invariant, at now: Instant, _ detail: String) {
@@ -77,13 +86,16 @@ struct Ledger {
         else {
             return fail(.deliveredIsStored, at: now, "\(key) at offset \(stamp.offset) of \(room), with \(log.count)")
         }
+        if key.device == 0, message.text?.hasPrefix("announcement") == true { return }
         guard let expectation = published[key], expectation.room == room, message.text == expectation.text(key) else {
             return fail(.deliveredIsStored, at: now, "\(key) in \(room) has another text")
         }
     }
 
     /// Checks the messages that the store has gained since the last call.
-    mutating func check(_ logs: [RoomName: [LogEntry]], at now: Instant) {
+    ///
+    /// - Parameter roles: The roles of rooms; nil if the relay keeps none.
+    mutating func check(_ logs: [RoomName: [LogEntry]], _ roles: RoleLedger? = nil, at now: Instant) {
         for (room, log) in logs {
             var (count, counters) = checked[room] ?? (0, [:])
             guard log.count >= count else {
@@ -92,7 +104,10 @@ struct Ledger {
             }
             for index in count..<log.count {
                 let entry = log[index]
-                let last = counters.updateValue(entry.counter, forKey: entry.device.rawValue) ?? 0
+                let last = counters[entry.device.rawValue] ?? 0
+                counters[entry.device.rawValue] = max(last, entry.counter)
+                check(entry, in: room, roles, at: now)
+                if entry.counter <= last, mayBeLate(entry, in: room, log[..<index], roles) { continue }
                 if entry.counter <= last || entry.offset != UInt64(index) + 1 {
                     let detail = "\(room) \(entry.offset): device \(entry.device) \(entry.counter) after \(last)"
                     fail(.storedOnceInOrder, at: now, detail)
@@ -101,6 +116,27 @@ struct Ledger {
             count = log.count
             checked[room] = (count, counters)
         }
+    }
+
+    /// Checks that the account was permitted to publish, and that the message was not refused.
+    private mutating func check(_ entry: LogEntry, in room: RoomName, _ roles: RoleLedger?, at now: Instant) {
+        guard let roles, entry.device.rawValue != 0 else { return }
+        let key = Key(device: entry.device.rawValue, counter: entry.counter)
+        if !roles.mayHavePublished(entry.sender, in: room, at: entry.acceptedAt) {
+            fail(.rolesAreEnforced, at: now, "\(key) of \(entry.sender) in \(room), which may not publish")
+        }
+        if refused.contains(key) { fail(.rolesAreEnforced, at: now, "\(key) in \(room) was refused before") }
+    }
+
+    /// Whether a message may follow a later one of its device: it was refused, its device was not notified, and has
+    /// published it again.
+    private func mayBeLate(
+        _ entry: LogEntry, in room: RoomName, _ earlier: ArraySlice<LogEntry>, _ roles: RoleLedger?
+    ) -> Bool {
+        let key = Key(device: entry.device.rawValue, counter: entry.counter)
+        guard let roles, let published = published[key] else { return false }
+        return roles.wasSilenced(entry.sender, in: room, since: published.at)
+            && !earlier.contains { $0.device == entry.device && $0.counter == entry.counter }
     }
 
     /// The store has lost a room's log. The next log is checked from its start.

@@ -1,3 +1,4 @@
+import MartletProtocol
 import MartletWire
 
 extension Scenario {
@@ -66,6 +67,22 @@ extension Scenario {
         }
         if generator.below(4) == 0 { policyDelay = .milliseconds([0, 50, 500, 3000][generator.below(4)]) }
         if generator.below(8) == 0 { credentialLifetime = .seconds(20 + generator.below(100)) }
+        if generator.below(8) == 0 { addRoles(&generator, until: at) }
+    }
+
+    /// Adds operations of the first device's account on the others.
+    private mutating func addRoles(_ generator: inout Generator, until end: Duration) {
+        usesRoles = true
+        devices[0].features.insert(.requests)
+        let others = devices.map(\.account).filter { $0 != devices[0].account }.compactMap { AccountName($0) }
+        let milliseconds = Int(end.nanoseconds / 1_000_000)
+        for _ in 0..<(10 + generator.below(30)) {
+            let operation = generator.operation(on: others[generator.below(others.count)])
+            let at = Duration.milliseconds(generator.below(milliseconds + 1))
+            steps.append(Step(at: at, action: .operate(operation, room: generator.below(roomCount))))
+        }
+        // Simultaneous steps keep their order.
+        steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     }
 
     /// Limits just above the protocol's minimums, so that windows fill and messages exceed the device's limit.
@@ -96,6 +113,22 @@ extension Scenario {
         /// More short messages than a relay holds for a session before its room is loaded.
         mutating func burst(_ deviceCount: Int, _ roomCount: Int) -> Action {
             .publish(device: below(deviceCount), room: below(roomCount), count: 500 + below(2000), byteCount: below(8))
+        }
+
+        /// An operation on another account, on the room, or an announcement.
+        mutating func operation(on account: AccountName) -> RoomOperation {
+            switch below(12) {
+            case 0..<2: .kick(account)
+            case 2: .ban(account)
+            case 3: .unban(account)
+            case 4..<6: .mute(account, seconds: UInt32(1 + below(30)))
+            case 6: .unmute(account)
+            case 7: .setRole(.reader, of: account)
+            case 8: .setRole([nil, .member, .moderator, .owner][below(4)], of: account)
+            case 9: .setAccess([.open, .inviteOnly, .closed][below(3)])
+            case 10: .invite(account)
+            default: .announce(MessageContent(text: "announcement \(below(1000))"))
+            }
         }
 
         mutating func action(_ deviceCount: Int, _ roomCount: Int) -> Action {

@@ -58,6 +58,8 @@ public struct Scenario: Sendable {
         case close(device: Int, room: Int, lasts: Duration)
         /// The operator revokes the device's account and readmits it.
         case revoke(device: Int, lasts: Duration)
+        /// The first device's account, which administers all rooms, performs an operation.
+        case operate(RoomOperation, room: Int)
     }
 
     /// An operation of a store.
@@ -105,6 +107,8 @@ public struct Scenario: Sendable {
     public var policyDelay: Duration?
     /// The duration after which credentials expire; nil if they do not.
     public var credentialLifetime: Duration?
+    /// Whether the relay keeps roles of rooms.
+    public var usesRoles = false
     /// The sequence of each session's first frame: 1, or shortly before 2³².
     public var firstSequence: UInt64
     /// Whether the relay deflates frames for peers that support it.

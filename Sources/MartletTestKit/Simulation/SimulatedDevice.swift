@@ -161,6 +161,12 @@ final class SimulatedDevice {
         names[id] = nil
     }
 
+    /// The relay has ended the session of a room for good.
+    func removed(from room: RoomName) {
+        guard let id = rooms.removeValue(forKey: room) else { return }
+        names[id] = nil
+    }
+
     /// Crashes the process and returns the lost drafts.
     func crash(_ random: inout SeededRandom, in world: VirtualWorld) -> [Draft] {
         isRunning = false

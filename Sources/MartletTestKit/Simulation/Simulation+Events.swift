@@ -46,7 +46,7 @@ extension Simulation {
         case .response(let number, let outcome):
             trace.note(now, device: device.number, "receives the outcome of", number)
             let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
-            note(.requestsEndOnce, requests.ended(key, outcome, at: now))
+            if !operationEnded(key, outcome) { note(.requestsEndOnce, requests.ended(key, outcome, at: now)) }
         case .transmit, .fetchCredential, .answerChallenge: break
         }
     }
@@ -75,11 +75,22 @@ extension Simulation {
             for (index, counter) in run.counters.enumerated() {
                 let offset = run.firstOffset == 0 ? 0 : run.firstOffset + UInt64(index)
                 let key = Ledger.Key(device: device.id, counter: counter)
-                ledger.accepted(key, offset: offset, in: room, log: log, at: now)
+                // A message that was refused counts as taken when its device has published later ones.
+                if offset > 0 || !mayRefuse(counter, of: device, in: room) {
+                    ledger.accepted(key, offset: offset, in: room, log: log, at: now)
+                }
                 device.accepted(counter)
             }
             syncLater(device)
         case .failed(_, .closed): break
+        case .failed(let counter, .refused(.forbidden, _)) where mayRefuse(counter, of: device, in: room):
+            trace.note(now, device: device.number, "receives a refusal", counter)
+            ledger.refused(Ledger.Key(device: device.id, counter: counter))
+            device.accepted(counter)
+            syncLater(device)
+        // The message is sent again when the room is open again.
+        case .failed(_, .refused(.kicked, _)) where scenario.usesRoles: break
+        case .failed(_, .refused(.roomForbidden, _)) where scenario.usesRoles: break
         case .failed(let counter, let failure):
             ledger.fail(.noMessageFails, at: now, "device \(device.id), message \(counter): \(failure)")
         case .gap(let offsets):
@@ -90,6 +101,7 @@ extension Simulation {
                 log: log(of: room, on: device), by: device.id, at: now)
             device.skip(offsets, in: room)
         case .closed(nil): break
+        case .closed(let code) where scenario.usesRoles: removed(device, from: room, code)
         case .closed(let code):
             ledger.fail(
                 .noMessageFails, at: now, "\(room) is closed to device \(device.id): \(String(describing: code))")
@@ -171,7 +183,13 @@ extension Simulation {
             if !Simulation.benignCodes.contains(code) {
                 ledger.fail(.correctPeersAreServed, at: world.now, "the relay reported \(code)")
             }
-        case .suspended, .refused, .roomRefused: break
+        case .roomOperation(let record):
+            if record.method == .kick, record.status == .none, let account = record.target {
+                roles?.kicked(account, from: record.room)
+            }
+        case .rolesInvalid(let room, let error):
+            ledger.fail(.rolesAreEnforced, at: world.now, "the roles of \(room) are not valid: \(error)")
+        case .suspended, .refused, .roomRefused, .roomCreated: break
         }
     }
 
@@ -187,7 +205,7 @@ extension Simulation {
             device.isSyncing = false
             recordTaken(on: device)
             device.sync(in: world)
-            ledger.check(world.relay.log, at: world.now)
+            checkLog()
         }
     }
 

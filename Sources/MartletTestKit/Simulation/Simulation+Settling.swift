@@ -23,7 +23,7 @@ extension Simulation {
         world.dropNATMappings(of: devices[0].client)
         perform(.publish(device: 1, room: 0, count: 1, byteCount: 10))
         _ = settle()
-        ledger.check(world.relay.log, at: world.now)
+        checkLog()
         compare()
     }
 
@@ -109,6 +109,7 @@ extension Simulation {
             }
             faults += device.client.engine.creditTable.differences(from: table).map { "device \(device.id), \($0)" }
         }
+        if let count = roles?.openCount, count > 0 { faults.append("\(count) operations without an outcome") }
         if requests.openCount > 0 { faults.append("\(requests.openCount) requests without an outcome") }
         return faults
     }

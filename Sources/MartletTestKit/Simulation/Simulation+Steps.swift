@@ -15,7 +15,8 @@ extension Simulation {
                 let counter = device.publish(rooms[room], byteCount: byteCount)
                 ledger.published(
                     Ledger.Key(device: device.id, counter: counter),
-                    Ledger.Expectation(room: rooms[room], byteCount: device.drafts.records.last?.byteCount ?? 0))
+                    Ledger.Expectation(
+                        room: rooms[room], byteCount: device.drafts.records.last?.byteCount ?? 0, at: wallClock))
             }
             syncLater(device)
         case .cut(let number): world.cut(devices[number].client)
@@ -74,6 +75,7 @@ extension Simulation {
                 device.sendDrafts(in: simulation.world)
             }
         case .revoke(let number, let time): revoke(devices[number].account, time)
+        case .operate(let operation, let room): operate(operation, in: rooms[room])
         }
     }
 
@@ -136,7 +138,7 @@ extension Simulation {
     // MARK: - Faults
 
     /// Schedules the end of a fault. Until then it hinders the device, or all devices for nil.
-    private func endFault(_ number: Int? = nil, after time: Duration, _ body: @escaping (Simulation) -> Void) {
+    func endFault(_ number: Int? = nil, after time: Duration, _ body: @escaping (Simulation) -> Void) {
         activeFaultCount += 1
         count(1, number)
         world.after(time) { [unowned self] in
@@ -158,6 +160,7 @@ extension Simulation {
         guard device.isRunning else { return }
         trace.note(world.now, device: device.number, "crashes")
         requests.removeDevice(device.id)
+        roles?.removeDevice(device.id)
         members.removeDevice(device.id)
         for draft in device.crash(&random, in: world) {
             ledger.removed(Ledger.Key(device: device.id, counter: draft.counter))
@@ -185,6 +188,7 @@ extension Simulation {
 
     private func restartRelay(_ time: Duration) {
         world.restartRelay(downFor: time)
+        restoreRolePolicy()
         for device in devices { device.linkAtRelay = nil }
     }
 

@@ -50,6 +50,12 @@ public final class Simulation {
     var ledger = Ledger()
     var requests = RequestLedger()
     var members = MemberLedger()
+    /// The roles of rooms; nil if the relay keeps none.
+    var roles: RoleLedger?
+    /// Operations on rooms that were performed.
+    var operationCount = 0
+    /// The room policy of a relay that keeps roles.
+    private(set) var rolePolicy: ((RoomAuthorizationRequest) -> RoomDecision?)?
     var trace: Trace
     var random: SeededRandom
     var deliveryCount = 0
@@ -88,7 +94,8 @@ public final class Simulation {
         configuration.resumeLifetime = .seconds(60)
         configuration.firstSequence = scenario.firstSequence
         configuration.deflatesPackets = scenario.relayDeflates
-        configuration.asksRoomPolicy = scenario.policyDelay != nil
+        configuration.asksRoomPolicy = scenario.policyDelay != nil || scenario.usesRoles
+        if scenario.usesRoles { configuration.roomRoles = RoomRolesConfiguration() }
         world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed)
         world.relay.store = store
         world.relay.storeDelay = scenario.storeDelay
@@ -118,23 +125,31 @@ public final class Simulation {
         let start = world.now
         world.relay.onNote = { [unowned self] in check($0) }
         world.relay.policy = policy(failingUntil: start + (scenario.steps.last?.at ?? .zero))
+        if scenario.usesRoles {
+            roles = RoleLedger(administrator: devices[0].account)
+            world.relay.onRolesSaved = { [unowned self] in rolesSaved($0, $1) }
+            rolePolicy = administered(world.relay.policy)
+            restoreRolePolicy()
+        }
         for device in devices {
             device.client.onOutput = { [unowned self, unowned device] in check($0, on: device) }
             device.start(in: world)
         }
         for step in scenario.steps { world.after(step.at) { [unowned self] in perform(step.action) } }
         run(for: scenario.steps.last?.at ?? .zero)
+        settleRoles()
         while activeFaultCount > 0, holds { run(for: .seconds(1)) }
         letCredentialsExpire()
         let settlingTime = settle()
         mayCredentialsExpire = false
-        ledger.check(world.relay.log, at: world.now)
+        checkLog()
         for check in [compare, publishAfterMappingLoss, runFinalRound, awaitQuiescence, checkIdle, leaveAll] where holds
         {
             check()
         }
         for device in devices { device.client.onOutput = nil }
         world.relay.onNote = nil
+        world.relay.onRolesSaved = nil
         return Result(
             seed: scenario.seed, traceHash: trace.hash, trace: trace.lines, violations: ledger.violations,
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
@@ -148,6 +163,16 @@ public final class Simulation {
         guard let lifetime = world.relay.credentialLifetime else { return }
         if !scenario.isReliable { world.relay.credentialLifetime = nil }
         run(for: lifetime)
+    }
+
+    /// A relay that replaces another has no policy of its own.
+    func restoreRolePolicy() {
+        if let rolePolicy { world.relay.policy = rolePolicy }
+    }
+
+    /// Checks the messages that the store has gained since the last call.
+    func checkLog() {
+        ledger.check(world.relay.log, roles, at: world.now)
     }
 
     /// A room policy that permits everything, for some seconds or without end, and fails at times.

@@ -42,6 +42,9 @@ public struct Violation: Sendable, CustomStringConvertible {
         case receiptsAreCorrect = "receipts are correct"
         /// Typing and presence are reported correctly, and to all members in the absence of faults.
         case presenceIsReported = "presence is reported"
+        /// An account that may not publish or enter does not do so after the change, and a change that was answered is
+        /// durable.
+        case rolesAreEnforced = "roles are enforced"
         /// No correct peer is refused for a fault.
         case correctPeersAreServed = "correct peers are served"
     }

@@ -1,4 +1,5 @@
 import MartletToolSupport
+import MartletWire
 
 /// A controller that converts keys, events and time to the contents of the screen and to actions. It accesses neither
 /// the terminal nor the client.
@@ -11,6 +12,8 @@ struct ChatController: Sendable {
         case typing(Bool)
         /// Connect at once.
         case retry
+        /// Perform an operation on the room, and report its result.
+        case operate(RoomOperation)
         /// Restore the terminal and stop the process until the shell continues it.
         case suspend
         /// End the chat.
@@ -104,6 +107,8 @@ struct ChatController: Sendable {
         case .nothing: return []
         case .quit: return [.quit]
         case .retry: return [.retry]
+        case .operate(let operation): return [.operate(operation)]
+        case .misused(let form): model.apply(.notice("The form of the command is \(form)."))
         case .help: model.apply(.notice(ChatCommand.overview))
         case .who: model.apply(.notice(memberList))
         case .unknown(let name): model.apply(.notice("Unknown command /\(name). /help lists the commands."))

@@ -1,5 +1,6 @@
 import Martlet
 import MartletToolSupport
+import MartletWire
 import Synchronization
 
 /// The connection of a chat to its room: it reports events and sends texts. The terminal or a pipe is its user.
@@ -36,6 +37,20 @@ struct ChatSession: Sendable {
                 }
             }
             group.cancelAll()
+        }
+    }
+
+    /// Performs an operation on the room and reports its result.
+    func perform(_ operation: RoomOperation) async {
+        do {
+            let answer = try await room.request(operation.method.rawValue, content: operation.content)
+            if case .listRoles = operation {
+                for line in try RoomRoster(parsing: answer.content ?? []).lines { show(.notice(line)) }
+            } else {
+                show(.notice("\(operation.method.rawValue.dropFirst(RoomMethod.prefix.count)): done"))
+            }
+        } catch {
+            show(.notice("\(error)"))
         }
     }
 

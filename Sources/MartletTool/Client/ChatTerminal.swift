@@ -119,6 +119,7 @@ enum ChatTerminal {
                 case .send(let key, let text): line.yield((key, text))
                 case .typing(let isTyping): session.room.setTyping(isTyping)
                 case .retry: session.client.retryNow()
+                case .operate(let operation): Task { await session.perform(operation) }
                 case .suspend: screen.suspend()
                 case .quit: return .success
                 }

@@ -66,14 +66,18 @@ enum ClientOptions {
         arguments[token] ?? ProcessInfo.processInfo.environment["MARTLET_TOKEN"]
     }
 
+    /// Returns the password in the file of the options; nil if there is none. A token beside it is a usage error.
+    static func password(_ arguments: ParsedArguments) throws -> String? {
+        guard let password = try PasswordInput.readFile(arguments) else { return nil }
+        guard arguments[token] == nil else {
+            throw UsageError(message: "'--token' and '--password-file' exclude each other")
+        }
+        return password
+    }
+
     private static func credentials(_ arguments: ParsedArguments) throws -> Credentials {
         let name = accountName(arguments)
-        if let password = try PasswordInput.readFile(arguments) {
-            guard arguments[token] == nil else {
-                throw UsageError(message: "'--token' and '--password-file' exclude each other")
-            }
-            return .password(account: name, password)
-        }
+        if let password = try password(arguments) { return .password(account: name, password) }
         return tokenText(arguments).map { .token(account: name, $0) } ?? .anonymous(name)
     }
 }

@@ -12,9 +12,10 @@ enum DoctorCommand {
         name: "doctor",
         summary: "Check a relay from the outside, step by step.",
         operand: "ADDRESS",
-        options: [ClientOptions.account.spec, ClientOptions.token.spec] + TLSArguments.clientSpecs + [
-            timeout.spec, json.spec,
-        ],
+        options: [ClientOptions.account.spec, ClientOptions.token.spec, PasswordInput.option.spec]
+            + TLSArguments.clientSpecs + [
+                timeout.spec, json.spec,
+            ],
         notes: [
             """
             ADDRESS is that of a client's --to: martlets:// or no scheme for TLS, martlet:// for a connection without \
@@ -54,33 +55,37 @@ enum DoctorCommand {
     /// Checks the relay in the arguments, and reports each line when it is known.
     static func check(_ arguments: ParsedArguments, _ show: (DoctorLine) throws -> Void) async throws -> ExitCode {
         let address = arguments.operands.first ?? arguments[ClientOptions.target] ?? ""
-        let token = ClientOptions.tokenText(arguments)
-        let hello = try hello(arguments, token)
+        let signIn = try signIn(arguments)
+        let hello = try hello(arguments)
+        var hasSecret = true
+        if case .token(nil) = signIn { hasSecret = false }
         let (report, line) = DoctorReport.begin(
-            address, hasToken: token != nil, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
+            address, hasSecret: hasSecret, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
         let tls = try report.endpoint?.security == .tls ? tlsClient(arguments) : nil
         try show(line)
-        let run = DoctorRun(tls: tls, hello: hello, timeout: arguments[timeout] ?? .seconds(5))
+        let run = DoctorRun(tls: tls, hello: hello, signIn: signIn, timeout: arguments[timeout] ?? .seconds(5))
         return try await run.run(report, show)
     }
 
     /// The hello of a device that no other client uses, so that no link is replaced.
-    private static func hello(_ arguments: ParsedArguments, _ token: String?) throws(UsageError) -> Hello {
+    private static func hello(_ arguments: ParsedArguments) throws(UsageError) -> Hello {
         let name = ClientOptions.accountName(arguments)
         guard let account = AccountName(name) else {
             throw UsageError(message: "'\(name)' is not a valid name of an account")
         }
-        var credential: Credential?
-        if let token {
-            guard let value = Credential(token) else {
-                throw UsageError(message: "the token has more than \(Credential.maxByteCount) bytes")
-            }
-            credential = value
-        }
         return Hello(
             spokenVersions: Features.all.spokenVersions, features: .all,
-            device: DeviceID(rawValue: .random(in: 1 ... .max)), account: account, credential: credential,
+            device: DeviceID(rawValue: .random(in: 1 ... .max)), account: account,
             agent: "\(MartletTool.program.title) doctor")
+    }
+
+    private static func signIn(_ arguments: ParsedArguments) throws -> DoctorSignIn {
+        if let password = try ClientOptions.password(arguments) { return .password(password) }
+        guard let token = ClientOptions.tokenText(arguments) else { return .token(nil) }
+        guard let credential = Credential(token) else {
+            throw UsageError(message: "the token has more than \(Credential.maxByteCount) bytes")
+        }
+        return .token(credential)
     }
 
     private static func tlsClient(_ arguments: ParsedArguments) throws(UsageError) -> TLSClient {

@@ -34,6 +34,11 @@ enum ServeCommand {
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
         help: "messages a second that an account may publish; ten times as many at once [any number]")
+    private static let roomRoles = Option.flag(
+        "room-roles", help: "keep roles of rooms: who creates a room owns it, and moderators can remove accounts")
+    private static let roomsPerAccount = Option.count(
+        "rooms-per-account", in: 0...1_000_000, fallback: 256,
+        help: "maximum number of rooms that an account creates, with --room-roles")
     private static let audit = Option.text(
         "audit", "FILE", help: "append sign-ins, refusals and revocations to FILE as JSON objects")
     private static let quiet = Option.flag("quiet", short: "q", help: "write no log")
@@ -43,8 +48,9 @@ enum ServeCommand {
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec, multipath.spec, loops.spec,
-            spin.spec, maxConnections.spec, accountRate.spec, audit.spec, quiet.spec, json.spec,
+            listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
+            multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRoles.spec,
+            roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
         ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
@@ -59,6 +65,11 @@ enum ServeCommand {
             An eighth of --max-connections-per-address may be unauthenticated at a time. An address is refused for \
             up to 60 s after failed authentications. Behind a proxy all clients have the address of the proxy. \
             --audit never blocks the relay either. The signal HUP opens its file again, for example after a rename.
+            """,
+            """
+            With --room-roles the account "server" is the relay's own, and no client can use it. An account with the \
+            permission administer in --rooms is an owner of the rooms, and may publish as "server". Roles are kept in \
+            memory beside the messages, and are lost at the end of the process.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
@@ -166,6 +177,14 @@ enum ServeCommand {
             var bound = AccountRate()
             (bound.messagesPerSecond, bound.messageBurst) = (rate, 10 * rate)
             configuration.engine.accountRate = bound
+        }
+        if arguments.has(roomRoles) {
+            // The roles take an eighth of the memory for messages.
+            bounds.maxRoleByteCount = bounds.maxByteCount / 8
+            bounds.maxByteCount -= bounds.maxRoleByteCount
+            var roles = RoomRolesConfiguration()
+            roles.maxRoomsPerAccount = arguments[roomsPerAccount] ?? roles.maxRoomsPerAccount
+            configuration.engine.roomRoles = roles
         }
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)

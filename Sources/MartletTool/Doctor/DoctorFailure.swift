@@ -14,6 +14,10 @@ enum DoctorFailure: Error, Equatable, Sendable {
     case unexpected(FrameType)
     /// The relay refused with a reject or a goaway.
     case refused(Notice)
+    /// SCRAM accepts no such account or password.
+    case invalidPassword
+    /// The relay has not proved that it knows the password.
+    case serverUnverified
 
     /// The failure that ended a connection.
     init(_ reason: CloseReason) {
@@ -38,6 +42,14 @@ enum DoctorFailure: Error, Equatable, Sendable {
                 .protocolError, "unexpectedFrame", "the answer is the unexpected frame \(type)",
                 "check host and port, since another service answers at this address")
         case .refused(let notice): DoctorExplanation(notice)
+        case .invalidPassword:
+            DoctorExplanation(
+                .usage, "invalidPassword", "the password or the account has characters that are not allowed",
+                "check --account and the first line of --password-file")
+        case .serverUnverified:
+            DoctorExplanation(
+                .protocolError, "serverUnverified", "the relay has not proved that it knows the password",
+                "check host and port, since this may be another relay")
         }
     }
 }
@@ -183,7 +195,7 @@ extension DoctorExplanation {
         }
         switch notice.code {
         case .unauthenticated:
-            self.init(.noPermission, name, found, "check --account and --token, or the variable MARTLET_TOKEN")
+            self.init(.noPermission, name, found, "check --account, and --token or --password-file")
         case .forbidden, .revoked:
             self.init(.noPermission, name, found, "ask the operator of the relay to admit this account")
         case .unsupportedVersion:

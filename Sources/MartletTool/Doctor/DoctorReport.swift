@@ -50,9 +50,10 @@ struct DoctorReport: Equatable, Sendable {
         self.step = step
     }
 
-    /// Parses the address. A token is not sent without TLS to another machine, unless `allowsPlaintext` is set.
+    /// Parses the address. A token or password is not used without TLS with another machine, unless `allowsPlaintext` is
+    /// set.
     static func begin(
-        _ text: String, hasToken: Bool, allowsPlaintext: Bool
+        _ text: String, hasSecret: Bool, allowsPlaintext: Bool
     ) -> (report: DoctorReport, line: DoctorLine) {
         let endpoint: Endpoint
         do { endpoint = try Endpoint(parsing: text) } catch {
@@ -61,11 +62,11 @@ struct DoctorReport: Equatable, Sendable {
             return (report, line)
         }
         var report = DoctorReport(endpoint, .resolve(endpoint))
-        let line = report.address(of: endpoint, isTokenExposed: hasToken && !allowsPlaintext)
+        let line = report.address(of: endpoint, isSecretExposed: hasSecret && !allowsPlaintext)
         return (report, line)
     }
 
-    private mutating func address(of endpoint: Endpoint, isTokenExposed: Bool) -> DoctorLine {
+    private mutating func address(of endpoint: Endpoint, isSecretExposed: Bool) -> DoctorLine {
         var line = DoctorLine(
             check: .address, mark: .ok, found: "\(endpoint), with TLS",
             details: [
@@ -75,10 +76,10 @@ struct DoctorReport: Equatable, Sendable {
         if endpoint.security == .tls { return line }
         line.found = "\(endpoint), without TLS" + (endpoint.isLoopback ? " on this machine" : "")
         if endpoint.isLoopback { return line }
-        if isTokenExposed {
+        if isSecretExposed {
             let explanation = DoctorExplanation(
                 .usage, "plaintextToken", line.found,
-                "use martlets://, or give --plaintext to send the token readable for everybody on the network path")
+                "use martlets://, or give --plaintext to sign in readable for everybody on the network path")
             return fail(.address, explanation)
         }
         line.mark = .warn

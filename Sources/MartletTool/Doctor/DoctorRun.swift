@@ -6,7 +6,9 @@ import MartletWire
 struct DoctorRun: Sendable {
     /// The TLS client; nil if the endpoint does not use TLS.
     let tls: TLSClient?
+    /// The hello without a credential.
     let hello: Hello
+    let signIn: DoctorSignIn
     /// The timeout of each step.
     let timeout: Duration
 
@@ -124,18 +126,16 @@ struct DoctorRun: Sendable {
         case .failed(let failure):
             probe.abort()
             return (nil, .failure(failure), reply.duration)
-        case .welcome, .pong: return (probe, .failure(.unexpected(.welcome)), reply.duration)
+        case .challenge, .welcome, .pong: return (probe, .failure(.unexpected(.welcome)), reply.duration)
         }
     }
 
     private func greet(_ probe: RelayProbe?) async -> (Result<Welcome, DoctorFailure>, Duration) {
         guard let probe else { return (.failure(.ended), .zero) }
-        let reply = await probe.send(hello, within: timeout)
-        switch reply.answer {
-        case .welcome(let welcome): return (.success(welcome), reply.duration)
-        case .failed(let failure): return (.failure(failure), reply.duration)
-        case .open, .pong: return (.failure(.unexpected(.pong)), reply.duration)
-        }
+        do throws(DoctorFailure) {
+            let (welcome, duration) = try await signIn.run(hello, on: probe, timeout: timeout)
+            return (.success(welcome), duration)
+        } catch { return (.failure(error), .zero) }
     }
 
     /// Measures the round trips, all within one timeout.
@@ -149,7 +149,7 @@ struct DoctorRun: Sendable {
             case .pong(nonce): times.append(reply.duration)
             case .failed(let failure): return .failure(failure)
             case .welcome: return .failure(.unexpected(.welcome))
-            case .open, .pong: return .failure(.unexpected(.pong))
+            case .open, .challenge, .pong: return .failure(.unexpected(.pong))
             }
         }
         return .success(times)

@@ -1,3 +1,4 @@
+import MartletAuthentication
 import MartletTransport
 import MartletWire
 
@@ -12,6 +13,8 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
     /// An event that answers a question.
     enum Answer: Sendable {
         case open(TransportSecurity?)
+        /// A message of the authentication exchange.
+        case challenge(Credential)
         case welcome(Welcome)
         case pong(UInt64)
         case failed(DoctorFailure)
@@ -45,6 +48,17 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
     /// Opens the connection, including TLS.
     func open(within timeout: Duration) async -> Reply {
         await ask(timeout) { [self] in transport.start(self) }
+    }
+
+    /// Returns the channel binding of the connection (C-70); none without TLS.
+    func channelBinding() async -> ChannelBinding {
+        await withCheckedContinuation { continuation in
+            loop.execute { [self] in
+                let exporter = transport.exportSecret(
+                    label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
+                continuation.resume(returning: exporter.map { .tlsExporter($0) } ?? .none)
+            }
+        }
     }
 
     /// Sends a frame, and awaits the answer.
@@ -110,6 +124,9 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
 
     private func take(_ header: FrameHeader, _ body: RawSpan) throws(WireError) {
         switch header.type {
+        case .auth where !hasWelcome:
+            guard let message = try Auth(parsing: body).credential else { return queue(.failed(.unexpected(.auth))) }
+            queue(.challenge(message))
         case .welcome: queue(.welcome(try Welcome(parsing: body)))
         case .reject: queue(.failed(.refused(try Reject(parsing: body).notice)))
         case .goaway: queue(.failed(.refused(try GoAway(parsing: body).notice)))

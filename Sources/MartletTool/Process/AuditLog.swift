@@ -94,6 +94,9 @@ final class AuditLog: Sendable {
             ("device", record.device.map { String($0.rawValue, radix: 16) }),
             ("peer", record.peer.map { "\($0)" }),
             ("room", record.room?.text),
+            ("operation", record.operation?.rawValue),
+            ("target", record.target?.text),
+            ("value", record.value),
             ("code", record.code?.name),
         ]
         return [named(record.event.rawValue)]

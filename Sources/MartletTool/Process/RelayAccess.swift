@@ -46,8 +46,9 @@ final class RelayAccess: Sendable {
         """,
         """
         A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
-        line that matches decides, and without one the account is refused. PERMISSIONS are publish, history and \
-        request, separated by commas, or all, or none. In PATTERN, * matches any text and {account} the account. \
+        line that matches decides, and without one the account is refused. PERMISSIONS are publish, history, request, \
+        create and administer, separated by commas, or all, which is each but administer, or none. In PATTERN, \
+        * matches any text and {account} the account. \
         ACCOUNTS are "everyone", "account NAME", "role NAME" or "claim NAME=VALUE".
         """,
     ]

@@ -131,8 +131,22 @@ enum RelayLog {
             named("refused", [.init("account", .string(account.text)), .init("code", .string(code.name))])
         case .roomRefused(let key, let room):
             device("roomRefused", key) + [.init("room", .string(room.text))]
+        case .roomCreated(let key, let room, let status):
+            device("roomCreated", key) + [.init("room", .string(room.text))] + code(status)
+        case .roomOperation(let record):
+            device("roomOperation", record.actor) + [
+                .init("room", .string(record.room.text)), .init("operation", .string(record.method.rawValue)),
+            ] + (record.target.map { [.init("target", .string($0.text))] } ?? [])
+                + (record.value.map { [.init("value", .string($0))] } ?? []) + code(record.status)
+        case .rolesInvalid(let room, let error):
+            named("rolesInvalid", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         case .faulted(let code): named("faulted", [.init("code", .string(code.name))])
         }
+    }
+
+    /// The code of a refusal; nothing for `none`.
+    private static func code(_ status: ErrorCode) -> [JSONLine.Member] {
+        status == .none ? [] : [.init("code", .string(status.name))]
     }
 
     private static func device(_ event: String, _ key: DeviceKey) -> [JSONLine.Member] {

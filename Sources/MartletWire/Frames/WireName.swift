@@ -61,6 +61,13 @@ public struct AccountName: WireName {
     }
 }
 
+extension AccountName: Comparable {
+    /// Returns whether the bytes of a name are in front of another's.
+    public static func < (left: AccountName, right: AccountName) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+}
+
 /// The name of a room, 1 to 128 bytes.
 public struct RoomName: WireName {
     /// The maximum number of bytes of UTF-8.

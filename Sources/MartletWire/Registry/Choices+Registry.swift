@@ -12,6 +12,28 @@ public enum SessionKind: UInt8, CaseIterable, Sendable {
     case file = 3
 }
 
+/// The role of an account in a room, ascending.
+public enum RoomRole: UInt8, CaseIterable, Sendable {
+    /// The account may not publish.
+    case reader = 1
+    /// The account may publish.
+    case member = 2
+    /// The account may also remove and mute accounts below moderator.
+    case moderator = 3
+    /// The account may also set roles and close the room.
+    case owner = 4
+}
+
+/// Which accounts may enter a room.
+public enum RoomAccess: UInt8, CaseIterable, Sendable {
+    /// Every account that is not banned.
+    case open = 0
+    /// The accounts with a role.
+    case inviteOnly = 1
+    /// The owners.
+    case closed = 2
+}
+
 extension Receipt {
     /// The state of messages that a receipt reports.
     public enum Mark: UInt8, CaseIterable, Sendable {

@@ -148,6 +148,12 @@ extension ErrorCode {
     /// The peer closed the session.
     @inlinable
     public static var closedByPeer: ErrorCode { ErrorCode(rawValue: 0x030A) }
+    /// A moderator has removed the account from the room.
+    @inlinable
+    public static var kicked: ErrorCode { ErrorCode(rawValue: 0x030B) }
+    /// The account has created as many rooms as it may.
+    @inlinable
+    public static var tooManyRooms: ErrorCode { ErrorCode(rawValue: 0x030C) }
     /// The value of a field is not permitted.
     @inlinable
     public static var invalidValue: ErrorCode { ErrorCode(rawValue: 0x0401) }
@@ -198,9 +204,9 @@ extension ErrorCode {
         .slowConsumer, .outOfWindow, .staleEpoch, .frameTimeout, .unknownFlood, .protocolViolation, .invalidHello,
         .idleTimeout, .unauthenticated, .forbidden, .resumeRejected, .revoked, .replaced, .tlsFailure, .tooManyLinks,
         .draining, .serverBusy, .redirected, .sessionInUse, .unknownSession, .tooManySessions, .roomForbidden,
-        .roomFull, .alreadyOpen, .creditExceeded, .messageTooLarge, .unsupportedKind, .closedByPeer, .invalidValue,
-        .missingField, .duplicateField, .storeUnavailable, .refused, .expired, .cancelled, .deadlineExceeded,
-        .unknownMethod, .noRecipient, .tooManyRequests, .rateLimited, .counterTooOld,
+        .roomFull, .alreadyOpen, .creditExceeded, .messageTooLarge, .unsupportedKind, .closedByPeer, .kicked,
+        .tooManyRooms, .invalidValue, .missingField, .duplicateField, .storeUnavailable, .refused, .expired, .cancelled,
+        .deadlineExceeded, .unknownMethod, .noRecipient, .tooManyRequests, .rateLimited, .counterTooOld,
     ]
 }
 
@@ -257,6 +263,8 @@ extension ErrorCode: CustomStringConvertible {
         case .messageTooLarge: "messageTooLarge"
         case .unsupportedKind: "unsupportedKind"
         case .closedByPeer: "closedByPeer"
+        case .kicked: "kicked"
+        case .tooManyRooms: "tooManyRooms"
         case .invalidValue: "invalidValue"
         case .missingField: "missingField"
         case .duplicateField: "duplicateField"
@@ -326,6 +334,8 @@ extension ErrorCode: CustomStringConvertible {
         case .messageTooLarge: "the message is longer than the limit"
         case .unsupportedKind: "the kind of the session is not supported"
         case .closedByPeer: "the peer closed the session"
+        case .kicked: "a moderator has removed the account from the room"
+        case .tooManyRooms: "the account has created as many rooms as it may"
         case .invalidValue: "the value of a field is not permitted"
         case .missingField: "a required field is missing"
         case .duplicateField: "a field is repeated that may occur once"

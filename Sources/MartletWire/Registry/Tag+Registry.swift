@@ -133,6 +133,18 @@ extension Tag {
     /// u64, a `LogID`.
     @inlinable
     public static var log: Tag { Tag(rawValue: 0x0059) }
+    /// u8: 1 reader, 2 member, 3 moderator, 4 owner.
+    @inlinable
+    public static var role: Tag { Tag(rawValue: 0x005A) }
+    /// u8: 0 open, 1 inviteOnly, 2 closed.
+    @inlinable
+    public static var access: Tag { Tag(rawValue: 0x005B) }
+    /// u32, seconds.
+    @inlinable
+    public static var duration: Tag { Tag(rawValue: 0x005C) }
+    /// u8 role, u8 banned, u64 end of a mute, name of the account; repeats up to 64 times.
+    @inlinable
+    public static var standing: Tag { Tag(rawValue: 0x005D) }
     /// u64 first counter, u32 count, u64 first offset; repeats up to 256 times.
     @inlinable
     public static var acceptedRun: Tag { Tag(rawValue: 0x0060) }
@@ -196,9 +208,9 @@ extension Tag {
         .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime,
         .mechanism, .maxBody, .maxMessage, .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck,
         .nonce, .creditUsed, .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor,
-        .head, .first, .member, .tail, .session, .noLocal, .log, .acceptedRun, .receiptKind, .upTo, .correlation,
-        .method, .deadline, .recipient, .status, .presence, .typing, .limits, .resume, .content, .text, .data, .name,
-        .mediaType, .chunk,
+        .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .acceptedRun,
+        .receiptKind, .upTo, .correlation, .method, .deadline, .recipient, .status, .presence, .typing, .limits,
+        .resume, .content, .text, .data, .name, .mediaType, .chunk,
     ]
 }
 
@@ -250,6 +262,10 @@ extension Tag: CustomStringConvertible {
         case .session: "session"
         case .noLocal: "noLocal"
         case .log: "log"
+        case .role: "role"
+        case .access: "access"
+        case .duration: "duration"
+        case .standing: "standing"
         case .acceptedRun: "acceptedRun"
         case .receiptKind: "receiptKind"
         case .upTo: "upTo"

@@ -198,6 +198,43 @@ def requests(file):
     file.bad("a cancel with a correlation of four bytes", "W-30", 0x6003, t(0x70, u32(3)), "invalidValue")
 
 
+def operations(file):
+    """Requests for operations on a room and their responses, with fields of operations in the content."""
+    def standing(role, is_banned, muted_until, name):
+        return 0x5D, u8(role) + u8(is_banned) + u64(muted_until) + name.encode()
+
+    def asked(method, *fields, what=""):
+        shown = {"correlation": "3", "method": method, "deadline": 5000}
+        if fields:
+            shown["content"] = [[tag, value.hex()] for tag, value in fields]
+        file.good(method + what, "W-68", 0x6001,
+                  [t(0x70, u64(3)), t(0x71, method), t(0x72, u32(5000))]
+                  + ([t(0x0142, [t(*field) for field in fields])] if fields else []), shown)
+
+    def answered(name, *fields):
+        file.good(name, "W-69", 0x6002,
+                  [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "status": 0, "content": [[tag, value.hex()] for tag, value in fields]},
+                  FROM_SERVER)
+
+    account = (0x12, b"bob")
+    for method in ("kick", "ban", "unban", "unmute", "invite"):
+        asked("room." + method, account)
+    for seconds in (1, 3600):
+        asked("room.mute", account, (0x5C, u32(seconds)), what=f" for {seconds} s")
+    asked("room.role", account, what=", no role")
+    for role in (1, 2, 3, 4):
+        asked("room.role", account, (0x5A, u8(role)), what=f", role {role}")
+    for access in (0, 1, 2):
+        asked("room.access", (0x5B, u8(access)), what=f", access {access}")
+    asked("room.roles")
+    asked("room.roles", account, what=" behind an account")
+    own = [(0x5A, u8(4)), (0x5B, u8(1))]
+    answered("the roles of a room", *own, standing(4, 0, 0, "a"), standing(1, 0, 1_700_000_000_000, "bob"),
+             standing(0, 1, 0, "carol"))
+    answered("a part of the roles", *own, *(standing(2, 0, 0, f"a{number:02}") for number in range(64)))
+
+
 def make():
     data_file = VectorFile("data", "data (wire.md 9.1).")
     data(data_file)
@@ -209,4 +246,6 @@ def make():
     gaps(around)
     asked = VectorFile("requests", "request, response and cancel (wire.md 10).")
     requests(asked)
-    return [data_file, around, asked]
+    operated = VectorFile("operations", "Operations on rooms in requests and responses (relay.md 8.1).")
+    operations(operated)
+    return [data_file, around, asked, operated]

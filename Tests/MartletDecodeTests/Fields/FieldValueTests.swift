@@ -22,6 +22,18 @@ import Testing
                 ]))
     }
 
+    @Test func `a standing → its numbers and the account, and bytes without an account in UTF-8`() {
+        let head: [UInt8] = [4, 0, 0, 0, 0, 0, 0, 0, 0, 9]
+        let members: [FieldValue.Member] = [
+            .init(name: "role", value: .number(4)), .init(name: "banned", value: .number(0)),
+            .init(name: "mutedUntil", value: .number(9)), .init(name: "account", value: .text("ada")),
+        ]
+        #expect(FieldShape(.standing).value(head + Array("ada".utf8), showingSecrets: false) == .record(members))
+        for bytes in [head + [0xFF], Array(head.dropLast())] {
+            #expect(FieldShape(.standing).value(bytes, showingSecrets: false) == .bytes(bytes))
+        }
+    }
+
     @Test func `a secret → its length, or its bytes if requested`() {
         #expect(FieldShape(.credential).value([1, 2], showingSecrets: false) == .secret(2))
         #expect(FieldShape(.credential).value([1, 2], showingSecrets: true) == .bytes([1, 2]))

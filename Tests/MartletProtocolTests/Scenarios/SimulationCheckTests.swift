@@ -1,7 +1,7 @@
-import MartletProtocol
 import MartletWire
 import Testing
 
+@testable import MartletProtocol
 @testable import MartletTestKit
 
 /// Tests of the simulator's checks beside messages.
@@ -90,6 +90,50 @@ import Testing
         members.typed(ada, lobby)
         let after = members.receiveTyping(of: ada, by: 2, in: lobby)
         #expect(before != nil && after == nil)
+    }
+
+    // MARK: - Roles
+
+    private func roles(_ operations: RoomOperation...) -> [UInt8] {
+        var roles = RoomRoles(owner: .alice)
+        for operation in operations {
+            roles = (try? roles.applying(operation, by: .administrator, at: 0)) ?? roles
+        }
+        return roles.encoded()
+    }
+
+    @Test func `message of a muted account fails from the change to the end of the mute`() {
+        var ledger = RoleLedger(administrator: .bob)
+        #expect(ledger.saved(roles(), of: lobby, at: 1000) == true)
+        #expect(ledger.saved(roles(.mute(ada, seconds: 5)), of: lobby, at: 2000) == true)
+        let permitted = [1999, 2000, 2001, 4999, 5000].map { ledger.mayHavePublished(ada, in: lobby, at: $0) }
+        #expect(permitted == [true, true, false, false, true])
+        #expect(ledger.mayHavePublished(.bob, in: lobby, at: 3000))
+        #expect(ledger.wasSilenced(ada, in: lobby, since: 0) && !ledger.wasSilenced(ada, in: lobby, since: 5000))
+    }
+
+    @Test func `end of a session fails unless the account was kicked or may not enter`() {
+        var ledger = RoleLedger(administrator: .bob)
+        #expect(ledger.saved(roles(.ban(ada)), of: lobby, at: 1000) == true)
+        #expect(ledger.mayExpel(ada, from: lobby, .roomForbidden))
+        #expect(!ledger.mayExpel(.bob, from: lobby, .roomForbidden))
+        #expect(!ledger.mayExpel(ada, from: lobby, .kicked) && !ledger.mayExpel(ada, from: lobby, .forbidden))
+        ledger.kicked(ada, from: lobby)
+        #expect(ledger.mayExpel(ada, from: lobby, .kicked))
+        #expect(ledger.saved([1], of: lobby, at: 2000) == false)
+    }
+
+    @Test func `operation that was answered without an effect fails`() {
+        var ledger = RoleLedger(administrator: .bob)
+        #expect(ledger.saved(roles(), of: lobby, at: 1000) == true)
+        ledger.sent(key, .ban(ada), in: lobby, at: 1500)
+        #expect(ledger.openCount == 1)
+        let done = RequestOutcome.answered(status: .none, reason: nil, content: nil)
+        #expect(ledger.ended(key, done)?.fault != nil && ledger.ended(key, done) == nil)
+        ledger.sent(key, .ban(ada), in: lobby, at: 1500)
+        #expect(ledger.saved(roles(.ban(ada)), of: lobby, at: 1600) == true)
+        let outcome = ledger.ended(key, done)
+        #expect(outcome?.isDone == true && outcome?.fault == nil)
     }
 
     // MARK: - Gaps

@@ -102,6 +102,8 @@ final class RawPeer {
     /// Whether the peer reads.
     var isReading = true
     var isPaused = false
+    /// The number of requested operations on rooms.
+    var operationCount: UInt64 = 0
     fileprivate(set) var closedAt: Instant?
     private unowned let stage: RelayStage
 

@@ -19,11 +19,15 @@ struct RoomScript: ~Copyable {
         case load(String)
         case append([UInt64])
         case saveProgress([String: AccountProgress])
+        case saveRoles(isCreation: Bool)
+        case noted(RelayNote)
         case read(String, from: UInt64)
         case asked(String, Request)
     }
 
-    var rooms = Rooms()
+    var rooms: Rooms
+    /// The roles that were to be saved last.
+    private(set) var savedRoles: RoomRoles?
     private(set) var handles: [String: MemberHandle] = [:]
     private(set) var log: [LogEntry] = []
     private(set) var keys: [String: MemberKey] = [:]
@@ -35,7 +39,10 @@ struct RoomScript: ~Copyable {
     var now = Instant(nanoseconds: 1_000_000_000)
 
     /// Creates a room with these members and discards the effects.
-    init(_ members: String..., snapshot: RoomSnapshot? = RoomSnapshot()) {
+    init(
+        _ members: String..., snapshot: RoomSnapshot? = RoomSnapshot(), roles: RoomRolesConfiguration? = nil
+    ) {
+        rooms = Rooms(roles: roles)
         for member in members { join(member) }
         if let snapshot { rooms.loaded(room, snapshot) }
         _ = drain()
@@ -175,6 +182,10 @@ struct RoomScript: ~Copyable {
             return .append(entries.map(\.offset))
         case .saveProgress(_, let progress):
             return .saveProgress(Dictionary(uniqueKeysWithValues: progress.map { ($0.key.text, $0.value) }))
+        case .saveRoles(_, let bytes, let creation):
+            savedRoles = try? RoomRoles(decoding: bytes)
+            return .saveRoles(isCreation: creation != nil)
+        case .note(let note): return .noted(note)
         case .read(_, let handle, let range): return .read(name(handle.key), from: range.from)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
         }

@@ -15,6 +15,8 @@ final class EngineFixture: @unchecked Sendable {
     let store = InMemoryStore()
     /// The authenticator's refusal for every peer; nil accepts.
     var refusal: Notice?
+    /// The room policy, if the configuration asks it.
+    var policy: (RoomAuthorizationRequest) -> RoomDecision = { _ in .granted(.all) }
     /// Whether the authenticator answers.
     var authenticates = true
     /// The kernel's buffer for a peer that does not read, in bytes.
@@ -106,13 +108,16 @@ final class EngineFixture: @unchecked Sendable {
                 try! store.append(entries, to: room)
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
             case .saveProgress(let room, let progress): store.saveProgress(progress, of: room)
+            case .saveRoles(let room, let roles, let creation):
+                try! store.saveRoles(roles, of: room, creation: creation)
+                engine.rolesSaved(room, .saved)
             case .read(let room, let member, let range):
                 let history = store.read(range, of: room)
                 engine.read(member, history.entries, first: history.firstOffset)
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
-            case .authorize(let question, _): engine.authorized(question, .granted(.all), now: now)
+            case .authorize(let question, let request): engine.authorized(question, policy(request), now: now)
             case .send, .transfer: preconditionFailure("this relay has one loop")
             }
         }

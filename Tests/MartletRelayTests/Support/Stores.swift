@@ -119,3 +119,31 @@ final class BrokenStore: RoomStore {
         return inner.read(range, of: room)
     }
 }
+
+/// An asynchronous store that keeps roles and can fail to save them.
+final class RoleStore: RoomRoleStore {
+    private let inner = InMemoryStore()
+    private let fails = Guarded(false)
+
+    func setFails(_ fails: Bool) {
+        self.fails.withLock { $0 = fails }
+    }
+
+    func load(_ room: RoomName) async throws -> RoomSnapshot {
+        await Task.yield()
+        return inner.load(room)
+    }
+
+    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+        await Task.yield()
+        return try inner.append(entries, to: room)
+    }
+
+    func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory { inner.read(range, of: room) }
+
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
+        await Task.yield()
+        if fails.withLock({ $0 }) { throw SlowStore.Failure() }
+        try inner.saveRoles(roles, of: room, creation: creation)
+    }
+}

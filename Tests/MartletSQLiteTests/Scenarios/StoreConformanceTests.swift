@@ -15,7 +15,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func store(_ kind: Kind) async throws -> any RoomStore {
+    private func store(_ kind: Kind) async throws -> any RoomRoleStore {
         switch kind {
         case .memory: InMemoryStore()
         case .sqlite: try await SQLiteStore(at: folder.path)
@@ -77,6 +77,19 @@ import Testing
         #expect([9, 13].allSatisfy { !first.contains($0) } && [10, 11, 12, 14].allSatisfy { first.contains($0) })
         #expect(first.watermark == 14 && first.usedAt == 1000)
         #expect(devices[device("alice", 2)]?.gaps == [1...299])
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: Kind) async throws {
+        let store = try await store(kind)
+        #expect(try await store.load(.lobby).roles == nil)
+        let creation = RoomCreation(account: AccountName("alice")!, maxRoomCount: 1)
+        try await store.saveRoles([1, 2], of: .lobby, creation: creation)
+        try await store.saveRoles([3], of: .lobby, creation: nil)
+        #expect(try await store.load(.lobby).roles == [3])
+        await #expect(throws: TooManyRooms.self) { try await store.saveRoles([4], of: .attic, creation: creation) }
+        #expect(try await store.load(.attic).roles == nil)
     }
 
     //

@@ -12,9 +12,9 @@ import Testing
     private let v6 = SocketAddress(.loopbackV6, port: 7227)
 
     private func report(
-        _ address: String, hasToken: Bool = false, allowsPlaintext: Bool = false
+        _ address: String, hasSecret: Bool = false, allowsPlaintext: Bool = false
     ) -> (report: DoctorReport, line: DoctorLine) {
-        DoctorReport.begin(address, hasToken: hasToken, allowsPlaintext: allowsPlaintext)
+        DoctorReport.begin(address, hasSecret: hasSecret, allowsPlaintext: allowsPlaintext)
     }
 
     /// A report whose connection to the first address is the next step.
@@ -51,11 +51,11 @@ import Testing
     }
 
     @Test func `a token without TLS to another machine → a failure unless it is allowed`() {
-        let (refused, line) = report("martlet://192.0.2.1", hasToken: true)
+        let (refused, line) = report("martlet://192.0.2.1", hasSecret: true)
         #expect(refused.step == .end(.usage) && line.mark == .fail)
         #expect(line.json["error"] == .string("plaintextToken"))
-        #expect(report("martlet://192.0.2.1", hasToken: true, allowsPlaintext: true).line.mark == .warn)
-        #expect(report("martlet://127.0.0.1", hasToken: true).line.mark == .ok)
+        #expect(report("martlet://192.0.2.1", hasSecret: true, allowsPlaintext: true).line.mark == .warn)
+        #expect(report("martlet://127.0.0.1", hasSecret: true).line.mark == .ok)
     }
 
     @Test(arguments: [

@@ -34,6 +34,15 @@ import Testing
         #expect(
             try line(.note(.roomRefused(key, lobby), peer: nil))
                 == start + #""roomRefused","account":"ada","device":"ab","room":"lobby","code":"roomForbidden"}"#)
+        #expect(
+            try line(.note(.roomCreated(key, lobby, .none), peer: nil))
+                == start + #""roomCreated","account":"ada","device":"ab","room":"lobby"}"#)
+        let record = RoomOperationRecord(.setRole(.owner, of: ada), by: key, in: lobby, .forbidden)
+        let fields = #""operation":"room.role","target":"ada","value":"owner","code":"forbidden"}"#
+        #expect(
+            try line(.note(.roomOperation(record), peer: nil))
+                == start + #""roomOperation","account":"ada","device":"ab","room":"lobby","# + fields)
+        #expect(AuditRecord(.note(.rolesInvalid(lobby, .tooLong), peer: nil)) == nil)
         #expect(try line(.revoked(ada)) == start + #""revoked","account":"ada"}"#)
         #expect(
             try line(.roomDecisionsRevoked(of: nil, in: lobby)) == start + #""roomDecisionsRevoked","room":"lobby"}"#)

@@ -72,7 +72,7 @@ import Testing
     @Test func `a missing file and an invalid line are errors that name the file`() throws {
         let files = try Files()
         let rules = try files.write("allow everything", to: "rules")
-        let message = "\"everything\" is not a permission: publish, history, request, all or none"
+        let message = "\"everything\" is not a permission: publish, history, request, create, administer, all or none"
         #expect(throws: CommandError(.noInput, "\(rules):1: \(message)")) {
             try access(["--allow-all", "--rooms", rules])
         }

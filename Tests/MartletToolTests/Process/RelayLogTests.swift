@@ -49,6 +49,24 @@ import Testing
             ])
     }
 
+    @Test func `operations on rooms, their creation, and invalid roles → their fields`() throws {
+        let ada = try #require(AccountName("ada"))
+        let lobby = try #require(RoomName("lobby"))
+        let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
+        let mute = RoomOperationRecord(.mute(ada, seconds: 60), by: key, in: lobby, .none)
+        let close = RoomOperationRecord(.setAccess(.closed), by: key, in: lobby, .forbidden)
+        let notes: [RelayNote] = [
+            .roomCreated(key, lobby, .none), .roomCreated(key, lobby, .tooManyRooms), .roomOperation(mute),
+            .roomOperation(close), .rolesInvalid(lobby, .tooLong),
+        ]
+        #expect(
+            notes.map { RelayLog.text(.init(event: .relay(.note($0, peer: nil)), time: 0)).dropFirst(25) } == [
+                "roomCreated ada ab lobby", "roomCreated ada ab lobby tooManyRooms",
+                "roomOperation ada ab lobby operation=room.mute target=ada value=60 s",
+                "roomOperation ada ab lobby operation=room.access value=closed forbidden", "rolesInvalid lobby tooLong",
+            ])
+    }
+
     // W-31
     @Test func `control characters in an account's name are refused`() {
         for scalar in "\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}\n\t".unicodeScalars {

@@ -1,4 +1,6 @@
+import Foundation
 import Martlet
+import MartletAuthentication
 import MartletRelay
 import MartletToolTestSupport
 import MartletTransport
@@ -25,7 +27,9 @@ import Testing
         }
     }
 
-    private func check(_ words: String...) async throws -> Outcome {
+    private func check(_ words: String...) async throws -> Outcome { try await check(words) }
+
+    private func check(_ words: [String]) async throws -> Outcome {
         var parser = ArgumentParser(for: DoctorCommand.spec)
         guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
         var outcome = Outcome(code: .success)
@@ -113,6 +117,28 @@ import Testing
             #expect(wrong.code == .noPermission && wrong.error == ErrorCode.unauthenticated.name)
             #expect(wrong.summary.last == "fail welcome")
             #expect(try await check(address, "--account", "ada", "--token", "secret").code == .success)
+        }
+    }
+
+    @Test func `a password → ok; a wrong one, and one beside a token → typed errors`() async throws {
+        var file = PasswordFile()
+        let salt = [UInt8](repeating: 3, count: 16)
+        try file.add("ada", SCRAMRecord(password: "open sesame", salt: salt, iterations: 4096))
+        let passwords = SCRAMAuthenticator(passwordFile: file)
+        let folder = FileManager.default.temporaryDirectory
+        let files = (0..<2).map { _ in folder.appending(path: "martlet-\(UUID().uuidString)").path }
+        defer { for file in files { try? FileManager.default.removeItem(atPath: file) } }
+        try "open sesame\n".write(to: URL(filePath: files[0]), atomically: true, encoding: .utf8)
+        try "open pumpkin\n".write(to: URL(filePath: files[1]), atomically: true, encoding: .utf8)
+        try await withRelay(certificate: certificates.server, authenticator: passwords) { port, _ in
+            let words = [
+                "127.0.0.1:\(port)", "--account", "ada", "--trust", certificates.authority.certificateFile,
+                "--password-file",
+            ]
+            #expect(try await check(words + [files[0]]).code == .success)
+            let refused = try await check(words + [files[1]])
+            #expect(refused.code == .noPermission && refused.error == ErrorCode.unauthenticated.name)
+            await #expect(throws: UsageError.self) { try await check(words + [files[0], "--token", "secret"]) }
         }
     }
 

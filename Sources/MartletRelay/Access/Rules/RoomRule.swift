@@ -40,6 +40,8 @@ struct RoomRule: Hashable, Sendable {
             case "publish": permissions.insert(.publish)
             case "history": permissions.insert(.readHistory)
             case "request": permissions.insert(.request)
+            case "create": permissions.insert(.create)
+            case "administer": permissions.insert(.administer)
             case "all" where names == "all": permissions = .all
             case "none" where names == "none": permissions = []
             default: throw .unknownPermission(String(name))

@@ -15,8 +15,8 @@ import MartletWire
 /// deny                          in *                to account guest
 /// ```
 ///
-/// The permissions are `publish`, `history`, `request`, or `all`, or `none` for entering only. In a pattern of rooms
-/// `*` matches any text, and `{account}` the account's name.
+/// The permissions are `publish`, `history`, `request`, `create` and `administer`; `all` is every one but `administer`,
+/// and `none` is for entering only. In a pattern of rooms `*` matches any text, and `{account}` the account's name.
 public struct RoomRules: ImmediateRoomPolicy {
     /// The maximum number of bytes of a text of rules.
     public static let maxByteCount = 1024 * 1024
@@ -66,7 +66,8 @@ public struct RoomRulesError: Error, Equatable, Sendable, CustomStringConvertibl
         case invalidUTF8
         /// The line begins with neither `allow` nor `deny`.
         case unknownVerb(String)
-        /// The permission has another name than `publish`, `history`, `request`, `all` or `none`.
+        /// The permission has another name than `publish`, `history`, `request`, `create`, `administer`, `all` or
+        /// `none`.
         case unknownPermission(String)
         /// The pattern of rooms is missing or too long, or has too many wildcards.
         case invalidPattern
@@ -92,7 +93,7 @@ extension RoomRulesError.Fault: CustomStringConvertible {
         case .invalidUTF8: "the line is not UTF-8"
         case .unknownVerb(let word): "a rule begins with \"allow\" or \"deny\", not with \"\(word)\""
         case .unknownPermission(let word):
-            "\"\(word)\" is not a permission: publish, history, request, all or none"
+            "\"\(word)\" is not a permission: publish, history, request, create, administer, all or none"
         case .invalidPattern: "\"in\" and a pattern of rooms are missing or not valid"
         case .invalidAccounts:
             "the accounts are \"to everyone\", \"to role NAME\", \"to account NAME\" or \"to claim NAME=VALUE\""

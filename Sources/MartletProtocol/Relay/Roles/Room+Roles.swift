@@ -1,0 +1,255 @@
+import MartletWire
+
+/// The roles of the room and the operations on them.
+///
+/// The room decides about operations, and enforces them itself: it refuses the messages of accounts that may not
+/// publish, and ends the sessions of those that may not enter. A link checks the decision of the room policy before.
+extension Room {
+    /// Whether the relay keeps roles of rooms.
+    var usesRoles: Bool { allocatedModeration.isAllocated }
+
+    /// Whether an operation waits, or is saved.
+    var isModerating: Bool { usesRoles && moderation.isBusy }
+
+    /// Bytes of the longest content of an announcement.
+    static let maxAnnouncementByteCount = 16 * 1024
+
+    // MARK: Creation
+
+    /// Takes the roles of the store's snapshot. A room with messages and without roles is older than its roles: it is
+    /// open, and has no owner.
+    mutating func beginRoles(
+        _ configuration: RoomRolesConfiguration, _ snapshot: RoomSnapshot
+    ) throws(RoomRolesError) {
+        var roles = snapshot.lastOffset > 0 ? RoomRoles() : nil
+        if let bytes = snapshot.roles { roles = try RoomRoles(decoding: bytes) }
+        moderation = RoomModeration(configuration, roles)
+    }
+
+    /// Returns the sessions that join now: all of them, unless the room has to be created first.
+    mutating func admitted(_ joins: [JoinRequest], into effects: inout Deque<RoomEffect>) -> [JoinRequest] {
+        guard usesRoles, moderation.roles == nil else { return joins }
+        create(for: joins, into: &effects)
+        return []
+    }
+
+    /// Creates the room for the first session that may, and refuses those before it. Further sessions wait.
+    mutating func create(for joins: [JoinRequest], into effects: inout Deque<RoomEffect>) {
+        let first = joins.firstIndex { $0.permissions.contains(.create) } ?? joins.endIndex
+        for join in joins[..<first] { effects.append(.reset(join.member, .roomForbidden)) }
+        guard first < joins.endIndex else { return state = .ready }
+        state = .loading(Array(joins[first...]))
+        let creator = joins[first]
+        let roles = RoomRoles(owner: creator.who.account)
+        moderation.save(roles, for: .creation(creator))
+        let creation = RoomCreation(
+            account: creator.who.account, maxRoomCount: moderation.configuration.maxRoomsPerAccount)
+        effects.append(.saveRoles(name, roles.encoded(), creation: creation))
+    }
+
+    /// The result of `saveRoles`. Returns the sessions that join now.
+    mutating func rolesSaved(_ result: RolesResult, into effects: inout Deque<RoomEffect>) -> [JoinRequest] {
+        switch moderation.saved(result == .saved) {
+        case nil: break
+        case .operation(let pending):
+            if result == .saved { enforce(pending.operation, into: &effects) }
+            conclude(pending, result == .saved ? nil : .storeUnavailable, into: &effects)
+        case .creation(let creator):
+            guard case .loading(let joins) = state else { break }
+            switch result {
+            case .saved:
+                effects.append(.note(.roomCreated(creator.who, name, .none)))
+                state = .ready
+                return joins
+            case .tooManyRooms:
+                effects.append(.note(.roomCreated(creator.who, name, .tooManyRooms)))
+                let others = joins.filter { $0.member != creator.member }
+                if others.count < joins.count { effects.append(.reset(creator.member, .tooManyRooms)) }
+                create(for: others, into: &effects)
+            case .failed:
+                for join in joins { effects.append(.reset(join.member, .storeUnavailable)) }
+                state = .ready
+            }
+        }
+        return []
+    }
+
+    // MARK: Rights
+
+    /// Whether an account may enter.
+    func mayEnter(_ account: AccountName, _ permissions: RoomPermissions) -> Bool {
+        guard usesRoles, let roles = moderation.roles else { return true }
+        return roles.role(of: account, permissions) != nil
+    }
+
+    /// Whether a member's role permits it to publish at a time, in milliseconds since 1970.
+    @inline(__always)
+    func mayPublish(_ slot: Int, at now: UInt64) -> Bool {
+        guard usesRoles, let roles = moderation.roles else { return true }
+        return roles.mayPublish(members[slot].who.account, members[slot].permissions, at: now)
+    }
+
+    /// The room policy has decided anew about a member.
+    mutating func setPermissions(
+        _ permissions: RoomPermissions, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>
+    ) {
+        guard let slot = members.slot(handle) else { return }
+        members[slot].permissions = permissions
+        if members.isPresent(slot) { expelUnentitled([slot], into: &effects) }
+    }
+
+    // MARK: Operations
+
+    /// A request for an operation. A list is answered at once, and everything else in its order.
+    mutating func operate(
+        _ number: UInt64, _ request: Request, _ method: RoomMethod, of slot: Int, into effects: inout Deque<RoomEffect>
+    ) {
+        let operation: RoomOperation
+        do throws(WireError) {
+            operation = try RoomOperation(method, content: request.content)
+        } catch {
+            return respond(nil, Response(correlation: number, status: error.code), into: &effects)
+        }
+        if case .listRoles(let account) = operation {
+            return respond(nil, list(after: account, number, of: slot), into: &effects)
+        }
+        let pending = RoomModeration.Pending(
+            number: number, actor: members[slot].who, permissions: members[slot].permissions, operation: operation)
+        // What is not permitted now takes no place in the queue (Specs/hostile.md row 58).
+        guard let roles = moderation.roles, rank(of: pending, in: roles) != nil else {
+            return conclude(pending, .forbidden, into: &effects)
+        }
+        if !moderation.append(pending) { conclude(pending, .busy, into: &effects) }
+    }
+
+    /// The rank in which an account performs an operation; nil if it may not.
+    private func rank(of pending: RoomModeration.Pending, in roles: RoomRoles) -> RoomRank? {
+        let rank = roles.rank(of: pending.actor.account, pending.permissions)
+        return rank.permits(pending.operation, on: self.rank(of: pending.operation.target, in: roles)) ? rank : nil
+    }
+
+    private func list(after account: AccountName?, _ number: UInt64, of slot: Int) -> Response {
+        guard let roles = moderation.roles,
+            let role = roles.role(of: members[slot].who.account, members[slot].permissions)
+        else { return Response(correlation: number, status: .forbidden) }
+        let roster = RoomRoster(
+            ownRole: role, access: roles.access,
+            standings: roles.standings(after: account, maxCount: RoomRoster.maxCount))
+        return Response(correlation: number, content: roster.encode())
+    }
+
+    /// Performs the waiting operations in their order, until one of them has to be saved.
+    ///
+    /// - Parameters:
+    ///   - now: the relay's wall clock in milliseconds since 1970.
+    ///   - batch: an empty batch.
+    mutating func performOperations(
+        at now: UInt64, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
+    ) {
+        while !publication.isStoring, let pending = moderation.next() {
+            do throws(RoomRefusal) {
+                try perform(pending, at: now, batch: &batch, into: &effects)
+            } catch {
+                conclude(pending, error, into: &effects)
+            }
+        }
+    }
+
+    private mutating func perform(
+        _ pending: RoomModeration.Pending, at now: UInt64, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
+    ) throws(RoomRefusal) {
+        guard let roles = moderation.roles, let rank = rank(of: pending, in: roles) else { throw .forbidden }
+        switch pending.operation {
+        case .kick(let account):
+            let slots = members.slots(of: account)
+            guard !slots.isEmpty else { throw .noMember }
+            for slot in slots { expel(slot, .kicked, into: &effects) }
+            conclude(pending, nil, into: &effects)
+        case .announce(let content): try announce(content, pending, at: now, batch: &batch)
+        case .listRoles, .ban, .unban, .mute, .unmute, .invite, .setRole, .setAccess:
+            guard let next = try roles.applying(pending.operation, by: rank, at: now) else {
+                return conclude(pending, nil, into: &effects)
+            }
+            moderation.save(next, for: .operation(pending))
+            effects.append(.saveRoles(name, next.encoded(), creation: nil))
+        }
+    }
+
+    /// The rank of an account that an operation affects: what the room keeps, or that of an administrator who is here.
+    private func rank(of target: AccountName?, in roles: RoomRoles) -> RoomRank {
+        guard let target else { return .outsider }
+        let administers = members.slots(of: target).contains { members[$0].permissions.contains(.administer) }
+        return administers ? .administrator : RoomRank(roles[target]?.role)
+    }
+
+    /// Answers the request and notes the operation.
+    private mutating func conclude(
+        _ pending: RoomModeration.Pending, _ refusal: RoomRefusal?, into effects: inout Deque<RoomEffect>
+    ) {
+        let status = refusal?.status ?? .none
+        effects.append(
+            .note(.roomOperation(RoomOperationRecord(pending.operation, by: pending.actor, in: name, status))))
+        let response = Response(correlation: pending.number, status: status, reason: refusal?.reason)
+        respond(nil, response, into: &effects)
+    }
+
+    // MARK: Effects on members
+
+    /// Ends the sessions that may not enter any more.
+    private mutating func enforce(_ operation: RoomOperation, into effects: inout Deque<RoomEffect>) {
+        switch operation {
+        case .ban(let account), .setRole(_, let account):
+            expelUnentitled(members.slots(of: account), into: &effects)
+        case .setAccess: expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
+        case .kick, .unban, .mute, .unmute, .invite, .announce, .listRoles: break
+        }
+    }
+
+    private mutating func expelUnentitled(_ slots: [Int], into effects: inout Deque<RoomEffect>) {
+        for slot in slots where !mayEnter(members[slot].who.account, members[slot].permissions) {
+            expel(slot, .roomForbidden, into: &effects)
+        }
+    }
+
+    private mutating func expel(_ slot: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>) {
+        effects.append(.reset(members[slot].key, code))
+        leave(handle(slot), into: &effects)
+    }
+
+    // MARK: Announcements
+
+    /// Publishes a message in the name of the relay. The request is answered when the message is durable.
+    private mutating func announce(
+        _ content: MessageContent, _ pending: RoomModeration.Pending, at now: UInt64, batch: inout RoomBatch
+    ) throws(RoomRefusal) {
+        guard content.byteCount <= Self.maxAnnouncementByteCount else { throw .tooLarge }
+        let device = DeviceKey(
+            account: moderation.configuration.serverAccount, device: RoomRolesConfiguration.serverDevice)
+        guard !publication.isFull, let window = windows[device] ?? addWindow(device, at: now) else { throw .busy }
+        windows.use(window, at: now)
+        let watermark = windows[window].lastAppended
+        let message = Message(counter: watermark + 1, content: content)
+        let body = message.encode()
+        let offset = publication.lastOffset(durable: log.lastOffset) + 1
+        batch.begin(
+            publisher: relayHandle, window: window, sender: device, watermark: watermark, acceptedAt: now,
+            firstOffset: offset)
+        publication.addPending(
+            byteCount: batch.append(
+                ClientMessage(counter: message.counter, body: body.rawBytes, layout: message.layout)))
+        take(&batch)
+        moderation.announce(pending, at: offset)
+    }
+
+    /// Answers the requests for announcements that are durable now.
+    mutating func announcementsStored(into effects: inout Deque<RoomEffect>) {
+        guard usesRoles else { return }
+        for pending in moderation.takeAnnounced(upTo: log.lastOffset) { conclude(pending, nil, into: &effects) }
+    }
+
+    /// Answers the requests for announcements that the store did not take.
+    mutating func announcementsDiscarded(into effects: inout Deque<RoomEffect>) {
+        guard usesRoles else { return }
+        for pending in moderation.takeAnnounced(upTo: .max) { conclude(pending, .storeUnavailable, into: &effects) }
+    }
+}
