@@ -28,7 +28,8 @@ enum SimulateCommand {
         name: "simulate",
         summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
-            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, twice.spec, first.spec, jobs.spec, json.spec,
+            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, twice.spec, first.spec, jobs.spec,
+            json.spec,
         ],
         notes: [
             """
@@ -59,7 +60,11 @@ enum SimulateCommand {
         let began = clock.now
         let seedRun = SeedRun(
             range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
-        ) { scenario($0, arguments) } run: { run($0, arguments) }
+        ) {
+            scenario($0, arguments)
+        } run: {
+            run($0, arguments)
+        }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
             for _ in 0..<jobCount { group.addTask { seedRun.runSeeds() } }

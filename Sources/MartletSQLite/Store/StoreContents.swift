@@ -5,7 +5,7 @@ package import MartletWire
 /// A part of a store's contents, of which exports and copies consist.
 package enum StoreRecord: Sendable {
     /// A room. Its other parts follow.
-    case room(RoomName, log: LogID, firstOffset: UInt64)
+    case room(RoomName, log: LogID, firstOffset: UInt64, usedAt: UInt64)
     /// Consecutive messages of the last room.
     case messages([LogEntry])
     /// The counters of a device in the last room, and the offset of its last message.
@@ -56,7 +56,7 @@ package final class StoreContents {
     /// - Throws: `StoreError.damaged`, `DatabaseError`, or an error of `body`.
     package func forEachRecord(of room: RoomName, _ body: (StoreRecord) throws -> Void) throws {
         guard let row = try reader.row(of: room) else { return }
-        try body(.room(room, log: row.log, firstOffset: row.firstOffset))
+        try body(.room(room, log: row.log, firstOffset: row.firstOffset, usedAt: row.usedAt))
         var next = row.firstOffset
         while next <= row.lastOffset {
             let range = ReadRange(from: next, maxCount: Self.partCount, maxByteCount: Self.partByteCount)

@@ -22,11 +22,11 @@ package final class StoreImport {
     /// - Throws: `StoreError.roomExists` for a room that the database has; `DatabaseError`.
     package func add(_ record: StoreRecord) throws {
         switch record {
-        case .room(let name, let log, let firstOffset):
+        case .room(let name, let log, let firstOffset, let usedAt):
             try endRoom()
             try writer.database.execute("BEGIN IMMEDIATE")
             guard try writer.reader.row(of: name) == nil else { throw StoreError.roomExists(name) }
-            try writer.create(name, log: log, firstOffset: firstOffset, at: 0)
+            try writer.create(name, log: log, firstOffset: firstOffset, at: usedAt)
             room = name
         case .messages(let entries): if let room { _ = try writer.append(entries, to: room) }
         case .device(let key, let record, let lastOffset):

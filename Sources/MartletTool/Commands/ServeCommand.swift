@@ -179,9 +179,6 @@ enum ServeCommand {
             configuration.engine.accountRate = bound
         }
         if arguments.has(roomRoles) {
-            // The roles take an eighth of the memory for messages.
-            bounds.maxRoleByteCount = bounds.maxByteCount / 8
-            bounds.maxByteCount -= bounds.maxRoleByteCount
             var roles = RoomRolesConfiguration()
             roles.maxRoomsPerAccount = arguments[roomsPerAccount] ?? roles.maxRoomsPerAccount
             configuration.engine.roomRoles = roles
@@ -198,6 +195,11 @@ enum ServeCommand {
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
         bounds.maxByteCount = budget / 2
         bounds.maxByteCountPerRoom = min(arguments[historyBytes] ?? 64 << 20, bounds.maxByteCount / 2)
+        if arguments.has(roomRoles) {
+            // The roles take an eighth of the memory for messages.
+            bounds.maxRoleByteCount = bounds.maxByteCount / 8
+            bounds.maxByteCount -= bounds.maxRoleByteCount
+        }
         return InMemoryStore(bounds: bounds)
     }
 

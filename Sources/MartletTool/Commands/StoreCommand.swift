@@ -31,7 +31,7 @@ enum StoreCommand {
         exitCodes: [
             ExitMeaning(.success, "the action is complete"),
             ExitMeaning(.failure, "check has found a fault"),
-            ExitMeaning(.dataError, "a line of an import is not valid, or its room exists; rooms before it are imported"),
+            ExitMeaning(.dataError, "a line of an import is not valid, or its room exists; earlier rooms are imported"),
             ExitMeaning(.noInput, "there is no store in DIR, or it cannot be read"),
             ExitMeaning(.cannotCreate, "a file cannot be written, or another process uses DIR"),
         ]

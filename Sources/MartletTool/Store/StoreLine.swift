@@ -9,6 +9,7 @@ struct StoreLine: Codable {
         var name: String
         var log: String
         var firstOffset: UInt64
+        var usedAt: UInt64
     }
 
     struct Message: Codable {
@@ -63,8 +64,8 @@ struct StoreLine: Codable {
 
     private static func parts(of record: StoreRecord) -> [StoreLine] {
         switch record {
-        case .room(let name, let log, let firstOffset):
-            [StoreLine(room: Room(name: name.text, log: log.description, firstOffset: firstOffset))]
+        case .room(let name, let log, let firstOffset, let usedAt):
+            [StoreLine(room: Room(name: name.text, log: log.description, firstOffset: firstOffset, usedAt: usedAt))]
         case .messages(let entries):
             entries.map {
                 StoreLine(
@@ -99,7 +100,7 @@ struct StoreLine: Codable {
             guard let name = RoomName(room.name), let log = UInt64(room.log, radix: 16), room.firstOffset > 0 else {
                 throw Fault()
             }
-            return .room(name, log: LogID(rawValue: log), firstOffset: room.firstOffset)
+            return .room(name, log: LogID(rawValue: log), firstOffset: room.firstOffset, usedAt: room.usedAt)
         }
         if let message = parsed.message {
             let key = try key(message.account, message.device)

@@ -61,7 +61,9 @@ struct DatabaseWriterTests {
         let outcomes = SharedOutcomes()
         for job in jobs {
             writer.submit(job) { result in
-                if case .failure(let error) = result { outcomes.append(error as? DatabaseError) } else {
+                if case .failure(let error) = result {
+                    outcomes.append(error as? DatabaseError)
+                } else {
                     outcomes.append(nil)
                 }
             }

@@ -67,7 +67,9 @@ import Testing
             for entry in read.entries {
                 #expect(entry.body.bytes == entries(entry.offset...entry.offset, byteCount: 700)[0].body.bytes, comment)
             }
-            if snapshot.lastOffset > 0 { #expect(snapshot.devices[device()]?.watermark == snapshot.lastOffset, comment) }
+            if snapshot.lastOffset > 0 {
+                #expect(snapshot.devices[device()]?.watermark == snapshot.lastOffset, comment)
+            }
             expected[room]?.accepted = snapshot.lastOffset
         }
     }

@@ -1,6 +1,7 @@
 import MartletProtocol
 import MartletRelay
 import MartletWire
+import Synchronization
 import Testing
 
 @testable import MartletSQLite
@@ -64,6 +65,16 @@ import Testing
         await store.close()
         await #expect(throws: DatabaseError.closed) { try await store.load(.lobby) }
         await #expect(throws: DatabaseError.closed) { try await store.append(entries(1...1), to: .lobby) }
+    }
+
+    //
+    @Test func `a clock behind the latest time in the store -> clockJumped`() async throws {
+        _ = try folder.store(at: 1 << 50).load(.lobby)
+        let steps = Mutex<[Int64]>([])
+        _ = try await SQLiteStore(at: folder.path) { event in
+            if case .clockJumped(let step) = event { steps.withLock { $0.append(step) } }
+        }
+        #expect(steps.withLock(\.count) == 1 && steps.withLock { $0[0] } < 0)
     }
 
     //

@@ -35,7 +35,8 @@ import Testing
             try store.saveProgress([AccountName("bob")!: AccountProgress(delivered: 8, read: 2)], of: room)
         }
         _ = try store.load(RoomName("empty")!)
-        try store.writer.database.execute("INSERT INTO roles VALUES ('lobby', x'010203', 'alice'), ('cellar', x'', NULL)")
+        try store.writer.database.execute(
+            "INSERT INTO roles VALUES ('lobby', x'010203', 'alice'), ('cellar', x'', NULL)")
     }
 
     @Test func `all parts of a store -> a store with the same contents`() throws {
@@ -51,11 +52,11 @@ import Testing
         try fill()
         let before = try contents(folder.storePath)
         let copy = try StoreImport(path: folder.storePath)
-        try copy.add(.room(RoomName("new")!, log: LogID(rawValue: 1), firstOffset: 1))
+        try copy.add(.room(RoomName("new")!, log: LogID(rawValue: 1), firstOffset: 1, usedAt: 1))
         try copy.add(.messages(entries(1...2)))
         copy.discardRoom()
         #expect(throws: StoreError.roomExists(.lobby)) {
-            try copy.add(.room(.lobby, log: LogID(rawValue: 1), firstOffset: 1))
+            try copy.add(.room(.lobby, log: LogID(rawValue: 1), firstOffset: 1, usedAt: 1))
         }
         copy.discardRoom()
         #expect(try contents(folder.storePath) == before)

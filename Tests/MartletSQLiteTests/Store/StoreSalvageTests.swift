@@ -80,7 +80,8 @@ import Testing
         try overwrite(text: entries(13...13, byteCount: 2000)[0].body.bytes, with: [0xFF, 0xFE, 0xFD])
         let (store, events) = try await open()
         #expect(events.isEmpty)
-        #expect(try await store.read(ReadRange(from: 1, maxCount: 12, maxByteCount: .max), of: .lobby).offsets.count == 12)
+        #expect(
+            try await store.read(ReadRange(from: 1, maxCount: 12, maxByteCount: .max), of: .lobby).offsets.count == 12)
         await #expect(throws: StoreError.damaged(.lobby, offset: 13)) { try await store.read(.all, of: .lobby) }
         #expect(try await store.read(.all, of: .attic).offsets == Array(1...20))
         #expect(try await store.append(entries(21...21), to: .attic) == 1)

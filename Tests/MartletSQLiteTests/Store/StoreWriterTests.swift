@@ -54,7 +54,9 @@ import Testing
         let store = try folder.store(retention)
         try fill(store, 1...10, at: 1000)
         _ = try store.load(.attic)
-        for offset in 1...10 as ClosedRange<UInt64> { _ = try store.append(entries(offset...offset, at: 2000), to: .attic) }
+        for offset in 1...10 as ClosedRange<UInt64> {
+            _ = try store.append(entries(offset...offset, at: 2000), to: .attic)
+        }
         while try !store.writer.removeOld(at: 3000) {}
         #expect(try store.read(.all, of: .lobby).offsets == Array(6...10))
         #expect(try store.read(.all, of: .attic).offsets == Array(1...10))
