@@ -133,6 +133,10 @@ simulate: deps ## play whole conversations over a simulated faulty network: make
 	@$(SWIFT) build --configuration release --quiet --product martlet-lab
 	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
 
+powerloss: deps ## cut the power of the databases at 10,000 points, and check that nothing accepted is lost
+	@$(SWIFT) build --build-tests --quiet
+	@MARTLET_POWER_LOSSES=10000 $(SWIFT) test --skip-build --quiet --disable-xctest --filter 'power'
+
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3
 	@Scripts/planted-bugs $(BUGS)

@@ -102,7 +102,7 @@ let package = Package(
         .executableTarget(
             name: "MartletLab",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
                 "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
             ],
             swiftSettings: settings),

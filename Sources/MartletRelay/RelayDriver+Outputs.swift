@@ -21,6 +21,7 @@ extension RelayDriver {
         case .resumeReading(let key): peers[key]?.isPaused = false
         case .load(let room): load(room)
         case .append(let room, let entries): append(entries, to: room)
+        case .saveProgress(let room, let progress): save(progress, of: room)
         case .saveRoles(let room, let roles, let creation): save(roles, of: room, creation)
         case .read(let room, let member, let range): read(range, of: room, for: member)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
@@ -156,6 +157,17 @@ extension RelayDriver {
         case .done(let first): engine.stored(room, upTo: offset, first: first, messageCount: count)
         case .failed, .tooManyRooms: engine.stored(room, upTo: nil, messageCount: count)
         case .logLost: engine.logLost(room)
+        }
+    }
+
+    private func save(_ progress: [AccountName: AccountProgress], of room: RoomName) {
+        if let store = parts.immediateStore {
+            _ = parts.storing(room) { try store.saveProgress(progress, of: room) }
+            return
+        }
+        callStore(room) { store in
+            try await store.saveProgress(progress, of: room)
+        } then: { _, _ in
         }
     }
 

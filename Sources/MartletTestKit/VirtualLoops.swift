@@ -156,7 +156,7 @@ final class VirtualLoops {
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
-        case .authorize, .send, .load, .append, .saveRoles, .read, .request, .note: return output
+        case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .read, .request, .note: return output
         }
     }
 

@@ -1,7 +1,8 @@
 public import MartletProtocol
 public import MartletWire
 
-/// A relay engine in a virtual world, with a store in memory that can be slow and can fail.
+/// A relay engine in a virtual world, with a store that can be slow and can fail: one in memory, or a `SimulatedStore`,
+/// whose answers are compared with it.
 public final class VirtualRelay {
     /// The engine of the first loop. Its events are called through `VirtualWorld.act`.
     public internal(set) var engine: RelayEngine {
@@ -11,6 +12,8 @@ public final class VirtualRelay {
     let loops: VirtualLoops
     /// All durable messages of all rooms.
     public internal(set) var log: [RoomName: [LogEntry]] = [:]
+    /// The store that answers in place of the one in memory.
+    public internal(set) var store: (any SimulatedStore)?
     /// The delay of the store. Pending calls are lost when the relay crashes.
     public var storeDelay = Duration.zero
     /// Whether the store refuses to append.
@@ -51,7 +54,8 @@ public final class VirtualRelay {
     public private(set) var lostLogs: [LogID: LostLog] = [:]
     private var logIDs: [RoomName: LogID] = [:]
     private var logRandom: SeededRandom
-    private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
+    private var devices: [RoomName: [DeviceKey: DeviceRecord]] = [:]
+    private var progress: [RoomName: [AccountName: AccountProgress]] = [:]
     private var lastOffsets: [RoomName: UInt64] = [:]
     /// The first kept offset of each room.
     private var firstKept: [RoomName: UInt64] = [:]
@@ -106,8 +110,10 @@ public final class VirtualRelay {
         logRandom = other.logRandom
         lostLogs = other.lostLogs
         logIDs = other.logIDs
+        store = other.store
         log = other.log
-        watermarks = other.watermarks
+        devices = other.devices
+        progress = other.progress
         lastOffsets = other.lastOffsets
         firstKept = other.firstKept
         storeDelay = other.storeDelay
@@ -125,17 +131,27 @@ public final class VirtualRelay {
         onRolesSaved = other.onRolesSaved
         roles = other.roles
         createdCounts = other.createdCounts
+        checked { try $0.reopen() }
+    }
+
+    /// Calls the `SimulatedStore`; nil without one.
+    @discardableResult
+    private func checked<Answer>(_ call: (any SimulatedStore) throws -> Answer) -> Answer? {
+        guard let store else { return nil }
+        do { return try call(store) } catch { preconditionFailure("the store fails: \(error)") }
     }
 
     /// Removes a room's messages before `offset` from the store.
     public func trim(_ room: RoomName, before offset: UInt64) {
-        firstKept[room] = max(first(room), offset)
+        let kept = checked { try $0.trim(room, before: offset) }
+        firstKept[room] = kept ?? max(first(room), offset)
     }
 
     /// The identity of a room's log.
     public func logID(_ room: RoomName) -> LogID {
         if let id = logIDs[room] { return id }
-        let id = LogID(rawValue: logRandom.next())
+        let loaded = checked { try $0.load(room) }
+        let id = loaded?.log ?? LogID(rawValue: logRandom.next())
         logIDs[room] = id
         return id
     }
@@ -153,9 +169,11 @@ public final class VirtualRelay {
     /// Loses a room's log in the store, while the relay is down. The next log starts at offset 1.
     public func loseLog(of room: RoomName) {
         lostLogs[logID(room)] = LostLog(entries: log[room] ?? [], firstOffset: first(room))
+        checked { try $0.remove(room) }
         log[room] = nil
         logIDs[room] = nil
-        watermarks[room] = nil
+        devices[room] = nil
+        progress[room] = nil
         lastOffsets[room] = nil
         firstKept[room] = nil
     }
@@ -175,6 +193,7 @@ public final class VirtualRelay {
                 later(.authorize(question, request), policyDelay, &work, now: now)
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
             case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
+            case .saveProgress(let room, let marks): save(marks, of: room)
             case .saveRoles(let room, let roles, let creation):
                 later(.saveRoles(room, roles, creation), storeDelay, &work, now: now)
             case .read(let room, let handle, let range): later(.read(room, handle, range), storeDelay, &work, now: now)
@@ -206,7 +225,8 @@ public final class VirtualRelay {
         case .load(let room):
             let snapshot = RoomSnapshot(
                 log: logID(room), lastOffset: lastOffsets[room] ?? 0, firstOffset: first(room),
-                watermarks: watermarks[room] ?? [:], roles: roles[room])
+                devices: devices[room] ?? [:], progress: progress[room] ?? [:], roles: roles[room])
+            checked { check(try $0.load(room), snapshot) }
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
@@ -220,13 +240,32 @@ public final class VirtualRelay {
         }
     }
 
+    /// The store and the memory have the same state.
+    private func check(_ found: RoomSnapshot, _ expected: RoomSnapshot) {
+        precondition(found.log == expected.log, "the store has another log")
+        precondition(found.lastOffset == expected.lastOffset, "the store has another last offset")
+        precondition(found.firstOffset == expected.firstOffset, "the store has another first offset")
+        precondition(found.devices == expected.devices, "the store has other counters")
+        precondition(found.progress == expected.progress, "the store has other progress")
+        precondition(found.roles == expected.roles, "the store has other roles")
+    }
+
     /// Makes messages durable.
     func store(_ entries: [LogEntry], in room: RoomName) {
+        if !entries.isEmpty { checked { try $0.append(entries, to: room) } }
         for entry in entries {
             log[room, default: []].append(entry)
             lastOffsets[room] = entry.offset
             let device = DeviceKey(account: entry.sender, device: entry.device)
-            watermarks[room, default: [:]][device] = max(watermarks[room]?[device] ?? 0, entry.counter)
+            devices[room, default: [:]][device, default: DeviceRecord()].insert(countersOf: [entry])
+        }
+    }
+
+    /// Keeps the progress of accounts.
+    private func save(_ marks: [AccountName: AccountProgress], of room: RoomName) {
+        checked { try $0.saveProgress(marks, of: room) }
+        progress[room, default: [:]].merge(marks) {
+            AccountProgress(delivered: max($0.delivered, $1.delivered), read: max($0.read, $1.read))
         }
     }
 
@@ -237,6 +276,7 @@ public final class VirtualRelay {
             guard createdCounts[creation.account] ?? 0 < creation.maxRoomCount else { return .tooManyRooms }
             createdCounts[creation.account, default: 0] += 1
         }
+        checked { try $0.saveRoles(bytes, of: room, creation: creation) }
         roles[room] = bytes
         onRolesSaved?(room, bytes)
         return .saved
@@ -244,6 +284,7 @@ public final class VirtualRelay {
 
     /// The requested messages, at least one if there is one.
     private func entries(of room: RoomName, in range: ReadRange) -> [LogEntry] {
+        if let entries = checked({ try $0.read(range, of: room) }) { return entries }
         var byteCount = 0
         let from = max(range.from, first(room))
         return (log[room] ?? []).drop { $0.offset < from }.prefix(range.maxCount).prefix { entry in

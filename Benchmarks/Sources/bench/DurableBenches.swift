@@ -30,7 +30,7 @@ enum DurableBenches {
 }
 
 /// The duration of fdatasync(2) after an append, on the disk of the servers' files.
-private enum DiskTrial {
+enum DiskTrial {
     private static let count = 200
 
     static func run() throws -> Sample {

@@ -28,6 +28,7 @@ enum Suites {
         case "peers": PeerBenches.cases(options)
         case "durable": DurableBenches.cases(options)
         case "idle": IdleBenches.cases(options)
+        case "store": StoreBenches.cases(options)
         case "handshakes": HandshakeBenches.cases(options)
         default: throw Options.Failure(description: "there is no suite \(suite)\n\(Options.help)")
         }

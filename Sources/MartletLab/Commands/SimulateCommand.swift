@@ -18,6 +18,8 @@ enum SimulateCommand {
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "number of loops of the relay")
+    private static let store = Option<SimulationStoreKind>.choice(
+        "store", fallback: .memory, help: "the store of the relay")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
     private static let tls = Option.flag("tls", help: "run every scenario on a carrier with order, over TLS")
@@ -27,7 +29,8 @@ enum SimulateCommand {
         name: "simulate",
         summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
-            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, tls.spec, twice.spec, first.spec, jobs.spec,
+            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, tls.spec, twice.spec, first.spec,
+            jobs.spec,
             json.spec,
         ],
         notes: [
@@ -57,20 +60,36 @@ enum SimulateCommand {
     }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        guard arguments.has(tls) else { return try await run(arguments, tls: nil) }
+        var environment = Environment(store: arguments[store])
+        guard arguments.has(tls) else { return try await run(arguments, environment) }
         return try await withTemporaryFolder("simulate") {
-            try await run(arguments, tls: VirtualTLS(folder: $0.path))
+            environment.tls = try VirtualTLS(folder: $0.path)
+            return try await run(arguments, environment)
         }
     }
 
-    private static func run(_ arguments: ParsedArguments, tls: VirtualTLS?) async throws -> ExitCode {
-        if let seed = arguments[replay] { return try replay(seed, arguments, tls) }
+    /// The parts of a simulation that are no values: the store, and the certificates.
+    private struct Environment: Sendable {
+        var store: SimulationStoreKind?
+        var tls: VirtualTLS?
+
+        func run(_ scenario: Scenario, keepsTrace: Bool = false) -> Simulation.Result {
+            Simulation.run(scenario, keepsTrace: keepsTrace, store: store?.make(), tls: tls)
+        }
+    }
+
+    private static func run(_ arguments: ParsedArguments, _ environment: Environment) async throws -> ExitCode {
+        if let seed = arguments[replay] { return try replay(seed, arguments, environment) }
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
         let seedRun = SeedRun(
-            range, tls, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
-        ) { scenario($0, arguments) }
+            range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
+        ) {
+            scenario($0, arguments)
+        } run: {
+            environment.run($0)
+        }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
             for _ in 0..<jobCount { group.addTask { seedRun.runSeeds() } }
@@ -86,17 +105,16 @@ enum SimulateCommand {
         }
         for seed in seedRun.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
         for failure in tally.failures { report(failure, arguments) }
-        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments, tls) }
+        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments, environment) }
         return tally.failureCount == 0 && seedRun.unequalSeeds.isEmpty ? .success : .failure
     }
 
     private static func replay(
-        _ seed: UInt64, _ arguments: ParsedArguments, _ tls: VirtualTLS?
+        _ seed: UInt64, _ arguments: ParsedArguments, _ environment: Environment
     ) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
-        let result = Simulation.run(
-            scenario(seed, arguments), keepsTrace: arguments.has(trace), tls: tls)
+        let result = environment.run(scenario(seed, arguments), keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -108,7 +126,7 @@ enum SimulateCommand {
         }
         guard !result.violations.isEmpty else { return .success }
         report(result, arguments)
-        shrink(result, arguments, tls)
+        shrink(result, arguments, environment)
         return .failure
     }
 
@@ -122,19 +140,22 @@ enum SimulateCommand {
     private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
         let hours = arguments[hours].map { " --hours \($0)" } ?? ""
         let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
-        let words = "\(hours)\(loops)\(arguments.has(tls) ? " --tls" : "") --trace"
+        let store = arguments[store] == .sqlite ? " --store sqlite" : ""
+        let words = "\(hours)\(loops)\(store)\(arguments.has(tls) ? " --tls" : "") --trace"
         Output.report("seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(words)")
         for violation in result.violations { Output.report("  \(violation)") }
     }
 
-    private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments, _ tls: VirtualTLS?) {
+    private static func shrink(
+        _ result: Simulation.Result, _ arguments: ParsedArguments, _ environment: Environment
+    ) {
         let invariant = result.violations[0].invariant
-        var shrinker = Shrinker { Simulation.run($0, tls: tls).violations.first?.invariant == invariant }
+        var shrinker = Shrinker { environment.run($0).violations.first?.invariant == invariant }
         let scenario = shrinker.shrink(scenario(result.seed, arguments))
         Output.report(
             "the shortest scenario found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
         for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
-        for violation in Simulation.run(scenario, tls: tls).violations { Output.report("  \(violation)") }
+        for violation in environment.run(scenario).violations { Output.report("  \(violation)") }
     }
 
     /// The seeds of a run, shared by its workers, and their results.
@@ -149,18 +170,19 @@ enum SimulateCommand {
 
         private let range: SeedRange
         private let scenario: @Sendable (UInt64) -> Scenario
-        private let tls: VirtualTLS?
+        private let run: @Sendable (Scenario) -> Simulation.Result
         private let isTwice: Bool
         private let endsAtFailure: Bool
         private let state: Guarded<State>
 
         init(
-            _ range: SeedRange, _ tls: VirtualTLS?, isTwice: Bool, endsAtFailure: Bool,
-            _ scenario: @escaping @Sendable (UInt64) -> Scenario
+            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool,
+            _ scenario: @escaping @Sendable (UInt64) -> Scenario,
+            run: @escaping @Sendable (Scenario) -> Simulation.Result
         ) {
             self.range = range
-            self.tls = tls
             self.scenario = scenario
+            self.run = run
             self.isTwice = isTwice
             self.endsAtFailure = endsAtFailure
             state = Guarded(State(next: range.seeds.lowerBound))
@@ -173,8 +195,8 @@ enum SimulateCommand {
         func runSeeds() {
             while !Task.isCancelled, let seed = nextSeed() {
                 let scenario = scenario(seed)
-                let result = Simulation.run(scenario, tls: tls)
-                let isEqual = !isTwice || Simulation.run(scenario, tls: tls).traceHash == result.traceHash
+                let result = run(scenario)
+                let isEqual = !isTwice || run(scenario).traceHash == result.traceHash
                 state.withLock { state in
                     state.tally.add(result)
                     // Lower seeds in progress continue, so that the lowest failing seed is reported.

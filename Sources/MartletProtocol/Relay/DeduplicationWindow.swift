@@ -32,14 +32,12 @@ struct DeduplicationWindow: Equatable, Sendable {
     }
 
     private var appended: CounterWindow
-    private var durable: CounterWindow
+    private var durable: DeviceRecord
     private var runs = Deque<AcceptedRun>()
-    /// Ranges without the counter of a durable message, ascending.
-    private var gaps: [ClosedRange<UInt64>] = []
 
-    init(watermark: UInt64 = 0) {
-        appended = CounterWindow(watermark: watermark)
-        durable = appended
+    init(_ record: DeviceRecord = DeviceRecord()) {
+        appended = record.counters
+        durable = record
     }
 
     /// The highest counter accepted; 0 when there is none.
@@ -49,7 +47,7 @@ struct DeduplicationWindow: Equatable, Sendable {
         guard !DeduplicationWindow.isTooFar(counter, above: appended.watermark) else { return .tooFarAhead }
         guard appended.contains(counter) else { return .new }
         if let offset = offset(of: counter) { return .duplicate(offset: offset) }
-        return gaps.contains { $0.contains(counter) } ? .tooOld : .duplicate(offset: nil)
+        return durable.isInGap(counter) ? .tooOld : .duplicate(offset: nil)
     }
 
     /// Whether a counter exceeds a device's highest one by more than the maximum. The first counter may be any.
@@ -60,8 +58,11 @@ struct DeduplicationWindow: Equatable, Sendable {
 
     /// Whether the message is durable.
     func isDurable(_ counter: UInt64) -> Bool {
-        durable.contains(counter)
+        durable.counters.contains(counter)
     }
+
+    /// Whether all messages with an offset are durable.
+    var isSettled: Bool { appended == durable.counters }
 
     /// The highest counter with an offset, durable or not.
     var lastAppended: UInt64 { appended.watermark }
@@ -80,39 +81,12 @@ struct DeduplicationWindow: Equatable, Sendable {
 
     /// The messages are durable.
     mutating func confirm(_ run: AcceptedRun) {
-        let watermark = durable.watermark
         durable.insert(run.counters)
-        if run.firstCounter <= watermark {
-            fill(run.counters)
-        } else if run.firstCounter - watermark > 1 {
-            note(gap: watermark + 1...run.firstCounter - 1)
-        }
-    }
-
-    private mutating func note(gap: ClosedRange<UInt64>) {
-        gaps.append(gap)
-        guard gaps.count > DeduplicationWindow.maxGaps else { return }
-        // A device that publishes in many rooms leaves narrow gaps and fills none of them.
-        let narrowest = gaps.indices.min {
-            gaps[$0].upperBound - gaps[$0].lowerBound < gaps[$1].upperBound - gaps[$1].lowerBound
-        }
-        if let narrowest { gaps.remove(at: narrowest) }
-    }
-
-    /// Overtaken counters were accepted.
-    private mutating func fill(_ counters: ClosedRange<UInt64>) {
-        gaps = gaps.flatMap { gap -> [ClosedRange<UInt64>] in
-            guard gap.overlaps(counters) else { return [gap] }
-            var parts: [ClosedRange<UInt64>] = []
-            if gap.lowerBound < counters.lowerBound { parts.append(gap.lowerBound...counters.lowerBound - 1) }
-            if gap.upperBound > counters.upperBound { parts.append(counters.upperBound + 1...gap.upperBound) }
-            return parts
-        }
     }
 
     /// Removes the messages beyond `offset`, because the store has failed.
     mutating func rollBack(to offset: UInt64) {
-        appended = durable
+        appended = durable.counters
         while let last = runs.last, last.offsets.upperBound > offset {
             _ = runs.popLast()
             guard last.firstOffset <= offset else { continue }
@@ -136,10 +110,11 @@ struct CounterWindow: Equatable, Sendable {
 
     private(set) var watermark: UInt64
     /// Bit n is set when `watermark - n` was seen.
-    private var seen: UInt64 = .max
+    private(set) var seen: UInt64
 
-    init(watermark: UInt64) {
+    init(watermark: UInt64, seen: UInt64 = .max) {
         self.watermark = watermark
+        self.seen = seen
     }
 
     func contains(_ counter: UInt64) -> Bool {

@@ -169,6 +169,8 @@ public enum RelayOutput: Sendable {
     case load(RoomName)
     /// Make messages durable; the result is `stored` or `logLost`.
     case append(RoomName, [LogEntry])
+    /// Keep the progress of accounts in a room; there is no result.
+    case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Make the roles of a room durable; the result is `rolesSaved`. With a creation, the store counts the rooms of the
     /// account, and refuses one beyond its maximum.
     case saveRoles(RoomName, [UInt8], creation: RoomCreation?)

@@ -22,6 +22,7 @@ public import MartletWire
 /// | `authenticate`, `continueExchange` | asks the authenticator | `authenticated` |
 /// | `authorize` | asks the room policy | `authorized` |
 /// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
+/// | `saveProgress` | calls the store | |
 /// | `saveRoles` | calls the store | `rolesSaved` |
 /// | `request` | asks the request handler | `respond` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |

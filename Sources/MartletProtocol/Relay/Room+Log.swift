@@ -88,6 +88,12 @@ extension Room {
         switch windows.add(device, at: now) {
         case .added(let window): return window
         case .none: return nil
+        case .full:
+            // Indexes are used again when nothing in memory contains them (Specs/hostile.md row 62).
+            guard let unused = windows.removeUnused(at: now) else { return nil }
+            log.removeTail()
+            for other in unused { members.removeWindow(of: other) }
+            return addWindow(device, at: now)
         case .replaced(let window, let other):
             members.removeWindow(of: other)
             return window

@@ -22,6 +22,8 @@ public enum RoomEffect: Sendable {
     case load(RoomName)
     /// Make messages durable; the result is `stored` or `logLost`.
     case append(RoomName, [LogEntry])
+    /// Keep the progress of accounts; there is no result.
+    case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Make roles durable, in their stored form; the result is `rolesSaved`.
     case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
     /// Read messages; the result is `read` for the same member.
@@ -88,6 +90,8 @@ struct Room: Sendable {
     var windows = DeduplicationWindows()
     var receipts = RoomReceipts()
     var requests = RoomRequests()
+    /// The instant at which unsaved progress is passed to the store; nil when there is none.
+    private var saveDeadline: Instant?
     /// The bytes that the table of rooms counts for the room.
     private(set) var chargedByteCount = 0
     /// Allocated while messages are not durable or are in memory.
@@ -121,7 +125,7 @@ struct Room: Sendable {
     }
 
     /// The instant at which the room has work although no event occurs.
-    var deadline: Instant? { requests.deadline.orEarlier(members.deadline) }
+    var deadline: Instant? { requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline) }
 
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
@@ -146,7 +150,8 @@ struct Room: Sendable {
         guard case .loading(let joins) = state else { return [] }
         state = .ready
         log = RoomLog(snapshot)
-        for (device, watermark) in snapshot.watermarks { windows.load(device, watermark: watermark, at: now) }
+        for (device, record) in snapshot.devices { windows.load(device, record) }
+        receipts = RoomReceipts(snapshot.progress, lastOffset: snapshot.lastOffset)
         return joins
     }
 
@@ -262,7 +267,19 @@ struct Room: Sendable {
             for slot in members.slots where members.isLive(slot) { deliverNext(slot, into: &effects) }
             log.endOffer()
         }
+        let wasStoring = isBusy && publication.isStoring
         if isBusy { flushPublication(into: &effects) }
+        saveProgress(isAppending: !wasStoring && isBusy && publication.isStoring, now: now, into: &effects)
+    }
+
+    /// Passes new progress to the store, with an append, after `RoomReceipts.maxSaveDelay`, or before the room is
+    /// evicted.
+    private mutating func saveProgress(isAppending: Bool, now: Instant, into effects: inout Deque<RoomEffect>) {
+        guard receipts.hasUnsaved else { return }
+        let deadline = saveDeadline ?? now + RoomReceipts.maxSaveDelay
+        guard isAppending || isIdle || deadline <= now else { return saveDeadline = deadline }
+        saveDeadline = nil
+        effects.append(.saveProgress(name, receipts.takeUnsaved()))
     }
 
     /// Releases the memory for messages that are not durable, unless messages are in memory.

@@ -72,21 +72,24 @@ public struct RoomSnapshot: Sendable {
     public var lastOffset: UInt64
     /// The lowest offset that is kept; `lastOffset + 1` when none is.
     public var firstOffset: UInt64
-    /// The highest counter accepted from each device.
-    public var watermarks: [DeviceKey: UInt64]
+    /// The counters accepted from each device.
+    public var devices: [DeviceKey: DeviceRecord]
+    /// The delivered and read offsets of accounts.
+    public var progress: [AccountName: AccountProgress]
     /// The roles in the form in which they were saved; nil if none were saved.
     public var roles: [UInt8]?
 
     /// A room's state.
     public init(
-        log: LogID? = nil, lastOffset: UInt64 = 0, firstOffset: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:],
-        roles: [UInt8]? = nil
+        log: LogID? = nil, lastOffset: UInt64 = 0, firstOffset: UInt64 = 1, devices: [DeviceKey: DeviceRecord] = [:],
+        progress: [AccountName: AccountProgress] = [:], roles: [UInt8]? = nil
     ) {
         self.roles = roles
         self.log = log
         self.lastOffset = lastOffset
         self.firstOffset = firstOffset
-        self.watermarks = watermarks
+        self.devices = devices
+        self.progress = progress
     }
 }
 
@@ -159,4 +162,7 @@ struct RoomLog: Sendable {
 
     /// Removes all but the last few messages from memory; the store has them.
     mutating func trimTail() { tail.trim(to: RoomLog.minTailBounds) }
+
+    /// Removes all messages from memory; the store has them.
+    mutating func removeTail() { tail = LogRows(next: lastOffset + 1) }
 }

@@ -1,20 +1,32 @@
 import MartletWire
 
+/// The delivered and the read offset of an account in a room.
+public struct AccountProgress: Equatable, Sendable {
+    /// The highest offset delivered to any of the account's devices; 0 when there is none.
+    public var delivered: UInt64
+    /// The highest offset read on any of them; 0 when there is none.
+    public var read: UInt64
+
+    /// Creates a progress.
+    public init(delivered: UInt64 = 0, read: UInt64 = 0) {
+        self.delivered = delivered
+        self.read = read
+    }
+}
+
 /// The progress of each account in a room, and the receipts and cancels that wait for members' links.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | progress of an account | a delivered and a read offset | the room is evicted |
+/// | progress of an account | a delivered and a read offset | the room is evicted; the store has it |
+/// | unsaved progress | a name in a set | `takeUnsaved`: an append, `maxSaveDelay`, the room is evicted |
 /// | pending changes of a member | a `PendingChanges` | `takePending`, when the link has room or the member leaves |
 struct RoomReceipts: Sendable {
     /// The maximum number of accounts with progress in a room.
     static let maxAccounts = 4096
 
-    /// The progress of an account in the log.
-    struct Progress: Equatable, Sendable {
-        fileprivate(set) var delivered: UInt64 = 0
-        fileprivate(set) var read: UInt64 = 0
-    }
+    /// The maximum duration until the store has the progress of an account.
+    static let maxSaveDelay = Duration.seconds(5)
 
     private struct Pending: Neutral, Sendable {
         static let neutral = Pending()
@@ -24,32 +36,55 @@ struct RoomReceipts: Sendable {
         var accountCount = 0
     }
 
-    private var progress: [AccountName: Progress] = [:]
+    private var progress: [AccountName: AccountProgress] = [:]
+    /// The accounts whose progress the store does not have.
+    private var unsaved: Set<AccountName> = []
     /// Allocated while any member has pending changes.
     private var pending = OnDemand<Pending>()
+
+    init() {}
+
+    /// The progress that the store has.
+    init(_ progress: [AccountName: AccountProgress], lastOffset: UInt64) {
+        for (account, marks) in progress.prefix(RoomReceipts.maxAccounts) {
+            self.progress[account] = AccountProgress(
+                delivered: min(marks.delivered, lastOffset), read: min(marks.read, lastOffset))
+        }
+    }
+
+    /// Whether the store does not have the progress of some accounts.
+    var hasUnsaved: Bool { !unsaved.isEmpty }
+
+    /// Takes the progress that the store does not have.
+    mutating func takeUnsaved() -> [AccountName: AccountProgress] {
+        let taken = progress.filter { unsaved.contains($0.key) }
+        unsaved = []
+        return taken
+    }
 
     /// Accounts with progress.
     var accountCount: Int { progress.count }
     /// Accounts in the pending receipts of all members.
     var pendingAccountCount: Int { pending.isAllocated ? pending.value.accountCount : 0 }
 
-    subscript(account: AccountName) -> Progress? { progress[account] }
+    subscript(account: AccountName) -> AccountProgress? { progress[account] }
 
     /// An account has taken the log up to an offset. Returns the offset before, or nil when the receipt changes
     /// nothing.
     mutating func advance(_ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64) -> UInt64? {
         guard progress[account] != nil || progress.count < RoomReceipts.maxAccounts else { return nil }
-        var mine = progress[account] ?? Progress()
+        var mine = progress[account] ?? AccountProgress()
         let before = mark == .read ? mine.read : mine.delivered
         guard offset > before else { return nil }
         if mark == .read { mine.read = offset }
         mine.delivered = max(mine.delivered, offset)
         progress[account] = mine
+        unsaved.insert(account)
         return before
     }
 
     /// The accounts with the highest offsets.
-    func furthest(_ maxCount: Int) -> ArraySlice<(key: AccountName, value: Progress)> {
+    func furthest(_ maxCount: Int) -> ArraySlice<(key: AccountName, value: AccountProgress)> {
         progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }.prefix(maxCount)
     }
 

@@ -80,7 +80,7 @@ extension RoomEffect {
         case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
             .sendTransient(let key, _), .pending(let key), .release(let key, _):
             key
-        case .load, .append, .saveRoles, .read, .request, .note: nil
+        case .load, .append, .saveProgress, .saveRoles, .read, .request, .note: nil
         }
     }
 }

@@ -42,6 +42,7 @@ extension SessionRouter {
             if let slot = dirtySlot(key) { links[slot].link.close(key.session) }
         case .load(let room): outputs.append(.load(room))
         case .append(let room, let entries): outputs.append(.append(room, entries))
+        case .saveProgress(let room, let progress): outputs.append(.saveProgress(room, progress))
         case .saveRoles(let room, let roles, let creation):
             outputs.append(.saveRoles(room, roles, creation: creation))
         case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))

@@ -5,8 +5,8 @@ public import MartletWire
 /// A store of bounded logs in memory. New messages evict the oldest of their room. Beyond `Bounds.maxByteCount` they
 /// evict the oldest of the least recently used room. Readers receive a gap.
 ///
-/// The logs end with the process. The highest counter of each device outlives its messages, so a repeated message is
-/// recognized after its eviction. Rooms and counters take at most half of the bytes. Beyond that, and beyond
+/// The logs end with the process. The counters of a device outlive its messages by a lifetime, so a repeated message is
+/// recognized after its eviction. Rooms, counters and progress take at most half of the bytes. Beyond that, and beyond
 /// `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
 /// Specs/hostile.md row 48). Relays may share a store while each room is served by one of them at a time.
 ///
@@ -20,7 +20,7 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
         /// The maximum size of the bodies of a room, in bytes. The newest message is kept even if it is longer.
         public var maxByteCountPerRoom = 8 * 1024 * 1024
         /// The maximum size of all rooms, in bytes with objects: bodies, 128 for each message, 512 for each room, and
-        /// 96 for each device that has published in a room. The default is half of a relay's default memory budget.
+        /// 96 for each device that has published in a room and each account with progress in it. The default is half of a relay's default memory budget.
         public var maxByteCount = 512 * 1024 * 1024
         /// The maximum number of rooms, with or without messages. The least recently used room is removed for another.
         public var maxRooms = 65_536
@@ -85,6 +85,11 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
             guard try logs.append(entries, to: room, bounds), let log = logs[room] else { throw LogLost() }
             return log.firstOffset
         }
+    }
+
+    /// Keeps the progress of accounts in a loaded room, of at most 4,096 accounts.
+    public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) {
+        logs.withLock { $0.save(progress, of: room, bounds) }
     }
 
     /// Keeps the roles of a room. Throws `Failure.rolesFull` or `TooManyRooms`.

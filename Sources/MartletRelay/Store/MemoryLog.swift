@@ -1,21 +1,27 @@
 import MartletProtocol
 import MartletWire
 
-/// The messages of one room, oldest first, and the highest counter of each device, which outlives them.
+/// The messages of one room, oldest first, and the counters of devices and the progress of accounts, which outlive
+/// them. A device's counters are kept until it has not published for a lifetime and none of its messages is left.
 struct MemoryLog {
-    /// The sizes of a room, of a device's counter, and of a message without its body, in bytes.
+    /// The sizes of a room, of a device's counters or an account's progress, and of a message without its body, in bytes.
     static let roomByteCount = 512
     static let deviceByteCount = 96
     static let entryByteCount = 128
+    /// The maximum number of accounts with progress in a room.
+    static let maxAccounts = 4096
 
     private var rows = LogRows(next: 1)
-    private(set) var watermarks: [DeviceKey: UInt64] = [:]
+    private(set) var devices: [DeviceKey: DeviceRecord] = [:]
+    private(set) var progress: [AccountName: AccountProgress] = [:]
+    /// The number of devices from which on unused ones are looked for.
+    private var sweepCount = 64
 
     var lastOffset: UInt64 { rows.end - 1 }
     var firstOffset: UInt64 { rows.first }
     var isEmpty: Bool { rows.isEmpty }
 
-    var metadataByteCount: Int { Self.roomByteCount + watermarks.count * Self.deviceByteCount }
+    var metadataByteCount: Int { Self.roomByteCount + (devices.count + progress.count) * Self.deviceByteCount }
     var byteCount: Int { metadataByteCount + rows.byteCount + rows.count * Self.entryByteCount }
 
     mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
@@ -25,18 +31,16 @@ struct MemoryLog {
         var start = 0
         while start < new.count {
             // Consecutive messages of a device share one table lookup.
-            let device = DeviceKey(account: new[start].sender, device: new[start].device)
-            var highest: UInt64 = 0
-            repeat {
-                highest = max(highest, new[start].counter)
-                start += 1
-            } while start < new.count && new[start].hasSameDevice(as: new[start - 1])
-            Self.raise(&watermarks[device, default: 0], to: highest)
+            let first = start
+            repeat { start += 1 } while start < new.count && new[start].hasSameDevice(as: new[start - 1])
+            let device = DeviceKey(account: new[first].sender, device: new[first].device)
+            devices[device, default: DeviceRecord()].insert(countersOf: new[first..<start])
         }
         rows.append(new[...])
         rows.trim(
             to: LogRows.Bounds(
                 minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
+        sweep()
     }
 
     /// Removes the oldest batch; false if there is none that may be removed.
@@ -44,8 +48,27 @@ struct MemoryLog {
         rows.removeFirstRow(keepsLast: keepsNewest)
     }
 
-    private static func raise(_ watermark: inout UInt64, to counter: UInt64) {
-        watermark = max(watermark, counter)
+    /// Removes the devices that have not published for a lifetime and have no messages left. The time is that of
+    /// the newest message.
+    private mutating func sweep() {
+        guard devices.count > sweepCount, let newest = rows.row(from: rows.end - 1).first?.acceptedAt else { return }
+        var owners: Set<DeviceKey> = []
+        for entry in read(ReadRange(from: firstOffset, maxCount: .max, maxByteCount: .max)) {
+            owners.insert(DeviceKey(account: entry.sender, device: entry.device))
+        }
+        devices = devices.filter {
+            $0.value.usedAt + DeviceRecord.lifetime > newest || owners.contains($0.key)
+        }
+        sweepCount = max(64, 2 * devices.count)
+    }
+
+    /// Raises the progress of accounts, and adds accounts up to a maximum.
+    mutating func save(_ new: [AccountName: AccountProgress]) {
+        for (account, marks) in new where progress[account] != nil || progress.count < Self.maxAccounts {
+            let old = progress[account] ?? AccountProgress()
+            progress[account] = AccountProgress(
+                delivered: max(old.delivered, marks.delivered), read: max(old.read, marks.read))
+        }
     }
 
     func read(_ range: ReadRange) -> [LogEntry] {

@@ -46,12 +46,21 @@ struct MemoryLogs {
         evict(for: index, bounds)
         let (id, log) = (slots[index].id, slots[index].log)
         return RoomSnapshot(
-            log: id, lastOffset: log.lastOffset, firstOffset: log.firstOffset, watermarks: log.watermarks)
+            log: id, lastOffset: log.lastOffset, firstOffset: log.firstOffset, devices: log.devices,
+            progress: log.progress)
     }
 
     /// Marks a room as used.
     mutating func use(_ room: RoomName) {
         if let index = slotOfRoom[room] { markUsed(index) }
+    }
+
+    /// Keeps progress in a room that was loaded.
+    mutating func save(_ progress: [AccountName: AccountProgress], of room: RoomName, _ bounds: InMemoryStore.Bounds) {
+        guard let index = slotOfRoom[room] else { return }
+        slots[index].log.save(progress)
+        recount(index)
+        evict(for: index, bounds)
     }
 
     /// Appends messages and evicts others for them; false for a room without a slot.

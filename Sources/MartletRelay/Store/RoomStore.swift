@@ -20,6 +20,16 @@ public protocol RoomStore: Sendable {
 
     /// The kept messages in a range, in ascending order.
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory
+
+    /// Keeps the delivered and read offsets of accounts, which only rise. The call may be concurrent with the
+    /// others of the room. It need not be durable before the next `append` of the room is. Without an implementation
+    /// the offsets end with the room in memory.
+    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws
+}
+
+extension RoomStore {
+    /// Keeps nothing.
+    public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
 }
 
 /// A store that keeps the roles of rooms too, which a relay with `RelayConfiguration.roomRoles` requires.
@@ -59,6 +69,14 @@ public protocol ImmediateRoomStore: RoomStore {
 
     /// The synchronous form of the method in `RoomStore`.
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory
+
+    /// The synchronous form of the method in `RoomStore`.
+    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws
+}
+
+extension ImmediateRoomStore {
+    /// Keeps nothing.
+    public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws {}
 }
 
 /// A synchronous store that keeps the roles of rooms too.

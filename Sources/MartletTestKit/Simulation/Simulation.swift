@@ -82,12 +82,18 @@ public final class Simulation {
 
     /// Runs a scenario to its end.
     ///
-    /// - Parameter tls: Certificates, if the carrier uses TLS; a carrier without order does not.
-    public static func run(_ scenario: Scenario, keepsTrace: Bool = false, tls: VirtualTLS? = nil) -> Result {
-        Simulation(scenario, keepsTrace: keepsTrace, tls: tls).run()
+    /// - Parameters:
+    ///   - store: The relay's store; nil for one in memory.
+    ///   - tls: Certificates, if the carrier uses TLS; a carrier without order does not.
+    public static func run(
+        _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil, tls: VirtualTLS? = nil
+    ) -> Result {
+        Simulation(scenario, keepsTrace: keepsTrace, store: store, tls: tls).run()
     }
 
-    private init(_ scenario: Scenario, keepsTrace: Bool, tls: VirtualTLS?) {
+    private init(
+        _ scenario: Scenario, keepsTrace: Bool, store: (any SimulatedStore)?, tls: VirtualTLS?
+    ) {
         self.scenario = scenario
         mayCredentialsExpire = scenario.credentialLifetime != nil
         trace = Trace(keepsLines: keepsTrace)
@@ -99,6 +105,7 @@ public final class Simulation {
         configuration.asksRoomPolicy = scenario.policyDelay != nil || scenario.usesRoles
         if scenario.usesRoles { configuration.roomRoles = RoomRolesConfiguration() }
         world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed, tls: tls)
+        world.relay.store = store
         world.relay.storeDelay = scenario.storeDelay
         world.relay.credentialLifetime = scenario.credentialLifetime
         world.relay.policyDelay = scenario.policyDelay ?? .zero

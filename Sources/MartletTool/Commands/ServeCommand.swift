@@ -2,6 +2,7 @@ import CMartletSystem
 import Foundation
 import MartletProtocol
 import MartletRelay
+import MartletSQLite
 import MartletToolSupport
 import MartletTransport
 
@@ -12,6 +13,10 @@ enum ServeCommand {
         "history", in: 1...100_000_000, fallback: 100_000, help: "maximum number of messages of a room")
     private static let historyBytes = Option.byteCount(
         "history-bytes", help: "maximum bytes of the messages of a room [64M]")
+    private static let historyAge = Option.count(
+        "history-age", in: 1...100_000, help: "with --store: maximum age of a message, in days [any]")
+    private static let store = Option.text(
+        "store", "DIR", help: "keep rooms in the directory DIR, which is created [in memory]")
     private static let memory = Option.byteCount(
         "memory", atLeast: 32 << 20,
         help: "memory of the relay: half for messages, half for links and connections [1G]")
@@ -43,14 +48,15 @@ enum ServeCommand {
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            listen.spec, history.spec, historyBytes.spec, memory.spec, drain.spec, multipath.spec, loops.spec,
-            spin.spec, maxConnections.spec, accountRate.spec, roomRoles.spec, roomsPerAccount.spec, audit.spec,
-            quiet.spec, json.spec,
+            listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
+            multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRoles.spec,
+            roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
         ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
-            Messages are kept in memory, the oldest are removed first, and all are lost at the end of the process. \
-            Beyond --memory the relay ends suspended links, then drops the backlog of the slowest clients, and finally \
+            Without --store messages are kept in memory, the oldest are removed first, and all are lost at the end of \
+            the process. With --store a message is accepted when it is synced to the disk, and a restarted relay has \
+            all rooms; `martlet store` checks, exports and copies the directory. Beyond --memory the relay ends suspended links, then drops the backlog of the slowest clients, and finally \
             refuses new messages and links. An interrupt or a request to terminate disconnects all clients in order; a \
             second one ends the process at once. The log never blocks the relay: if its reader is too slow, lines are \
             dropped and their number is logged.
@@ -96,7 +102,15 @@ enum ServeCommand {
         }
         let access = try RelayAccess(arguments)
         let audit = try arguments[audit].map { try AuditLog(path: $0) }
-        let relay = try relay(arguments, access) { event in
+        let store: (any RoomStore)?
+        do {
+            store = try await diskStore(arguments) { event in
+                if !isQuiet { log.add(RelayLog.Entry(event: .store(event))) }
+            }
+        } catch {
+            throw CommandError(.cannotCreate, "\(error)")
+        }
+        let relay = try relay(arguments, access, store) { event in
             if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
@@ -131,6 +145,7 @@ enum ServeCommand {
         await end(relay, arguments)
         let statistics = await relay.statistics
         await relay.shutdown()
+        await (store as? SQLiteStore)?.close()
         if isJSON, !isQuiet { log.add(RelayLog.Entry(event: .ended(statistics))) }
         audit?.add(.ended)
         await audit?.finish()
@@ -144,17 +159,14 @@ enum ServeCommand {
     }
 
     private static func relay(
-        _ arguments: ParsedArguments, _ access: RelayAccess, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ arguments: ParsedArguments, _ access: RelayAccess, _ diskStore: (any RoomStore)?,
+        onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
-        var bounds = InMemoryStore.Bounds()
-        bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
         // An eighth of the memory is reserved for the program and the overhead of the allocator.
         let budget = arguments[memory] ?? 1 << 30
-        bounds.maxByteCount = budget / 2
-        bounds.maxByteCountPerRoom = min(arguments[historyBytes] ?? 64 << 20, bounds.maxByteCount / 2)
         var configuration = Relay.Configuration(addresses: addresses(arguments))
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
-        configuration.engine.memoryBudget = budget / 8 * 3
+        configuration.engine.memoryBudget = budget / 8 * (diskStore == nil ? 3 : 7)
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
         let maxConnections = arguments[maxConnections] ?? configuration.limits.maxConnections
@@ -167,9 +179,6 @@ enum ServeCommand {
             configuration.engine.accountRate = bound
         }
         if arguments.has(roomRoles) {
-            // The roles take an eighth of the memory for messages.
-            bounds.maxRoleByteCount = bounds.maxByteCount / 8
-            bounds.maxByteCount -= bounds.maxRoleByteCount
             var roles = RoomRolesConfiguration()
             roles.maxRoomsPerAccount = arguments[roomsPerAccount] ?? roles.maxRoomsPerAccount
             configuration.engine.roomRoles = roles
@@ -177,8 +186,33 @@ enum ServeCommand {
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
-            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: access.authenticator,
-            policy: access.policy, onEvent: onEvent)
+            configuration: configuration, store: diskStore ?? memoryStore(arguments, budget),
+            authenticator: access.authenticator, policy: access.policy, onEvent: onEvent)
+    }
+
+    private static func memoryStore(_ arguments: ParsedArguments, _ budget: Int) -> InMemoryStore {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
+        bounds.maxByteCount = budget / 2
+        bounds.maxByteCountPerRoom = min(arguments[historyBytes] ?? 64 << 20, bounds.maxByteCount / 2)
+        if arguments.has(roomRoles) {
+            // The roles take an eighth of the memory for messages.
+            bounds.maxRoleByteCount = bounds.maxByteCount / 8
+            bounds.maxByteCount -= bounds.maxRoleByteCount
+        }
+        return InMemoryStore(bounds: bounds)
+    }
+
+    /// The store of `--store`; nil without this option.
+    private static func diskStore(
+        _ arguments: ParsedArguments, onEvent: @escaping @Sendable (StoreEvent) -> Void
+    ) async throws -> (any RoomStore)? {
+        guard let directory = arguments[store] else { return nil }
+        var retention = StoreRetention()
+        retention.maxMessagesPerRoom = arguments[history] ?? retention.maxMessagesPerRoom
+        retention.maxByteCountPerRoom = arguments[historyBytes] ?? retention.maxByteCountPerRoom
+        retention.maxAge = arguments[historyAge].map { $0 * 24 * 3600 * 1000 }
+        return try await .sqlite(at: directory, retention: retention, onEvent: onEvent)
     }
 
     /// Waits for a signal, then drains the relay. A second signal ends the draining.

@@ -1,6 +1,7 @@
 import Foundation
 import MartletProtocol
 import MartletRelay
+import MartletSQLite
 import MartletToolSupport
 import MartletTransport
 import MartletWire
@@ -13,6 +14,8 @@ enum RelayLog {
         case listening(SocketAddress)
         /// An event of the relay.
         case relay(RelayEvent)
+        /// An event of the store of `--store`.
+        case store(StoreEvent)
         /// The certificates were read again, or could not be.
         case reloaded(String?)
         /// The relay has ended.
@@ -57,6 +60,7 @@ enum RelayLog {
         case .listening(let address):
             named("listening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
         case .relay(let event): members(of: event)
+        case .store(let event): members(of: event)
         case .reloaded(let error):
             named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
         case .ended(let statistics):
@@ -99,6 +103,21 @@ enum RelayLog {
                 [.init("account", .string(account.text)), .init("error", .string("\(error)"))])
         case .policyFailed(let room, let error):
             named("policyFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
+        }
+    }
+
+    private static func members(of event: StoreEvent) -> [JSONLine.Member] {
+        switch event {
+        case .setAside(let path, let savedRoomCount, let lostRoomCount):
+            named(
+                "storeSetAside",
+                [
+                    .init("path", .string(path)), .init("savedRooms", .count(savedRoomCount)),
+                    .init("lostRooms", .count(lostRoomCount)),
+                ])
+        case .clockJumped(let milliseconds):
+            named("clockJumped", [.init("milliseconds", .string("\(milliseconds)"))])
+        case .retentionFailed(let error): named("retentionFailed", [.init("error", .string("\(error)"))])
         }
     }
 

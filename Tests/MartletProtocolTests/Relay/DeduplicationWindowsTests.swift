@@ -41,10 +41,29 @@ import Testing
                 == .replaced(DeduplicationWindows.maxCountPerAccount + 1, of: device(2)))
     }
 
+    // Specs/hostile.md row 62
+    @Test func `a full room -> unused windows are removed and their indexes used again`() {
+        var marks = DeduplicationWindows()
+        marks.maxCount = 3
+        for number in 0..<3 { #expect(marks.add(device(number, of: .bob), at: UInt64(number)) == .added(number)) }
+        let run = AcceptedRun(firstCounter: 9, count: 1, firstOffset: 1)
+        marks[0].append(run)
+        marks[1].append(run)
+        marks[1].confirm(run)
+        #expect(marks.add(device(9), at: 5) == .full)
+        #expect(marks.removeUnused(at: 5) == nil)
+        // The first device has a message on its way to the store.
+        #expect(marks.removeUnused(at: DeduplicationWindows.lifetime + 1) == [device(1, of: .bob)])
+        #expect(marks[device(1, of: .bob)] == nil && marks[device(0, of: .bob)] == 0)
+        #expect(marks.add(device(9), at: DeduplicationWindows.lifetime + 1) == .added(1))
+        #expect(marks[1].lastAppended == 0 && marks.count == 3)
+        #expect(marks.add(device(10), at: DeduplicationWindows.lifetime + 1) == .full)
+    }
+
     @Test func `windows loaded from the store are kept beyond the bound`() {
         var marks = DeduplicationWindows()
         for number in 0..<DeduplicationWindows.maxCountPerAccount + 10 {
-            marks.load(device(number), watermark: 3, at: 0)
+            marks.load(device(number), DeviceRecord(watermark: 3))
         }
         #expect(marks.count == DeduplicationWindows.maxCountPerAccount + 10)
         #expect(marks.add(device(9999), at: 1) == .none)

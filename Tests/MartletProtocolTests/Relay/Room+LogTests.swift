@@ -138,8 +138,8 @@ import Testing
 
     //
     @Test func `a message repeated after a restart of the relay → accepted without an offset`() {
-        let watermarks = [RoomScript.who("alice"): 50 as UInt64]
-        var script = RoomScript("alice", snapshot: RoomSnapshot(lastOffset: 9, firstOffset: 1, watermarks: watermarks))
+        let devices = [RoomScript.who("alice"): DeviceRecord(watermark: 50)]
+        var script = RoomScript("alice", snapshot: RoomSnapshot(lastOffset: 9, firstOffset: 1, devices: devices))
         for counter in [49, 50, 3] as [UInt64] { script.post("alice", counter) }
         #expect(script.drain().accepted(by: "alice") == [run(49, 1, 0), run(50, 1, 0), run(3, 1, 0)])
         script.post("alice", 51)

@@ -43,6 +43,41 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
+    //
+    @Test func `progress → passed to the store with the next append, after 5 s, or before the room is evicted`() {
+        var script = RoomScript("alice", "bob")
+        script.fill("alice", 1...9)
+        func saved(_ upTo: UInt64) -> RoomScript.Effect {
+            .saveProgress(["bob": AccountProgress(delivered: upTo, read: 0)])
+        }
+        func progress(_ script: inout RoomScript, _ upTo: UInt64) -> [RoomScript.Effect] {
+            script.with("bob") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: upTo))) }
+            return script.drain()
+        }
+        #expect(progress(&script, 1) == [receipt("alice", .delivered, 1, .bob)])
+        #expect(script.rooms.deadline == script.now + RoomReceipts.maxSaveDelay)
+        script.post("alice", 10)
+        #expect(script.drain() == [.append([10]), saved(1)])
+        script.store()
+        _ = script.drain()
+        _ = progress(&script, 2)
+        script.now = script.now + RoomReceipts.maxSaveDelay
+        script.rooms.deadlinePassed(now: script.now)
+        #expect(script.drain() == [saved(2)] && script.rooms.deadline == nil)
+        _ = progress(&script, 3)
+        script.with("alice") { $0.receive(.leave($1)) }
+        script.with("bob") { $0.receive(.leave($1)) }
+        #expect(script.drain().contains(saved(3)) && script.rooms.count == 0)
+    }
+
+    //
+    @Test func `a room that is loaded with progress → the member that joins is notified of it`() {
+        var script = RoomScript("alice", snapshot: nil)
+        script.rooms.loaded(
+            script.room, RoomSnapshot(lastOffset: 9, progress: [.bob: AccountProgress(delivered: 4, read: 4)]))
+        #expect(script.drain().contains(receipt("alice", .read, 4, .bob, device: nil)))
+    }
+
     //
     @Test func `receipts of the author's account → read only, receipts beyond the head → clamped`() {
         var script = RoomScript("alice", "alice/2", "bob")

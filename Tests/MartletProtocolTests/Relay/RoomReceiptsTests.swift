@@ -5,6 +5,16 @@ import Testing
 
 /// Receipts and cancels that are pending for members whose links have a backlog.
 @Suite struct RoomReceiptsTests {
+    //
+    @Test func `changed progress is taken once, and loaded progress is bounded by the log and not taken`() {
+        var receipts = RoomReceipts([.alice: AccountProgress(delivered: 9, read: 4)], lastOffset: 6)
+        #expect(receipts[.alice] == AccountProgress(delivered: 6, read: 4) && !receipts.hasUnsaved)
+        #expect(receipts.advance(.alice, .delivered, upTo: 5) == nil && !receipts.hasUnsaved)
+        #expect(receipts.advance(.bob, .read, upTo: 3) == 0)
+        #expect(receipts.takeUnsaved() == [.bob: AccountProgress(delivered: 3, read: 3)])
+        #expect(!receipts.hasUnsaved && receipts.takeUnsaved().isEmpty)
+    }
+
     private func ask(_ script: inout RoomScript, _ name: String, _ correlation: UInt64) {
         let now = script.now
         let request = Request(correlation: correlation, method: .locate, deadline: .seconds(10), recipient: .bob)

@@ -188,13 +188,13 @@ import Testing
 
     // Specs/hostile.md row 36
     @Test func `an account at its bound of devices → known devices publish, another one is reset with roomFull`() {
-        var watermarks: [DeviceKey: UInt64] = [:]
+        var devices: [DeviceKey: DeviceRecord] = [:]
         for number in 0..<DeduplicationWindows.maxCountPerAccount {
-            watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5
+            devices[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = DeviceRecord(watermark: 5)
         }
         var script = RoomScript(
             "alice", "carol/7", "carol/5000",
-            snapshot: RoomSnapshot(lastOffset: 1, firstOffset: 1, watermarks: watermarks))
+            snapshot: RoomSnapshot(lastOffset: 1, firstOffset: 1, devices: devices))
         script.post("carol/7", 6)
         script.post("carol/5000", 1, byteCount: 3)
         script.post("alice", 1, byteCount: 3)

@@ -82,7 +82,11 @@ import Testing
         var script = RoomScript()
         let names = ["dora", "carl", "berta", "anna", "emil"]
         for name in names { script.join(name) }
-        script.rooms.loaded(.lobby, RoomSnapshot(watermarks: [RoomScript.who("anna"): 3, RoomScript.who("emil"): 9]))
+        script.rooms.loaded(
+            .lobby,
+            RoomSnapshot(devices: [
+                RoomScript.who("anna"): DeviceRecord(watermark: 3), RoomScript.who("emil"): DeviceRecord(watermark: 9),
+            ]))
         #expect(script.drain().compactMap { if case .opened(let name, _, _, _) = $0 { name } else { nil } } == names)
         for name in names { script.post(name, 20) }
         _ = script.drain()

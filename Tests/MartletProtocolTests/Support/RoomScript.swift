@@ -18,6 +18,7 @@ struct RoomScript: ~Copyable {
         case released(String, Int)
         case load(String)
         case append([UInt64])
+        case saveProgress([String: AccountProgress])
         case saveRoles(isCreation: Bool)
         case noted(RelayNote)
         case read(String, from: UInt64)
@@ -179,6 +180,8 @@ struct RoomScript: ~Copyable {
         case .append(_, let entries):
             appending = entries
             return .append(entries.map(\.offset))
+        case .saveProgress(_, let progress):
+            return .saveProgress(Dictionary(uniqueKeysWithValues: progress.map { ($0.key.text, $0.value) }))
         case .saveRoles(_, let bytes, let creation):
             savedRoles = try? RoomRoles(decoding: bytes)
             return .saveRoles(isCreation: creation != nil)

@@ -30,7 +30,7 @@ struct InMemoryStoreTests {
     func empty() throws {
         let store = InMemoryStore()
         let snapshot = store.load(room)
-        #expect(snapshot.lastOffset == 0 && snapshot.firstOffset == 1 && snapshot.watermarks.isEmpty)
+        #expect(snapshot.lastOffset == 0 && snapshot.firstOffset == 1 && snapshot.devices.isEmpty)
         #expect(wholeLog(of: store).entries.isEmpty)
         #expect(snapshot.log != nil && store.load(room).log == snapshot.log && store.roomCount == 1)
     }
@@ -62,7 +62,7 @@ struct InMemoryStoreTests {
         #expect(snapshot.firstOffset == 16)
         let alice = AccountName("alice")!
         #expect(
-            snapshot.watermarks == [
+            snapshot.devices.mapValues(\.watermark) == [
                 DeviceKey(account: alice, device: DeviceID(rawValue: 1)): 50,
                 DeviceKey(account: alice, device: DeviceID(rawValue: 2)): 250,
             ])
@@ -118,7 +118,7 @@ struct InMemoryStoreTests {
         #expect(first > 1 && first <= 11)
         #expect(store.load(read).firstOffset == 1 && store.load(room).firstOffset == 1)
         // The watermarks outlive the evicted messages.
-        #expect(store.load(old).watermarks.count == 1 && store.load(old).lastOffset == 10)
+        #expect(store.load(old).devices.count == 1 && store.load(old).lastOffset == 10)
         for offset in 21...60 as ClosedRange<UInt64> {
             try write(entries(offset...offset, byteCount: 1000), in: store)
         }
@@ -177,7 +177,7 @@ struct InMemoryStoreTests {
         #expect(throws: LogLost.self) { try store.append(entries(4...4), to: room) }
         #expect(wholeLog(of: store).entries.isEmpty)
         let again = store.load(room)
-        #expect(again.log != nil && again.log != log && again.lastOffset == 0 && again.watermarks.isEmpty)
+        #expect(again.log != nil && again.log != log && again.lastOffset == 0 && again.devices.isEmpty)
     }
 
     //

@@ -107,6 +107,7 @@ final class EngineFixture: @unchecked Sendable {
             case .append(let room, let entries):
                 try! store.append(entries, to: room)
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
+            case .saveProgress(let room, let progress): store.saveProgress(progress, of: room)
             case .saveRoles(let room, let roles, let creation):
                 try! store.saveRoles(roles, of: room, creation: creation)
                 engine.rolesSaved(room, .saved)

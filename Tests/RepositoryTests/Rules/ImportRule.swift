@@ -34,7 +34,7 @@ enum ImportRule {
             "Dispatch", "Synchronization",
         ]),
         "MartletLab": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+            "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
             "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol", "MartletTransport",
             "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),

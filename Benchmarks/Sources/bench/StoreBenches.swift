@@ -1,0 +1,137 @@
+import BenchHarness
+import CBaselines
+import Foundation
+import MartletProtocol
+import MartletRelay
+import MartletSQLite
+import MartletWire
+
+/// The relay's store on the disk, without a relay: synced appends, and the start with a long history. Each figure is
+/// beside the duration of fdatasync at the time.
+enum StoreBenches {
+    static func cases(_ options: Options) -> [Case] {
+        [
+            Case(
+                "store/append", per: "message",
+                [
+                    Subject("1 message a row, 1 room") { try append(rooms: 1, messages: 1, options) },
+                    Subject("1 message a row, 100 rooms") { try append(rooms: 100, messages: 1, options) },
+                    Subject("100 messages a row, 100 rooms") { try append(rooms: 100, messages: 100, options) },
+                ]),
+            Case(
+                "store/start with 1,000,000 messages in 10,000 rooms", per: "start",
+                [Subject("open, load and read a room") { try start() }]),
+        ]
+    }
+
+    private static func append(rooms: Int, messages: Int, _ options: Options) throws -> Sample {
+        let folder = Folder()
+        let sync = try DiskTrial.run()
+        let (count, seconds) = try wait {
+            let store = try await SQLiteStore(at: folder.path)
+            let start = measure_now()
+            let end = start + UInt64(options.seconds * 1e9)
+            let count = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<rooms {
+                    group.addTask {
+                        let room = RoomName("room-\(number)")!
+                        var next = try await store.load(room).lastOffset + 1
+                        while measure_now() < end {
+                            _ = try await store.append(entries(next, messages), to: room)
+                            next += UInt64(messages)
+                        }
+                        return Int(next - 1)
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            let seconds = Double(measure_now() - start) / 1e9
+            await store.close()
+            return (count, seconds)
+        }
+        return sync.merging(["perSecond": Double(count) / seconds]) { $1 }
+    }
+
+    /// The history is written once, and outlives a trial.
+    private nonisolated(unsafe) static var history: Folder?
+
+    private static func start() throws -> Sample {
+        let folder = unsafe history ?? Folder()
+        if unsafe history == nil { try wait { try await fill(folder) } }
+        unsafe history = folder
+        let sync = try DiskTrial.run()
+        let resident = residentByteCount()
+        let start = measure_now()
+        let nanoseconds = try wait {
+            let store = try await SQLiteStore(at: folder.path)
+            let room = RoomName("room-9999")!
+            let snapshot = try await store.load(room)
+            let range = ReadRange(from: snapshot.lastOffset - 20, maxCount: 20, maxByteCount: .max)
+            _ = try await store.read(range, of: room)
+            let nanoseconds = measure_now() - start
+            await store.close()
+            return nanoseconds
+        }
+        let growth = Double(residentByteCount() - resident) / Double(1 << 20)
+        return sync.merging(["milliseconds": Double(nanoseconds) / 1e6, "growth": growth]) { $1 }
+    }
+
+    private static func fill(_ folder: Folder) async throws {
+        let store = try await SQLiteStore(at: folder.path)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<100 {
+                group.addTask {
+                    for number in 0..<100 {
+                        let room = RoomName("room-\(worker * 100 + number)")!
+                        _ = try await store.load(room)
+                        _ = try await store.append(entries(1, 100), to: room)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await store.close()
+    }
+
+    private static func entries(_ first: UInt64, _ count: Int) -> [LogEntry] {
+        let body = Message.encodeClient(
+            counter: first, kind: .text, content: Message.textContent(String(repeating: "m", count: 64)))
+        return (0..<UInt64(count)).map {
+            LogEntry(
+                offset: first + $0, sender: AccountName("bench")!, device: DeviceID(rawValue: 1), counter: first + $0,
+                acceptedAt: 1_700_000_000_000, body: EncodedBody(body))
+        }
+    }
+
+    private static func residentByteCount() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return (pages ?? 0) * 4096
+    }
+
+    /// Waits for an asynchronous call on another thread.
+    private static func wait<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+        let box = Box<Value>()
+        let semaphore = DispatchSemaphore(value: 0)
+        Task {
+            do { unsafe box.result = .success(try await body()) } catch { unsafe box.result = .failure(error) }
+            semaphore.signal()
+        }
+        semaphore.wait()
+        guard let result = unsafe box.result else { throw Options.Failure(description: "no result") }
+        return try result.get()
+    }
+
+    // The semaphore orders the accesses.
+    private final class Box<Value>: @unchecked Sendable {
+        nonisolated(unsafe) var result: Result<Value, any Error>?
+    }
+
+    private final class Folder: Sendable {
+        let path = FileManager.default.temporaryDirectory.appending(path: "martlet-bench-\(UUID().uuidString)").path
+
+        deinit {
+            try? FileManager.default.removeItem(atPath: path)
+        }
+    }
+}

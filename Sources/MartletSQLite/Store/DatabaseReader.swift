@@ -1,0 +1,67 @@
+import MartletTransport
+
+/// One thread that reads from a database with a connection of its own. Each job sees one state of the database.
+/// Completions are called on the thread. They return at once.
+package final class DatabaseReader<Context: DatabaseContext>: Sendable {
+    private let queue: JobQueue<Context>
+
+    /// Starts the thread, on which `open` creates the context.
+    package init(maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
+        let queue = JobQueue<Context>(maxCount: maxJobCount)
+        self.queue = queue
+        try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
+            let failure = startThread(named: "martlet-read") {
+                do {
+                    let context = try open()
+                    started.resume()
+                    while let jobs = queue.take() {
+                        for job in jobs { Self.perform(job, context) }
+                    }
+                } catch {
+                    queue.close()
+                    started.resume(throwing: error)
+                }
+                queue.ended()
+            }
+            if let failure { started.resume(throwing: failure) }
+        }
+    }
+
+    deinit {
+        queue.close()
+    }
+
+    private static func perform(_ job: Job<Context>, _ context: Context) {
+        do {
+            try context.database.execute("BEGIN")
+            let completion = try job.run(context)
+            try context.database.execute("COMMIT")
+            completion()
+        } catch {
+            if context.database.isInTransaction { try? context.database.execute("ROLLBACK") }
+            job.fail(error)
+        }
+    }
+
+    /// Queues a job and waits until it is done.
+    nonisolated(nonsending) package func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (Context) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let job = Job<Context>(
+                run: { context in
+                    let value = try body(context)
+                    return { continuation.resume(returning: value) }
+                },
+                fail: { continuation.resume(throwing: $0) })
+            if let refusal = queue.append(job) { job.fail(refusal) }
+        }
+    }
+
+    /// Performs the queued jobs, and closes the connection. Later jobs fail with `closed`.
+    nonisolated(nonsending) package func close() async {
+        await withCheckedContinuation { continuation in
+            queue.close { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+public import MartletProtocol
+public import MartletRelay
+import MartletTransport
+public import MartletWire
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension RoomStore where Self == SQLiteStore {
+    /// A store in a directory, which is created if it does not exist.
+    ///
+    /// - Throws: `DatabaseError`, for example `locked` when another process uses the directory.
+    public static func sqlite(
+        at directory: String, retention: StoreRetention = StoreRetention(),
+        onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
+    ) async throws -> SQLiteStore {
+        try await SQLiteStore(at: directory, retention: retention, onEvent: onEvent)
+    }
+}
+
+/// A store of rooms in an SQLite database (Specs/storage.md).
+///
+/// A message is accepted when its transaction is synced. All appends that wait while a transaction runs are in the next
+/// one. Reads have a connection and a thread of their own, and do not wait for appends.
+///
+/// | state | owns | ends |
+/// |---|---|---|
+/// | open | the lock of the directory, a thread that writes, a thread that reads | `close`, or no reference |
+/// | closed | nothing | never |
+public final class SQLiteStore: RoomRoleStore {
+    /// The maximum number of calls that wait for a thread.
+    private static let maxJobCount = 65_536
+    /// The interval between two passes of the retention.
+    private static let retentionInterval = Duration.seconds(60)
+    /// The age of a room's last use, in milliseconds, from which on a load changes it.
+    private static let touchInterval: UInt64 = 3600 * 1000
+    /// The change of the wall clock against the steady clock that is reported, in milliseconds.
+    private static let maxClockStep: Int64 = 60_000
+
+    private let lock: Guarded<FileLock?>
+    private let writer: DatabaseWriter<StoreWriter>
+    private let reader: DatabaseReader<StoreReader>
+    private let retentionTask = Guarded<Task<Void, Never>?>(nil)
+    private let onEvent: @Sendable (StoreEvent) -> Void
+
+    /// Opens the store in a directory, or creates it. A damaged file is set aside.
+    ///
+    /// - Throws: `DatabaseError`.
+    public init(
+        at directory: String, retention: StoreRetention = StoreRetention(),
+        onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
+    ) async throws {
+        self.onEvent = onEvent
+        lock = Guarded(try Self.lock(directory))
+        let path = "\(directory)/\(StoreSchema.fileName)"
+        writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
+            let database = try StoreFile.openDatabase(path, at: EventLoop.wallClock, onEvent: onEvent)
+            return try StoreWriter(database, retention)
+        }
+        do {
+            reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
+                var options = Database.Options()
+                options.isReadOnly = true
+                return try StoreReader(Database(path: path, options: options))
+            }
+        } catch {
+            await writer.close()
+            throw error
+        }
+        let task = Task { [weak self] in
+            let clock = ContinuousClock()
+            var (wall, steady) = (EventLoop.wallClock, clock.now)
+            while true {
+                do { try await Task.sleep(for: Self.retentionInterval) } catch { return }
+                guard let self else { return }
+                let (seconds, _) = (clock.now - steady).components
+                let step = Int64(EventLoop.wallClock) - Int64(wall) - seconds * 1000
+                (wall, steady) = (EventLoop.wallClock, clock.now)
+                if abs(step) > Self.maxClockStep {
+                    // Nothing is removed by a clock that may be wrong.
+                    self.onEvent(.clockJumped(milliseconds: step))
+                } else {
+                    await self.removeOld(at: wall)
+                }
+            }
+        }
+        retentionTask.withLock { $0 = task }
+    }
+
+    /// Creates the directory if it does not exist, and locks it. Another process is refused with `locked`.
+    package static func lock(_ directory: String) throws(DatabaseError) -> FileLock {
+        if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw .cannotOpen(path: directory) }
+        return try FileLock(path: "\(directory)/\(StoreSchema.lockName)", of: directory)
+    }
+
+    deinit {
+        retentionTask.withLock { $0?.cancel() }
+    }
+
+    /// Completes the waiting calls, and closes the files. Later calls fail.
+    public func close() async {
+        retentionTask.withLock { $0?.cancel() }
+        await reader.close()
+        await writer.close()
+        lock.withLock { $0 = nil }
+    }
+
+    /// The snapshot of a room. A room that the store does not have begins a log, whose identity is durable.
+    public func load(_ room: RoomName) async throws -> RoomSnapshot {
+        let now = EventLoop.wallClock
+        if let found = try await reader.perform({ try $0.load(room) }) {
+            if found.usedAt + Self.touchInterval < now {
+                writer.submit({ try $0.touch(room, at: now) }) { _ in }
+            }
+            return found.snapshot
+        }
+        return try await writer.perform { try $0.load(room, at: now) }
+    }
+
+    /// Appends messages. It returns when they are synced.
+    public func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+        try await writer.perform { try $0.append(entries, to: room) }
+    }
+
+    /// The kept messages in a range.
+    public func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
+        try await reader.perform { try $0.read(range, of: room) }
+    }
+
+    /// Keeps the progress of accounts.
+    public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {
+        try await writer.perform { try $0.saveProgress(progress, of: room) }
+    }
+
+    /// Keeps the roles of a room. It returns when they are synced.
+    public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
+        try await writer.perform { try $0.saveRoles(roles, of: room, creation: creation) }
+    }
+
+    /// Performs one pass of the retention, in steps between which appends are performed.
+    func removeOld(at now: UInt64) async {
+        do {
+            while try await !writer.perform({ try $0.removeOld(at: now) }) {}
+        } catch {
+            onEvent(.retentionFailed(error))
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package import MartletProtocol
+import MartletRelay
+package import MartletWire
+
+/// A part of a store's contents, of which exports and copies consist.
+package enum StoreRecord: Sendable {
+    /// A room. Its other parts follow.
+    case room(RoomName, log: LogID, firstOffset: UInt64, usedAt: UInt64)
+    /// Consecutive messages of the last room.
+    case messages([LogEntry])
+    /// The counters of a device in the last room, and the offset of its last message.
+    case device(DeviceKey, DeviceRecord, lastOffset: UInt64)
+    /// The progress of an account in the last room.
+    case progress([AccountName: AccountProgress])
+    /// The roles of a room, and the account that created it.
+    case roles(RoomName, [UInt8], creator: AccountName?)
+}
+
+/// The whole contents of a store, read in one transaction and in small parts. A relay may use the store meanwhile.
+package final class StoreContents {
+    /// The messages and bytes of one record.
+    private static let partCount = 256
+    private static let partByteCount = 64 * 1024
+
+    package let path: String
+    private let database: Database
+    private let reader: StoreReader
+
+    package init(path: String, options: Database.Options = Database.Options()) throws {
+        var options = options
+        options.isReadOnly = true
+        self.path = path
+        database = try Database(path: path, options: options)
+        try StoreSchema.migrations.check(database)
+        guard try database.schemaVersion() > 0 else { throw DatabaseError.otherFormat(path: path) }
+        reader = try StoreReader(database)
+        try database.execute("BEGIN")
+    }
+
+    /// The number of rooms.
+    package func roomCount() throws -> Int {
+        Int(try database.prepare("SELECT count(*) FROM rooms").firstInt64() ?? 0)
+    }
+
+    /// Calls `body` for the name of each room.
+    package func forEachRoom(_ body: (RoomName) throws -> Void) throws {
+        let select = try database.prepare("SELECT name FROM rooms ORDER BY id")
+        while try select.step() {
+            guard let name = RoomName(select.text(0)) else { throw DatabaseError.corrupt(path: path) }
+            try body(name)
+        }
+    }
+
+    /// Calls `body` for each part of a room.
+    ///
+    /// - Throws: `StoreError.damaged`, `DatabaseError`, or an error of `body`.
+    package func forEachRecord(of room: RoomName, _ body: (StoreRecord) throws -> Void) throws {
+        guard let row = try reader.row(of: room) else { return }
+        try body(.room(room, log: row.log, firstOffset: row.firstOffset, usedAt: row.usedAt))
+        var next = row.firstOffset
+        while next <= row.lastOffset {
+            let range = ReadRange(from: next, maxCount: Self.partCount, maxByteCount: Self.partByteCount)
+            let entries = try reader.read(range, of: room).entries
+            guard !entries.isEmpty else { throw StoreError.damaged(room, offset: next) }
+            next += UInt64(entries.count)
+            try body(.messages(entries))
+        }
+        let devices = try database.prepare(
+            "SELECT account, device, counter, seen, gaps, used_at, last_offset FROM devices WHERE room = \(row.id)")
+        while try devices.step() {
+            guard let account = AccountName(devices.text(0)), let gaps = StoreReader.gaps(devices.bytes(4)) else {
+                throw StoreError.damaged(room, offset: 0)
+            }
+            let record = DeviceRecord(
+                watermark: devices.uint64(2), seen: devices.uint64(3), gaps: gaps, usedAt: devices.uint64(5))
+            let key = DeviceKey(account: account, device: DeviceID(rawValue: devices.uint64(1)))
+            try body(.device(key, record, lastOffset: devices.uint64(6)))
+        }
+        let progress = try database.prepare("SELECT account, delivered, read FROM progress WHERE room = \(row.id)")
+        while try progress.step() {
+            guard let account = AccountName(progress.text(0)) else { throw StoreError.damaged(room, offset: 0) }
+            let marks = AccountProgress(delivered: progress.uint64(1), read: progress.uint64(2))
+            try body(.progress([account: marks]))
+        }
+    }
+
+    /// Calls `body` for the roles of each room.
+    package func forEachRoles(_ body: (StoreRecord) throws -> Void) throws {
+        let select = try database.prepare("SELECT room, roles, creator FROM roles ORDER BY room")
+        while try select.step() {
+            guard let room = RoomName(select.text(0)) else { throw DatabaseError.corrupt(path: path) }
+            try body(.roles(room, select.bytes(1), creator: select.optionalText(2).flatMap { AccountName($0) }))
+        }
+    }
+
+    /// Calls `body` for each part of the store.
+    package func forEachRecord(_ body: (StoreRecord) throws -> Void) throws {
+        try forEachRoom { try forEachRecord(of: $0, body) }
+        try forEachRoles(body)
+    }
+
+    /// Reads everything, and calls `report` with each fault.
+    package func check(_ report: (String) throws -> Void) throws {
+        let integrity = try database.prepare("PRAGMA integrity_check(100)")
+        while try integrity.step() {
+            let line = integrity.text(0)
+            if line != "ok" { try report(line) }
+        }
+        try forEachRoom { room in
+            do {
+                try forEachRecord(of: room) { _ in }
+            } catch let error as StoreError {
+                try report("\(error)")
+            }
+        }
+        try forEachRoles { _ in }
+    }
+
+    /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues.
+    package func backUp(to target: String) throws {
+        try database.execute("COMMIT")
+        let vacuum = try database.prepare("VACUUM INTO ?")
+        vacuum.bind(1, target)
+        try vacuum.run()
+        try database.execute("BEGIN")
+    }
+}

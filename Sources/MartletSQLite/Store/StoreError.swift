@@ -1,0 +1,33 @@
+public import MartletWire
+
+/// An error of a relay's store, beside `DatabaseError`.
+public enum StoreError: Error, Equatable, Sendable {
+    /// The offsets of an append do not continue the room's log.
+    case outOfOrder(lastOffset: UInt64)
+    /// A room's messages from this offset on, or other rows of it, are damaged. The other rooms are served.
+    case damaged(RoomName, offset: UInt64)
+    /// An imported room exists in the store.
+    case roomExists(RoomName)
+}
+
+extension StoreError: CustomStringConvertible {
+    /// A description in one line.
+    public var description: String {
+        switch self {
+        case .outOfOrder(let lastOffset): "the messages do not follow the room's last offset \(lastOffset)"
+        case .damaged(let room, let offset):
+            "the store of room \(room) is damaged from offset \(offset) on; run 'martlet store check', and restore a backup"
+        case .roomExists(let room): "the store has a room \(room); import into an empty store"
+        }
+    }
+}
+
+/// An event of a relay's store.
+public enum StoreEvent: Sendable {
+    /// The file was damaged and has been renamed. The rooms that could be read completely are in a new file.
+    case setAside(path: String, savedRoomCount: Int, lostRoomCount: Int)
+    /// The clock is this number of milliseconds behind the latest time in the store, or has changed by it in steps.
+    case clockJumped(milliseconds: Int64)
+    /// The removal of old messages failed; it is repeated later.
+    case retentionFailed(any Error)
+}

@@ -1,0 +1,150 @@
+package import MartletProtocol
+package import MartletRelay
+package import MartletWire
+
+/// A room's row in the table `rooms`.
+struct RoomRow {
+    var id: Int64
+    var log: LogID
+    var firstOffset: UInt64
+    var lastOffset: UInt64
+    /// Bytes of the bodies.
+    var byteCount: Int
+    /// The time of the last use, in milliseconds since 1970.
+    var usedAt: UInt64
+
+    /// Messages that are kept.
+    var count: UInt64 { lastOffset + 1 - firstOffset }
+}
+
+/// The statements that read rooms, on one connection.
+package final class StoreReader: DatabaseContext {
+    /// The maximum number of devices and of accounts with progress in a snapshot.
+    private static let maxDeviceCount = 262_144
+    static let maxProgressCount = 4096
+
+    package let database: Database
+    private let selectRoom: Statement
+    private let selectDevices: Statement
+    private let selectProgress: Statement
+    private let selectBatches: Statement
+    private let selectRoles: Statement
+
+    package init(_ database: Database) throws {
+        self.database = database
+        selectRoom = try database.prepare(
+            "SELECT id, log, first_offset, last_offset, byte_count, used_at FROM rooms WHERE name = ?")
+        selectDevices = try database.prepare(
+            """
+            SELECT account, device, counter, seen, gaps, used_at FROM devices WHERE room = ?
+            ORDER BY used_at DESC LIMIT \(Self.maxDeviceCount)
+            """)
+        selectProgress = try database.prepare(
+            """
+            SELECT account, delivered, read FROM progress WHERE room = ?
+            ORDER BY delivered DESC LIMIT \(Self.maxProgressCount)
+            """)
+        selectRoles = try database.prepare("SELECT roles FROM roles WHERE room = ?")
+        selectBatches = try database.prepare(
+            """
+            SELECT first_offset, count, messages FROM batches WHERE room = ?1 AND first_offset >=
+                coalesce((SELECT max(first_offset) FROM batches WHERE room = ?1 AND first_offset <= ?2), 0)
+            ORDER BY first_offset
+            """)
+    }
+
+    /// A room's row; nil for a room that the store does not have.
+    func row(of room: RoomName) throws -> RoomRow? {
+        selectRoom.bind(1, room.text)
+        defer { selectRoom.reset() }
+        guard try selectRoom.step() else { return nil }
+        let row = RoomRow(
+            id: selectRoom.int64(0), log: LogID(rawValue: selectRoom.uint64(1)), firstOffset: selectRoom.uint64(2),
+            lastOffset: selectRoom.uint64(3), byteCount: Int(selectRoom.int64(4)), usedAt: selectRoom.uint64(5))
+        guard row.firstOffset >= 1, row.lastOffset < .max, row.firstOffset <= row.lastOffset + 1 else {
+            throw StoreError.damaged(room, offset: 0)
+        }
+        return row
+    }
+
+    /// A room's snapshot and the time of its last use; nil for a room that the store does not have.
+    package func load(_ room: RoomName) throws -> (snapshot: RoomSnapshot, usedAt: UInt64)? {
+        guard let row = try row(of: room) else { return nil }
+        var snapshot = RoomSnapshot(log: row.log, lastOffset: row.lastOffset, firstOffset: row.firstOffset)
+        selectDevices.bind(1, row.id)
+        defer { selectDevices.reset() }
+        while try selectDevices.step() {
+            guard let account = AccountName(selectDevices.text(0)), let gaps = Self.gaps(selectDevices.bytes(4)) else {
+                throw StoreError.damaged(room, offset: 0)
+            }
+            let device = DeviceKey(account: account, device: DeviceID(rawValue: selectDevices.uint64(1)))
+            snapshot.devices[device] = DeviceRecord(
+                watermark: selectDevices.uint64(2), seen: selectDevices.uint64(3), gaps: gaps,
+                usedAt: selectDevices.uint64(5))
+        }
+        selectProgress.bind(1, row.id)
+        defer { selectProgress.reset() }
+        while try selectProgress.step() {
+            guard let account = AccountName(selectProgress.text(0)) else { throw StoreError.damaged(room, offset: 0) }
+            snapshot.progress[account] = AccountProgress(
+                delivered: selectProgress.uint64(1), read: selectProgress.uint64(2))
+        }
+        selectRoles.bind(1, room.text)
+        defer { selectRoles.reset() }
+        if try selectRoles.step() { snapshot.roles = selectRoles.bytes(0) }
+        return (snapshot, row.usedAt)
+    }
+
+    /// The kept messages of a range.
+    package func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory {
+        guard let row = try row(of: room) else { return RoomHistory(entries: [], firstOffset: 1) }
+        var history = RoomHistory(entries: [], firstOffset: row.firstOffset)
+        var byteCount = 0
+        let from = max(range.from, row.firstOffset)
+        guard from <= row.lastOffset else { return history }
+        selectBatches.bind(1, row.id)
+        selectBatches.bind(2, from)
+        defer { selectBatches.reset() }
+        var next = from
+        while next <= row.lastOffset {
+            guard try selectBatches.step() else { throw StoreError.damaged(room, offset: next) }
+            let first = selectBatches.uint64(0)
+            guard first <= next, let batch = try? StoredBatch.decode(selectBatches.bytes(2), firstOffset: first),
+                batch.count == Int(selectBatches.int64(1)), next - first < UInt64(batch.count)
+            else { throw StoreError.damaged(room, offset: next) }
+            for entry in batch[Int(next - first)...] {
+                byteCount += entry.body.byteCount
+                guard history.entries.isEmpty || byteCount <= range.maxByteCount,
+                    history.entries.count < range.maxCount
+                else { return history }
+                history.entries.append(entry)
+                next += 1
+            }
+        }
+        return history
+    }
+
+    // MARK: Gaps
+
+    /// Each gap is two numbers of eight bytes.
+    static func bytes(_ gaps: [ClosedRange<UInt64>]) -> [UInt8] {
+        gaps.flatMap { gap in
+            [gap.lowerBound, gap.upperBound].flatMap { bound in
+                stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bound >> UInt64($0)) }
+            }
+        }
+    }
+
+    /// Nil for bytes that are no gaps.
+    static func gaps(_ bytes: [UInt8]) -> [ClosedRange<UInt64>]? {
+        guard bytes.count % 16 == 0 else { return nil }
+        var gaps: [ClosedRange<UInt64>] = []
+        for start in stride(from: 0, to: bytes.count, by: 16) {
+            let first = bytes[start..<start + 8].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+            let last = bytes[start + 8..<start + 16].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+            guard first <= last else { return nil }
+            gaps.append(first...last)
+        }
+        return gaps
+    }
+}

@@ -1,0 +1,40 @@
+/// The tables of a relay's store (Specs/storage.md §1).
+package enum StoreSchema {
+    /// The name of the file in the store's directory.
+    package static let fileName = "rooms.sqlite"
+    /// The name of the file that locks the directory.
+    package static let lockName = "lock"
+    /// The bytes "MRLS" in the header of the file.
+    static let applicationID: Int32 = 0x4D52_4C53
+
+    /// The versions of the schema.
+    package static let migrations = Migrations(
+        applicationID: applicationID,
+        steps: [
+            """
+            CREATE TABLE rooms (
+                id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, log INTEGER NOT NULL,
+                first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL, byte_count INTEGER NOT NULL,
+                used_at INTEGER NOT NULL
+            ) STRICT;
+            CREATE TABLE batches (
+                room INTEGER NOT NULL, first_offset INTEGER NOT NULL, count INTEGER NOT NULL,
+                byte_count INTEGER NOT NULL, accepted_at INTEGER NOT NULL, messages BLOB NOT NULL,
+                PRIMARY KEY (room, first_offset)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE devices (
+                room INTEGER NOT NULL, account TEXT NOT NULL, device INTEGER NOT NULL, counter INTEGER NOT NULL,
+                seen INTEGER NOT NULL, gaps BLOB NOT NULL, last_offset INTEGER NOT NULL, used_at INTEGER NOT NULL,
+                PRIMARY KEY (room, account, device)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE progress (
+                room INTEGER NOT NULL, account TEXT NOT NULL, delivered INTEGER NOT NULL, read INTEGER NOT NULL,
+                PRIMARY KEY (room, account)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE roles (
+                room TEXT PRIMARY KEY, roles BLOB NOT NULL, creator TEXT
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX roles_creator ON roles (creator) WHERE creator IS NOT NULL;
+            """
+        ])
+}

@@ -1,0 +1,352 @@
+package import MartletProtocol
+import MartletRelay
+package import MartletWire
+
+/// The statements that change rooms, on one connection. The caller has begun a transaction.
+package final class StoreWriter: DatabaseContext {
+    /// The maximum number of batches that one append or one step of the retention removes.
+    private static let maxRemovedCount = 8
+    static let maxStepBatchCount = 256
+    /// The rooms that one step of the retention visits.
+    private static let stepRoomCount = 64
+
+    package let database: Database
+    package let reader: StoreReader
+    private let retention: StoreRetention
+    private let insertRoom: Statement
+    private let updateRoom: Statement
+    private let touchRoom: Statement
+    private let insertBatch: Statement
+    private let oldestBatch: Statement
+    private let deleteBatch: Statement
+    private let selectDevice: Statement
+    private let replaceDevice: Statement
+    private let raiseProgress: Statement
+    private let nextRooms: Statement
+    private let replaceRoles: Statement
+    private let countCreated: Statement
+    /// The last room that the retention has visited.
+    private var position: Int64 = 0
+
+    package init(_ database: Database, _ retention: StoreRetention) throws {
+        self.database = database
+        self.retention = retention
+        reader = try StoreReader(database)
+        insertRoom = try database.prepare(
+            """
+            INSERT INTO rooms (name, log, first_offset, last_offset, byte_count, used_at) VALUES (?, ?, ?, ?, 0, ?)
+            ON CONFLICT (name) DO NOTHING
+            """)
+        updateRoom = try database.prepare(
+            "UPDATE rooms SET first_offset = ?, last_offset = ?, byte_count = ?, used_at = ? WHERE id = ?")
+        touchRoom = try database.prepare("UPDATE rooms SET used_at = ?2 WHERE name = ?1 AND used_at < ?2")
+        insertBatch = try database.prepare(
+            """
+            INSERT INTO batches (room, first_offset, count, byte_count, accepted_at, messages)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """)
+        oldestBatch = try database.prepare(
+            """
+            SELECT first_offset, count, byte_count, accepted_at FROM batches WHERE room = ?
+            ORDER BY first_offset LIMIT 1
+            """)
+        deleteBatch = try database.prepare("DELETE FROM batches WHERE room = ? AND first_offset = ?")
+        selectDevice = try database.prepare(
+            "SELECT counter, seen, gaps, used_at FROM devices WHERE room = ? AND account = ? AND device = ?")
+        replaceDevice = try database.prepare(
+            """
+            INSERT OR REPLACE INTO devices (room, account, device, counter, seen, gaps, last_offset, used_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        raiseProgress = try database.prepare(
+            """
+            INSERT INTO progress (room, account, delivered, read) VALUES (?, ?, ?, ?)
+            ON CONFLICT (room, account) DO UPDATE SET
+                delivered = max(delivered, excluded.delivered), read = max(read, excluded.read)
+            """)
+        replaceRoles = try database.prepare(
+            """
+            INSERT INTO roles (room, roles, creator) VALUES (?, ?, ?)
+            ON CONFLICT (room) DO UPDATE SET roles = excluded.roles, creator = coalesce(creator, excluded.creator)
+            """)
+        countCreated = try database.prepare("SELECT count(*) FROM roles WHERE creator = ?")
+        nextRooms = try database.prepare(
+            """
+            SELECT id, name, first_offset, last_offset, byte_count, used_at FROM rooms WHERE id > ?
+            ORDER BY id LIMIT \(Self.stepRoomCount)
+            """)
+    }
+
+    // MARK: Calls of the relay
+
+    /// The snapshot of a room. A room that the store does not have begins a log (R-1).
+    package func load(_ room: RoomName, at now: UInt64) throws -> RoomSnapshot {
+        try create(room, log: LogID(rawValue: .random(in: .min ... .max)), at: now)
+        guard let loaded = try reader.load(room) else { throw StoreError.damaged(room, offset: 0) }
+        return loaded.snapshot
+    }
+
+    /// Begins the log of a room, unless the store has the room.
+    package func create(_ room: RoomName, log: LogID, firstOffset: UInt64 = 1, at now: UInt64) throws {
+        insertRoom.bind(1, room.text)
+        insertRoom.bind(2, log.rawValue)
+        insertRoom.bind(3, firstOffset)
+        insertRoom.bind(4, firstOffset - 1)
+        insertRoom.bind(5, now)
+        try insertRoom.run()
+    }
+
+    /// A room is in use.
+    package func touch(_ room: RoomName, at now: UInt64) throws {
+        touchRoom.bind(1, room.text)
+        touchRoom.bind(2, now)
+        try touchRoom.run()
+    }
+
+    /// Appends messages whose offsets continue the log (R-6), in rows of at most `StoredBatch.maxByteCount`, and
+    /// removes old ones. Returns the first offset.
+    package func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
+        guard var row = try reader.row(of: room) else { throw LogLost() }
+        for index in entries.indices where entries[index].offset != row.lastOffset + 1 + UInt64(index) {
+            throw StoreError.outOfOrder(lastOffset: row.lastOffset)
+        }
+        var start = 0
+        while start < entries.count {
+            var end = start
+            var byteCount = 0
+            repeat {
+                byteCount += entries[end].body.byteCount
+                end += 1
+            } while end < entries.count && byteCount + entries[end].body.byteCount <= StoredBatch.maxByteCount
+            try insert(entries[start..<end], byteCount, row.id)
+            row.byteCount += byteCount
+            start = end
+        }
+        row.lastOffset += UInt64(entries.count)
+        row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0)
+        try recordDevices(of: entries, row.id)
+        var budget = Self.maxRemovedCount
+        try trim(&row, before: 0, &budget)
+        try update(row)
+        return row.firstOffset
+    }
+
+    private func insert(_ entries: ArraySlice<LogEntry>, _ byteCount: Int, _ id: Int64) throws {
+        guard let first = entries.first, let last = entries.last else { return }
+        insertBatch.bind(1, id)
+        insertBatch.bind(2, first.offset)
+        insertBatch.bind(3, Int64(entries.count))
+        insertBatch.bind(4, Int64(byteCount))
+        insertBatch.bind(5, last.acceptedAt)
+        insertBatch.bind(6, StoredBatch.encode(entries))
+        try insertBatch.run()
+    }
+
+    /// Consecutive messages of a device share one row.
+    private func recordDevices(of entries: [LogEntry], _ id: Int64) throws {
+        var start = 0
+        while start < entries.count {
+            let first = start
+            repeat { start += 1 } while start < entries.count && entries[start].hasSameDevice(as: entries[start - 1])
+            let key = DeviceKey(account: entries[first].sender, device: entries[first].device)
+            var record = try device(key, id) ?? DeviceRecord()
+            record.insert(countersOf: entries[first..<start])
+            try save(record, of: key, lastOffset: entries[start - 1].offset, id)
+        }
+    }
+
+    private func device(_ key: DeviceKey, _ id: Int64) throws -> DeviceRecord? {
+        selectDevice.bind(1, id)
+        selectDevice.bind(2, key.account.text)
+        selectDevice.bind(3, key.device.rawValue)
+        defer { selectDevice.reset() }
+        guard try selectDevice.step() else { return nil }
+        return DeviceRecord(
+            watermark: selectDevice.uint64(0), seen: selectDevice.uint64(1),
+            gaps: StoreReader.gaps(selectDevice.bytes(2)) ?? [], usedAt: selectDevice.uint64(3))
+    }
+
+    private func save(_ record: DeviceRecord, of key: DeviceKey, lastOffset: UInt64, _ id: Int64) throws {
+        replaceDevice.bind(1, id)
+        replaceDevice.bind(2, key.account.text)
+        replaceDevice.bind(3, key.device.rawValue)
+        replaceDevice.bind(4, record.watermark)
+        replaceDevice.bind(5, record.seen)
+        replaceDevice.bind(6, StoreReader.bytes(record.gaps))
+        replaceDevice.bind(7, lastOffset)
+        replaceDevice.bind(8, record.usedAt)
+        try replaceDevice.run()
+    }
+
+    /// Raises the offsets of accounts (R-66).
+    package func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws {
+        guard let row = try reader.row(of: room) else { return }
+        for (account, marks) in progress {
+            raiseProgress.bind(1, row.id)
+            raiseProgress.bind(2, account.text)
+            raiseProgress.bind(3, marks.delivered)
+            raiseProgress.bind(4, marks.read)
+            try raiseProgress.run()
+        }
+    }
+
+    /// Keeps the roles of a room, which outlive its log (R-57).
+    ///
+    /// - Throws: `TooManyRooms` if the account has created as many rooms as it may.
+    package func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
+        if let creation {
+            countCreated.bind(1, creation.account.text)
+            if try countCreated.firstInt64() ?? 0 >= creation.maxRoomCount { throw TooManyRooms() }
+        }
+        replaceRoles.bind(1, room.text)
+        replaceRoles.bind(2, roles)
+        replaceRoles.bind(3, creation?.account.text)
+        try replaceRoles.run()
+    }
+
+    private func update(_ row: RoomRow) throws {
+        updateRoom.bind(1, row.firstOffset)
+        updateRoom.bind(2, row.lastOffset)
+        updateRoom.bind(3, Int64(row.byteCount))
+        updateRoom.bind(4, row.usedAt)
+        updateRoom.bind(5, row.id)
+        try updateRoom.run()
+    }
+
+    /// Adds a device and its counters, for an import and for a copy of a damaged file.
+    package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
+        guard let row = try reader.row(of: room) else { throw LogLost() }
+        try save(record, of: key, lastOffset: lastOffset, row.id)
+    }
+
+    // MARK: Retention
+
+    /// Removes the oldest batches that exceed the room's bounds or that are older than `cutoff`, at most `budget`.
+    private func trim(_ row: inout RoomRow, before cutoff: UInt64, _ budget: inout Int) throws {
+        while budget > 0, row.count > 0 {
+            oldestBatch.bind(1, row.id)
+            guard try oldestBatch.step() else { return }
+            let first = oldestBatch.uint64(0)
+            let (count, byteCount) = (oldestBatch.uint64(1), Int(oldestBatch.int64(2)))
+            let acceptedAt = oldestBatch.uint64(3)
+            oldestBatch.reset()
+            // Whole batches are removed, so a bound can be exceeded by one batch less one message.
+            let isLast = count >= row.count
+            let isBeyond =
+                row.count - min(row.count, count) >= UInt64(retention.maxMessagesPerRoom)
+                || !isLast && row.byteCount - byteCount >= retention.maxByteCountPerRoom
+            guard isBeyond || acceptedAt < cutoff else { return }
+            try remove(first, count, byteCount, from: &row)
+            budget -= 1
+        }
+    }
+
+    /// Removes the batches of a room that end before an offset. Returns the first kept offset.
+    package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
+        guard var row = try reader.row(of: room) else { return 1 }
+        while row.count > 0 {
+            oldestBatch.bind(1, row.id)
+            guard try oldestBatch.step() else { break }
+            let (first, count) = (oldestBatch.uint64(0), oldestBatch.uint64(1))
+            let byteCount = Int(oldestBatch.int64(2))
+            oldestBatch.reset()
+            guard first + count <= offset else { break }
+            try remove(first, count, byteCount, from: &row)
+        }
+        try update(row)
+        return row.firstOffset
+    }
+
+    private func remove(_ first: UInt64, _ count: UInt64, _ byteCount: Int, from row: inout RoomRow) throws {
+        deleteBatch.bind(1, row.id)
+        deleteBatch.bind(2, first)
+        try deleteBatch.run()
+        row.firstOffset = min(first + count, row.lastOffset + 1)
+        row.byteCount = max(0, row.byteCount - byteCount)
+    }
+
+    /// One step of the removal of old messages, devices and rooms. Returns true at the end of a pass.
+    package func removeOld(at now: UInt64) throws -> Bool {
+        var rows: [(row: RoomRow, name: String)] = []
+        nextRooms.bind(1, position)
+        while try nextRooms.step() {
+            let row = RoomRow(
+                id: nextRooms.int64(0), log: LogID(rawValue: 0), firstOffset: nextRooms.uint64(2),
+                lastOffset: nextRooms.uint64(3), byteCount: Int(nextRooms.int64(4)), usedAt: nextRooms.uint64(5))
+            rows.append((row, nextRooms.text(1)))
+        }
+        var budget = Self.maxStepBatchCount
+        let cutoff = retention.maxAge.map { now - min(now, UInt64($0)) } ?? 0
+        for (visited, name) in rows {
+            var row = visited
+            let before = row.firstOffset
+            try trim(&row, before: cutoff, &budget)
+            if row.firstOffset != before { try update(row) }
+            guard budget > 0 else { return false }
+            try removeUnused(row, name, at: now)
+            position = row.id
+        }
+        if rows.count == Self.stepRoomCount { return false }
+        position = 0
+        return try removeLeastRecentlyUsed()
+    }
+
+    /// Removes devices that have not published for a lifetime and have no messages left (R-47), progress beyond the
+    /// maximum, and a room without messages that has not been used for its lifetime.
+    private func removeUnused(_ row: RoomRow, _ name: String, at now: UInt64) throws {
+        let oldest = now - min(now, DeviceRecord.lifetime)
+        try database.execute(
+            "DELETE FROM devices WHERE room = \(row.id) AND used_at < \(oldest) AND last_offset < \(row.firstOffset)")
+        try database.execute(
+            """
+            DELETE FROM progress WHERE room = \(row.id) AND account NOT IN (SELECT account FROM progress
+            WHERE room = \(row.id) ORDER BY delivered DESC LIMIT \(StoreReader.maxProgressCount))
+            """)
+        let lifetime = row.lastOffset == 0 ? StoreRetention.emptyRoomLifetime : StoreRetention.roomLifetime
+        guard row.count == 0, row.usedAt + lifetime < now else { return }
+        try removeRoom(row.id)
+    }
+
+    /// Removes a room. Its next log has another identity (R-7).
+    package func removeRoom(_ id: Int64) throws {
+        for table in ["batches", "devices", "progress"] {
+            try database.execute("DELETE FROM \(table) WHERE room = \(id)")
+        }
+        try database.execute("DELETE FROM rooms WHERE id = \(id)")
+    }
+
+    /// Removes the oldest batches of the least recently used rooms while all rooms together exceed their bound. Returns
+    /// true when they do not.
+    private func removeLeastRecentlyUsed() throws -> Bool {
+        guard let bound = retention.maxByteCount else { return true }
+        var total = Int(try database.prepare("SELECT coalesce(sum(byte_count), 0) FROM rooms").firstInt64() ?? 0)
+        var budget = Self.maxStepBatchCount
+        while total > bound {
+            let select = try database.prepare(
+                """
+                SELECT id, first_offset, last_offset, byte_count, used_at FROM rooms WHERE byte_count > 0
+                ORDER BY used_at LIMIT 1
+                """)
+            guard try select.step() else { return true }
+            var row = RoomRow(
+                id: select.int64(0), log: LogID(rawValue: 0), firstOffset: select.uint64(1),
+                lastOffset: select.uint64(2), byteCount: Int(select.int64(3)), usedAt: select.uint64(4))
+            select.reset()
+            let before = row.byteCount
+            while total - (before - row.byteCount) > bound, budget > 0, row.count > 0 {
+                oldestBatch.bind(1, row.id)
+                guard try oldestBatch.step() else { break }
+                let (first, count) = (oldestBatch.uint64(0), oldestBatch.uint64(1))
+                let byteCount = Int(oldestBatch.int64(2))
+                oldestBatch.reset()
+                try remove(first, count, byteCount, from: &row)
+                budget -= 1
+            }
+            guard row.byteCount < before else { return true }
+            try update(row)
+            total -= before - row.byteCount
+            if budget == 0 { return false }
+        }
+        return true
+    }
+}

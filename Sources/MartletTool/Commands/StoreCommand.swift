@@ -1,0 +1,139 @@
+import Foundation
+import MartletProtocol
+import MartletSQLite
+import MartletToolSupport
+
+/// `martlet store`: the operations on the directory of `martlet serve --store`.
+enum StoreCommand {
+    private enum Action: String {
+        case check, export, `import`, compact, backup
+    }
+
+    /// The messages of one row that an import writes.
+    private static let partCount = 256
+
+    static let spec = CommandSpec(
+        name: "store",
+        summary: "Check, export, import, compact or back up the rooms that a relay keeps on disk.",
+        operand: "ACTION DIR [FILE]",
+        options: [],
+        notes: [
+            """
+            check reads everything and prints each fault. export writes all rooms to standard output as lines of JSON, \
+            and import reads such lines from standard input; it adds rooms and changes none. backup writes a copy to \
+            the new file FILE: put it into a directory as rooms.sqlite to use it.
+            """,
+            """
+            check, export and backup may be used while a relay runs, and see one instant. import and compact require \
+            that no relay uses the directory.
+            """,
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "the action is complete"),
+            ExitMeaning(.failure, "check has found a fault"),
+            ExitMeaning(.dataError, "a line of an import is not valid, or its room exists; earlier rooms are imported"),
+            ExitMeaning(.noInput, "there is no store in DIR, or it cannot be read"),
+            ExitMeaning(.cannotCreate, "a file cannot be written, or another process uses DIR"),
+        ]
+    ) { try run($0) }
+
+    static func run(_ arguments: ParsedArguments) throws -> ExitCode {
+        guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
+            throw UsageError(message: "the first operand is check, export, import, compact or backup")
+        }
+        guard arguments.operands.count == (action == .backup ? 3 : 2) else {
+            throw UsageError(message: action == .backup ? "'backup' takes DIR and FILE" : "'\(word)' takes DIR")
+        }
+        let directory = arguments.operands[1]
+        let path = "\(directory)/\(StoreSchema.fileName)"
+        switch action {
+        case .check: return try check(path)
+        case .export: try read(path) { store in try store.forEachRecord(print) }
+        case .import: try add(to: directory, path) { readLine() }
+        case .compact:
+            try write {
+                let lock = try SQLiteStore.lock(directory)
+                defer { withExtendedLifetime(lock) {} }
+                _ = try StoreContents(path: path)
+                let database = try Database(path: path)
+                try StoreSchema.migrations.run(on: database)
+                try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+            }
+        case .backup:
+            let target = arguments.operands[2]
+            guard !FileManager.default.fileExists(atPath: target) else {
+                throw CommandError(.cannotCreate, "\(target) exists")
+            }
+            let contents = try read(path) { $0 }
+            try write { try contents.backUp(to: target) }
+        }
+        return .success
+    }
+
+    private static func check(_ path: String) throws -> ExitCode {
+        var faultCount = 0
+        try read(path) { store in
+            try store.check { fault in
+                faultCount += 1
+                try Output.print(SafeText.line(fault))
+            }
+        }
+        return faultCount == 0 ? .success : .failure
+    }
+
+    private static func print(_ record: StoreRecord) throws {
+        for line in try StoreLine.lines(of: record) { try Output.print(line) }
+    }
+
+    /// Adds the parts of lines to a store. Consecutive messages share rows.
+    static func add(to directory: String, _ path: String, _ nextLine: () -> String?) throws {
+        let target = try write {
+            let lock = try SQLiteStore.lock(directory)
+            return (lock: lock, store: try StoreImport(path: path))
+        }
+        defer { withExtendedLifetime(target.lock) {} }
+        var number = 0
+        var messages: [LogEntry] = []
+        do {
+            while let line = nextLine() {
+                number += 1
+                let record = try StoreLine.record(of: line)
+                if case .messages(let entries) = record {
+                    messages += entries
+                    if messages.count < partCount { continue }
+                }
+                if !messages.isEmpty { try target.store.add(.messages(messages)) }
+                messages = []
+                if case .messages = record { continue }
+                try target.store.add(record)
+            }
+            if !messages.isEmpty { try target.store.add(.messages(messages)) }
+            try target.store.endRoom()
+        } catch let error as DatabaseError {
+            target.store.discardRoom()
+            throw CommandError(.cannotCreate, "\(error)")
+        } catch {
+            target.store.discardRoom()
+            let reason = (error as? StoreError).map { "\($0)" } ?? "not a valid line of an exported store"
+            throw CommandError(.dataError, "line \(number): \(reason)")
+        }
+    }
+
+    private static func read<Value>(_ path: String, _ body: (StoreContents) throws -> Value) throws -> Value {
+        do {
+            return try body(try StoreContents(path: path))
+        } catch let error as DatabaseError {
+            throw CommandError(.noInput, "\(error)")
+        } catch let error as StoreError {
+            throw CommandError(.noInput, "\(error)")
+        }
+    }
+
+    private static func write<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw CommandError(.cannotCreate, "\(error)")
+        }
+    }
+}

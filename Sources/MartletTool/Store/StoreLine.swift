@@ -1,0 +1,134 @@
+import Foundation
+import MartletProtocol
+import MartletSQLite
+import MartletWire
+
+/// A line of an exported store: a JSON object with one member, which names the part (Specs/storage.md §4).
+struct StoreLine: Codable {
+    struct Room: Codable {
+        var name: String
+        var log: String
+        var firstOffset: UInt64
+        var usedAt: UInt64
+    }
+
+    struct Message: Codable {
+        var offset: UInt64
+        var account: String
+        var device: String
+        var counter: UInt64
+        var acceptedAt: UInt64
+        /// The body, in base64.
+        var body: Data
+    }
+
+    struct Device: Codable {
+        var account: String
+        var device: String
+        var watermark: UInt64
+        var seen: String
+        /// The bounds of each gap.
+        var gaps: [[UInt64]]
+        var lastOffset: UInt64
+        var usedAt: UInt64
+    }
+
+    struct Progress: Codable {
+        var account: String
+        var delivered: UInt64
+        var read: UInt64
+    }
+
+    struct Roles: Codable {
+        var room: String
+        /// The stored form of the roles, in base64.
+        var roles: Data
+        var creator: String?
+    }
+
+    /// A line that is not valid.
+    struct Fault: Error {}
+
+    var room: Room?
+    var message: Message?
+    var device: Device?
+    var progress: Progress?
+    var roles: Roles?
+
+    /// The lines of a part.
+    static func lines(of record: StoreRecord) throws -> [String] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try parts(of: record).map { String(decoding: try encoder.encode($0), as: UTF8.self) }
+    }
+
+    private static func parts(of record: StoreRecord) -> [StoreLine] {
+        switch record {
+        case .room(let name, let log, let firstOffset, let usedAt):
+            [StoreLine(room: Room(name: name.text, log: log.description, firstOffset: firstOffset, usedAt: usedAt))]
+        case .messages(let entries):
+            entries.map {
+                StoreLine(
+                    message: Message(
+                        offset: $0.offset, account: $0.sender.text, device: $0.device.description, counter: $0.counter,
+                        acceptedAt: $0.acceptedAt, body: Data($0.body.bytes)))
+            }
+        case .device(let key, let record, let lastOffset):
+            [
+                StoreLine(
+                    device: Device(
+                        account: key.account.text, device: key.device.description, watermark: record.watermark,
+                        seen: String(record.seen, radix: 16), gaps: record.gaps.map { [$0.lowerBound, $0.upperBound] },
+                        lastOffset: lastOffset, usedAt: record.usedAt))
+            ]
+        case .progress(let progress):
+            progress.map {
+                StoreLine(
+                    progress: Progress(account: $0.key.text, delivered: $0.value.delivered, read: $0.value.read))
+            }
+        case .roles(let room, let roles, let creator):
+            [StoreLine(roles: Roles(room: room.text, roles: Data(roles), creator: creator?.text))]
+        }
+    }
+
+    /// The part of a line.
+    ///
+    /// - Throws: `Fault`, or an error of `JSONDecoder`.
+    static func record(of line: String) throws -> StoreRecord {
+        let parsed = try JSONDecoder().decode(StoreLine.self, from: Data(line.utf8))
+        if let room = parsed.room {
+            guard let name = RoomName(room.name), let log = UInt64(room.log, radix: 16), room.firstOffset > 0 else {
+                throw Fault()
+            }
+            return .room(name, log: LogID(rawValue: log), firstOffset: room.firstOffset, usedAt: room.usedAt)
+        }
+        if let message = parsed.message {
+            let key = try key(message.account, message.device)
+            return .messages([
+                LogEntry(
+                    offset: message.offset, sender: key.account, device: key.device, counter: message.counter,
+                    acceptedAt: message.acceptedAt, body: EncodedBody([UInt8](message.body)))
+            ])
+        }
+        if let device = parsed.device {
+            guard let seen = UInt64(device.seen, radix: 16) else { throw Fault() }
+            let gaps = try device.gaps.map { gap throws -> ClosedRange<UInt64> in
+                guard gap.count == 2, gap[0] <= gap[1] else { throw Fault() }
+                return gap[0]...gap[1]
+            }
+            let record = DeviceRecord(watermark: device.watermark, seen: seen, gaps: gaps, usedAt: device.usedAt)
+            return .device(try key(device.account, device.device), record, lastOffset: device.lastOffset)
+        }
+        if let progress = parsed.progress {
+            guard let account = AccountName(progress.account) else { throw Fault() }
+            return .progress([account: AccountProgress(delivered: progress.delivered, read: progress.read)])
+        }
+        guard let roles = parsed.roles, let room = RoomName(roles.room) else { throw Fault() }
+        return .roles(room, [UInt8](roles.roles), creator: roles.creator.flatMap { AccountName($0) })
+    }
+
+    private static func key(_ account: String, _ device: String) throws(Fault) -> DeviceKey {
+        guard let account = AccountName(account), let device = UInt64(device, radix: 16) else { throw Fault() }
+        return DeviceKey(account: account, device: DeviceID(rawValue: device))
+    }
+}

@@ -1,0 +1,109 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Testing
+
+@testable import MartletSQLite
+
+/// The contract of `RoomStore`, of the store in memory and of the store on disk.
+@Suite struct StoreConformanceTests {
+    enum Kind: CaseIterable {
+        case memory, sqlite
+    }
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func store(_ kind: Kind) async throws -> any RoomRoleStore {
+        switch kind {
+        case .memory: InMemoryStore()
+        case .sqlite: try await SQLiteStore(at: folder.path)
+        }
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `a new room -> empty, and the same identity on each load`(kind: Kind) async throws {
+        let store = try await store(kind)
+        let snapshot = try await store.load(.lobby)
+        #expect(snapshot.lastOffset == 0 && snapshot.firstOffset == 1 && snapshot.log != nil)
+        #expect(snapshot.devices.isEmpty && snapshot.progress.isEmpty)
+        #expect(try await store.load(.lobby).log == snapshot.log)
+        #expect(try await store.load(.attic).log != snapshot.log)
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `appended messages -> read within both bounds; other offsets are refused`(kind: Kind) async throws {
+        let store = try await store(kind)
+        _ = try await store.load(.lobby)
+        for part in [1...40, 41...41, 42...100] as [ClosedRange<UInt64>] {
+            #expect(try await store.append(entries(part), to: .lobby) == 1)
+        }
+        func offsets(_ from: UInt64, _ count: Int, _ byteCount: Int) async throws -> [UInt64] {
+            try await store.read(ReadRange(from: from, maxCount: count, maxByteCount: byteCount), of: .lobby).offsets
+        }
+        #expect(try await offsets(1, 3, 1000) == [1, 2, 3])
+        #expect(try await offsets(39, 4, 1000) == [39, 40, 41, 42])
+        #expect(try await offsets(50, 10, 35) == [50, 51, 52])
+        #expect(try await offsets(50, 10, 1) == [50])
+        #expect(try await offsets(101, 10, 1000).isEmpty)
+        #expect(try await offsets(.max, 10, 1000).isEmpty)
+        for part in [100...101, 102...102] as [ClosedRange<UInt64>] {
+            await #expect(throws: (any Error).self) { try await store.append(entries(part), to: .lobby) }
+        }
+        #expect(try await store.load(.lobby).lastOffset == 100)
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `an append to a room that was not loaded -> LogLost`(kind: Kind) async throws {
+        let store = try await store(kind)
+        await #expect(throws: LogLost.self) { try await store.append(entries(1...1), to: .lobby) }
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `overtaken counters -> the snapshot tells taken ones from skipped ones`(kind: Kind) async throws {
+        let store = try await store(kind)
+        _ = try await store.load(.lobby)
+        _ = try await store.append(entries(1...2, counter: 9), to: .lobby)  // 10, 11
+        _ = try await store.append(entries(3...3, counter: 11), to: .lobby)  // 14
+        _ = try await store.append(entries(4...4, counter: 8), to: .lobby)  // 12
+        _ = try await store.append(entries(5...5, device: 2, counter: 295), to: .lobby)  // 300
+        let devices = try await store.load(.lobby).devices
+        let first = try #require(devices[device()])
+        #expect([9, 13].allSatisfy { !first.contains($0) } && [10, 11, 12, 14].allSatisfy { first.contains($0) })
+        #expect(first.watermark == 14 && first.usedAt == 1000)
+        #expect(devices[device("alice", 2)]?.gaps == [1...299])
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: Kind) async throws {
+        let store = try await store(kind)
+        #expect(try await store.load(.lobby).roles == nil)
+        let creation = RoomCreation(account: AccountName("alice")!, maxRoomCount: 1)
+        try await store.saveRoles([1, 2], of: .lobby, creation: creation)
+        try await store.saveRoles([3], of: .lobby, creation: nil)
+        #expect(try await store.load(.lobby).roles == [3])
+        await #expect(throws: TooManyRooms.self) { try await store.saveRoles([4], of: .attic, creation: creation) }
+        #expect(try await store.load(.attic).roles == nil)
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `progress only rises`(kind: Kind) async throws {
+        let store = try await store(kind)
+        _ = try await store.load(.lobby)
+        _ = try await store.append(entries(1...9), to: .lobby)
+        let (alice, bob) = (AccountName("alice")!, AccountName("bob")!)
+        try await store.saveProgress([alice: AccountProgress(delivered: 5, read: 3)], of: .lobby)
+        try await store.saveProgress(
+            [alice: AccountProgress(delivered: 4, read: 4), bob: AccountProgress(delivered: 1)], of: .lobby)
+        #expect(
+            try await store.load(.lobby).progress
+                == [alice: AccountProgress(delivered: 5, read: 4), bob: AccountProgress(delivered: 1)])
+    }
+}

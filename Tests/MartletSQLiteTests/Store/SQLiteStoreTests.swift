@@ -1,0 +1,90 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Synchronization
+import Testing
+
+@testable import MartletSQLite
+
+@Suite struct SQLiteStoreTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    //
+    @Test func `a store that is opened again -> identity, messages, counters and progress as before`() async throws {
+        let first = try await SQLiteStore(at: folder.path)
+        let log = try await first.load(.lobby).log
+        _ = try await first.append(entries(1...3), to: .lobby)
+        let progress = [AccountName("bob")!: AccountProgress(delivered: 3, read: 2)]
+        try await first.saveProgress(progress, of: .lobby)
+        await first.close()
+        let second = try await SQLiteStore(at: folder.path)
+        let snapshot = try await second.load(.lobby)
+        #expect(snapshot.log == log && snapshot.lastOffset == 3 && snapshot.progress == progress)
+        #expect(snapshot.devices[device()]?.watermark == 3)
+        #expect(try await second.read(.all, of: .lobby).entries.map(\.body.bytes) == entries(1...3).map(\.body.bytes))
+    }
+
+    //
+    @Test func `a directory in use -> locked, until its store is closed`() async throws {
+        var store: SQLiteStore? = try await SQLiteStore(at: folder.path)
+        await #expect(throws: DatabaseError.locked(path: folder.path)) { try await SQLiteStore(at: folder.path) }
+        await store?.close()
+        store = nil
+        await #expect(throws: Never.self) { try await SQLiteStore(at: folder.path) }
+    }
+
+    @Test func `a directory that does not exist -> created; a path without a parent -> cannotOpen`() async throws {
+        let store: any RoomStore = try await .sqlite(at: folder.file("new"))
+        #expect(try await store.load(.lobby).lastOffset == 0)
+        let path = folder.file("none/new")
+        await #expect(throws: DatabaseError.cannotOpen(path: path)) { try await SQLiteStore(at: path) }
+    }
+
+    //
+    @Test func `appends of a hundred rooms at a time -> all are stored`() async throws {
+        let store = try await SQLiteStore(at: folder.path)
+        let rooms = (0..<100).map { RoomName("room-\($0)")! }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for room in rooms {
+                group.addTask {
+                    _ = try await store.load(room)
+                    for offset in 1...20 as ClosedRange<UInt64> {
+                        _ = try await store.append(entries(offset...offset), to: room)
+                        #expect(try await store.read(.all, of: room).offsets == Array(1...offset))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func `calls after the close -> closed`() async throws {
+        let store = try await SQLiteStore(at: folder.path)
+        await store.close()
+        await #expect(throws: DatabaseError.closed) { try await store.load(.lobby) }
+        await #expect(throws: DatabaseError.closed) { try await store.append(entries(1...1), to: .lobby) }
+    }
+
+    //
+    @Test func `a clock behind the latest time in the store -> clockJumped`() async throws {
+        _ = try folder.store(at: 1 << 50).load(.lobby)
+        let steps = Mutex<[Int64]>([])
+        _ = try await SQLiteStore(at: folder.path) { event in
+            if case .clockJumped(let step) = event { steps.withLock { $0.append(step) } }
+        }
+        #expect(steps.withLock(\.count) == 1 && steps.withLock { $0[0] } < 0)
+    }
+
+    //
+    @Test func `a file of a later version -> newerSchema`() async throws {
+        let store = try folder.store()
+        try store.writer.database.execute("PRAGMA user_version=\(StoreSchema.migrations.version + 1)")
+        await #expect(
+            throws: DatabaseError.newerSchema(
+                found: StoreSchema.migrations.version + 1, known: StoreSchema.migrations.version,
+                path: folder.storePath)
+        ) { try await SQLiteStore(at: folder.path) }
+    }
+}

@@ -1,0 +1,49 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Testing
+
+@testable import MartletSQLite
+
+@Suite struct StoreContentsTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    //
+    @Test func `a backup while the store is in use -> a store with the same contents`() async throws {
+        let store = try await SQLiteStore(at: folder.path)
+        let log = try await store.load(.lobby).log
+        _ = try await store.append(entries(1...9), to: .lobby)
+        try StoreContents(path: folder.storePath).backUp(to: folder.file("copy"))
+        _ = try await store.append(entries(10...10), to: .lobby)
+        let copy = try StoreFile(path: folder.file("copy")) { 1 }
+        #expect(try copy.load(.lobby).log == log && copy.load(.lobby).lastOffset == 9)
+        #expect(try copy.read(.all, of: .lobby).offsets == Array(1...9))
+    }
+
+    //
+    @Test func `contents that change while they are read -> the state at the begin`() throws {
+        let store = try folder.store()
+        _ = try store.load(.lobby)
+        _ = try store.append(entries(1...300), to: .lobby)
+        let contents = try StoreContents(path: folder.storePath)
+        #expect(try contents.roomCount() == 1)
+        var offsets: [UInt64] = []
+        try contents.forEachRecord { record in
+            guard case .messages(let part) = record else { return }
+            offsets += part.map(\.offset)
+            let next = try store.load(.lobby).lastOffset + 1
+            _ = try store.append(entries(next...next), to: .lobby)
+        }
+        #expect(offsets == Array(1...300))
+    }
+
+    @Test func `a missing file or another database -> cannotOpen, otherFormat`() throws {
+        let none = folder.file("none")
+        #expect(throws: DatabaseError.cannotOpen(path: none)) { try StoreContents(path: none) }
+        let other = try Database(path: folder.file("other"))
+        try other.execute("CREATE TABLE a (b)")
+        #expect(throws: DatabaseError.otherFormat(path: other.path)) { try StoreContents(path: other.path) }
+    }
+}

@@ -1,0 +1,64 @@
+import MartletProtocol
+import MartletWire
+import Testing
+
+@testable import MartletSQLite
+
+//
+@Suite struct StoreImportTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// A description of everything in a store.
+    private func contents(_ path: String) throws -> [String] {
+        var lines: [String] = []
+        try StoreContents(path: path).forEachRecord { record in
+            if case .messages(let entries) = record {
+                lines += entries.map { "\($0.offset) \($0.sender) \($0.device) \($0.counter) \($0.body.bytes)" }
+            } else {
+                lines.append("\(record)")
+            }
+        }
+        return lines
+    }
+
+    private func fill() throws {
+        var retention = StoreRetention()
+        retention.maxMessagesPerRoom = 5
+        let store = try folder.store(retention)
+        for room in [RoomName.lobby, .attic] {
+            _ = try store.load(room)
+            for offset in 1...9 as ClosedRange<UInt64> {
+                _ = try store.append(entries(offset...offset, device: offset, counter: 7), to: room)
+            }
+            try store.saveProgress([AccountName("bob")!: AccountProgress(delivered: 8, read: 2)], of: room)
+        }
+        _ = try store.load(RoomName("empty")!)
+        try store.writer.database.execute(
+            "INSERT INTO roles VALUES ('lobby', x'010203', 'alice'), ('cellar', x'', NULL)")
+    }
+
+    @Test func `all parts of a store -> a store with the same contents`() throws {
+        try fill()
+        let copy = try StoreImport(path: folder.file("copy"))
+        try StoreContents(path: folder.storePath).forEachRecord { try copy.add($0) }
+        try copy.endRoom()
+        #expect(try contents(folder.file("copy")) == contents(folder.storePath))
+        #expect(try contents(folder.storePath).count == 3 + 2 * (5 + 9 + 1) + 2)
+    }
+
+    @Test func `a room that the store has -> roomExists, and the store is unchanged`() throws {
+        try fill()
+        let before = try contents(folder.storePath)
+        let copy = try StoreImport(path: folder.storePath)
+        try copy.add(.room(RoomName("new")!, log: LogID(rawValue: 1), firstOffset: 1, usedAt: 1))
+        try copy.add(.messages(entries(1...2)))
+        copy.discardRoom()
+        #expect(throws: StoreError.roomExists(.lobby)) {
+            try copy.add(.room(.lobby, log: LogID(rawValue: 1), firstOffset: 1, usedAt: 1))
+        }
+        copy.discardRoom()
+        #expect(try contents(folder.storePath) == before)
+    }
+}

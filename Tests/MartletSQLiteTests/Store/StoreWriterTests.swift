@@ -1,0 +1,105 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Testing
+
+@testable import MartletSQLite
+
+@Suite struct StoreWriterTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func fill(_ store: StoreFile, _ offsets: ClosedRange<UInt64>, at time: UInt64 = 1000) throws {
+        _ = try store.load(.lobby)
+        for offset in offsets { _ = try store.append(entries(offset...offset, at: time), to: .lobby) }
+    }
+
+    //
+    @Test func `more messages or bytes than the bounds -> the oldest are removed, and the offsets stay`() throws {
+        var retention = StoreRetention()
+        retention.maxMessagesPerRoom = 10
+        let store = try folder.store(retention)
+        try fill(store, 1...25)
+        var history = try store.read(.all, of: .lobby)
+        #expect(history.firstOffset == 16 && history.offsets == Array(16...25))
+        retention.maxByteCountPerRoom = 50
+        let smaller = try folder.store(retention)
+        #expect(try smaller.append(entries(26...26), to: .lobby) == 22)
+        history = try smaller.read(.all, of: .lobby)
+        #expect(history.offsets == Array(22...26))
+    }
+
+    //
+    @Test func `messages beyond their age -> removed in steps, and the last offset stays`() throws {
+        var retention = StoreRetention()
+        retention.maxAge = 100
+        let store = try folder.store(retention)
+        try fill(store, 1...600, at: 1000)
+        _ = try store.append(entries(601...601, at: 1500), to: .lobby)
+        var steps = 1
+        while try !store.writer.removeOld(at: 1550) { steps += 1 }
+        #expect(steps == 3)
+        #expect(try store.read(.all, of: .lobby).offsets == [601])
+        while try !store.writer.removeOld(at: 1700) {}
+        let snapshot = try store.load(.lobby)
+        #expect(snapshot.firstOffset == 602 && snapshot.lastOffset == 601)
+        #expect(try store.append(entries(602...602, at: 1700), to: .lobby) == 602)
+    }
+
+    //
+    @Test func `more bytes in all rooms than the bound -> the least recently used room loses its oldest`() throws {
+        var retention = StoreRetention()
+        retention.maxByteCount = 150
+        let store = try folder.store(retention)
+        try fill(store, 1...10, at: 1000)
+        _ = try store.load(.attic)
+        for offset in 1...10 as ClosedRange<UInt64> {
+            _ = try store.append(entries(offset...offset, at: 2000), to: .attic)
+        }
+        while try !store.writer.removeOld(at: 3000) {}
+        #expect(try store.read(.all, of: .lobby).offsets == Array(6...10))
+        #expect(try store.read(.all, of: .attic).offsets == Array(1...10))
+    }
+
+    // Specs/hostile.md row 62
+    @Test func `a device without messages is kept for its lifetime, and with messages as long as they are`() throws {
+        var retention = StoreRetention()
+        retention.maxMessagesPerRoom = 2
+        let store = try folder.store(retention)
+        let end = 1000 + DeviceRecord.lifetime
+        try fill(store, 1...1, at: 1000)
+        _ = try store.append(entries(2...2, of: "bob", at: 1000), to: .lobby)
+        while try !store.writer.removeOld(at: end + 1) {}
+        #expect(try store.load(.lobby).devices.count == 2)
+        _ = try store.append(entries(3...3, of: "bob", at: 1001), to: .lobby)
+        while try !store.writer.removeOld(at: end) {}
+        #expect(try store.load(.lobby).devices.count == 2)
+        while try !store.writer.removeOld(at: end + 1) {}
+        #expect(try store.load(.lobby).devices.keys.map(\.account.text) == ["bob"])
+    }
+
+    //
+    @Test func `an unused room without messages is removed, and its next log has another identity`() throws {
+        let store = try folder.store()
+        let log = try store.load(.lobby).log
+        #expect(try store.load(.lobby).log == log)
+        while try !store.writer.removeOld(at: 1000 + StoreRetention.emptyRoomLifetime) {}
+        #expect(try store.load(.lobby).log == log)
+        while try !store.writer.removeOld(at: 1001 + StoreRetention.emptyRoomLifetime) {}
+        #expect(throws: LogLost.self) { try store.append(entries(1...1), to: .lobby) }
+        #expect(try store.load(.lobby).log != log)
+    }
+
+    @Test func `a large append -> rows of 64 KiB, and a read decodes only the rows that it needs`() throws {
+        let store = try folder.store()
+        _ = try store.load(.lobby)
+        _ = try store.append(entries(1...100, byteCount: 10_000), to: .lobby)
+        let rows = try store.writer.database.prepare("SELECT max(count), count(*) FROM batches")
+        #expect(try rows.step())
+        #expect(rows.int64(0) == 6 && rows.int64(1) == 17)
+        rows.reset()
+        #expect(
+            try store.read(ReadRange(from: 50, maxCount: 3, maxByteCount: .max), of: .lobby).offsets == [50, 51, 52])
+    }
+}

@@ -1,0 +1,48 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+
+@testable import MartletSQLite
+
+extension RoomName {
+    static let lobby = RoomName("lobby")!
+    static let attic = RoomName("attic")!
+}
+
+/// Messages of a device, whose counters equal their offsets unless `counter` adds to them.
+func entries(
+    _ offsets: ClosedRange<UInt64>, of account: String = "alice", device: UInt64 = 1, counter: UInt64 = 0,
+    at acceptedAt: UInt64 = 1000, byteCount: Int = 10
+) -> [LogEntry] {
+    offsets.map { offset in
+        LogEntry(
+            offset: offset, sender: AccountName(account)!, device: DeviceID(rawValue: device),
+            counter: offset + counter, acceptedAt: acceptedAt,
+            body: EncodedBody((0..<byteCount).map { UInt8(truncatingIfNeeded: offset) &+ UInt8($0 % 7) }))
+    }
+}
+
+func device(_ account: String = "alice", _ device: UInt64 = 1) -> DeviceKey {
+    DeviceKey(account: AccountName(account)!, device: DeviceID(rawValue: device))
+}
+
+extension ReadRange {
+    static let all = ReadRange(from: 1, maxCount: .max, maxByteCount: .max)
+}
+
+extension TemporaryFolder {
+    /// The store's file, used by this thread.
+    func store(
+        _ retention: StoreRetention = StoreRetention(), vfs: String? = nil, at now: UInt64 = 1000
+    ) throws -> StoreFile {
+        var options = Database.Options()
+        options.vfs = vfs
+        return try StoreFile(path: storePath, retention: retention, options: options) { now }
+    }
+
+    var storePath: String { file(StoreSchema.fileName) }
+}
+
+extension RoomHistory {
+    var offsets: [UInt64] { entries.map(\.offset) }
+}
