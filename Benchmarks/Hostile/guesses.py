@@ -138,7 +138,7 @@ def passwords(attacker):
 
 
 ATTACKS = [
-    Attack("resume-guesses", "resumes of a link with random tokens", ((resume_tokens, 4),), seconds=120,
+    Attack("resume-guesses", "resumes of a link with random tokens", ((resume_tokens, 4),), seconds=180,
            guesses=1_000_000),
     Attack("password-guesses", "passwords of one account from 2,500 addresses", ((passwords, 4),), seconds=60,
            guesses=10_000, password=PASSWORD),
