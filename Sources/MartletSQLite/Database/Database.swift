@@ -40,6 +40,9 @@ package final class Database {
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         unsafe sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
         if !options.isReadOnly {
+            // WAL mode begins with a transaction whose journal is deleted. EXTRA syncs the deletion: a journal that
+            // reappeared after a loss of power would undo later transactions.
+            try execute("PRAGMA synchronous=EXTRA")
             guard try prepare("PRAGMA journal_mode=WAL").firstText() == "wal" else { throw .readOnly(path: path) }
             // `fullfsync` has an effect on Apple's systems only, where `fsync` leaves data in the disk's cache.
             try execute("PRAGMA synchronous=FULL; PRAGMA fullfsync=ON; PRAGMA foreign_keys=ON")
