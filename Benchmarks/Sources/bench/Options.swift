@@ -68,7 +68,7 @@ struct Options {
                      [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
 
         Suites: frames, message, deflate, timers, engine, growth, client, relay, bytes; store; and with other servers:
-        peers, durable, idle, handshakes. Without any, all but these five. With --tls, peers and idle have cases with TLS,
-        too. Fails when a threshold is not met.
+        peers, durable, idle, handshakes. Without any, all but these five. With --tls, peers and idle have cases with
+        TLS, too. Fails when a threshold is not met.
         """
 }
