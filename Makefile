@@ -13,6 +13,8 @@ FILE ?=
 CLIENTS ?= 2000
 # The seeds that `make simulate` plays.
 SEEDS ?= 1..10000
+# With TLS=1, `make simulate`, `scenarios`, `storm` and `weather` use TLS.
+TLS ?=
 # The losses that `make weather` plays, in percent, for how many seconds, and further options, such as --quick.
 LOSS ?= 0 10 30 50
 SECONDS_EACH ?= 210
@@ -42,11 +44,16 @@ computing := '^(MartletWire|MartletProtocol|Repository)Tests'
 few := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16
 leaks := LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressions=0
 
+tls := $(if $(TLS),--tls)
+
 # Every target here is a name, none a file.
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' Makefile)
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+powerloss: deps ## lose power at 10,000 points of a database's life
+	@MARTLET_POWER_LOSSES=10000 $(SWIFT) test --filter 'loss of power'
 
 deps: ## install the system packages that the build needs and this machine lacks
 	@Scripts/install-dependencies
@@ -68,7 +75,7 @@ dissect: programs ## let tshark read a capture of the demo: nothing malformed, e
 	@Specs/wireshark/test --verbose .build/release .build/demo.pcap
 
 scenarios: programs ## run the conversations between real processes over faulty networks, and compare the files
-	@Scripts/scenarios
+	@Scripts/scenarios $(tls)
 
 crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got everything: make crowd CLIENTS=500
 	@$(SWIFT) build --configuration release --quiet --product martlet
@@ -77,10 +84,10 @@ crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got 
 weather: deps ## lose real packets, and compare with plain TCP in the same weather: make weather WEATHER=--quick
 	@Scripts/install-dependencies python3 ip nft
 	@$(SWIFT) build --configuration release --quiet --product martlet
-	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(WEATHER)
+	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(tls) $(WEATHER)
 
 test: deps lint ## lint, build with warnings as errors and run every test
-	@Scripts/install-dependencies openssl python3 tshark
+	@Scripts/install-dependencies gcc openssl python3 spin tshark
 	@Scripts/generate-registries --check
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
@@ -94,6 +101,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
+	@Specs/model/check authentication >/dev/null
 	@$(MAKE) --no-print-directory replay
 
 differential: deps ## compare both implementations of the wire over a million frames, and flip every bit of the vectors
@@ -123,7 +131,7 @@ coverage: deps ## measure line coverage of the wire and the protocol; fails belo
 
 simulate: deps ## play whole conversations over a simulated faulty network: make simulate SEEDS=1..1000000
 	@$(SWIFT) build --configuration release --quiet --product martlet-lab
-	@.build/release/martlet-lab simulate --seeds $(SEEDS)
+	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
 
 powerloss: deps ## cut the power of the databases at 10,000 points, and check that nothing accepted is lost
 	@$(SWIFT) build --build-tests --quiet
@@ -138,7 +146,7 @@ mutants: deps ## make small mutations in the engines and report those that nothi
 	@Scripts/mutants --count $(MUTANTS) --seed $(MUTANTS_SEED)
 
 storm: programs ## kill a relay with 10,000 clients on it and see all come back: make storm CLIENTS=10000
-	@.build/release/martlet-lab storm $(if $(filter command line,$(origin CLIENTS)),--clients $(CLIENTS))
+	@.build/release/martlet-lab storm $(if $(filter command line,$(origin CLIENTS)),--clients $(CLIENTS)) $(tls)
 
 soak: programs ## let 200 clients come, go and be cut off for MINUTES=30; fail when anything is lost or grows
 	@.build/release/martlet-lab soak --minutes $(MINUTES)
@@ -162,7 +170,7 @@ asan: deps ## run every test under the address and leak sanitizers
 	@$(leaks) $(few) $(SWIFT) test --skip-build --quiet --disable-xctest --sanitize address \
 		--scratch-path .build/asan --skip $(computing)
 
-model: ## check the link's model exhaustively and that its mutants are caught (spin)
+model: ## check the models of the link and of authentication, and that their mutants are caught (spin)
 	@Scripts/install-dependencies spin gcc
 	@Specs/model/check
 

@@ -17,7 +17,9 @@ let package = Package(
     targets: [
         .target(
             name: "CBaselines",
-            linkerSettings: [.linkedLibrary("deflate"), .linkedLibrary("z"), .linkedLibrary("dl")]),
+            linkerSettings: [
+                .linkedLibrary("deflate"), .linkedLibrary("z"), .linkedLibrary("dl"), .linkedLibrary("sqlite3"),
+            ]),
         .target(name: "BenchHarness", dependencies: ["CBaselines"], swiftSettings: settings),
         .executableTarget(
             name: "bench",

@@ -29,6 +29,8 @@ class Attack:
     budget: int = None  # Of the relay's memory, in bytes; None for that of `--budget`.
     each: tuple = None  # (bytes, peers): the most memory that each peer may cost.
     is_prepared_slowly: bool = False
+    guesses: int = None  # The least number of guesses, of which none may be accepted.
+    password: str = None  # Of all accounts; None for a relay without authentication.
 
 
 @dataclass

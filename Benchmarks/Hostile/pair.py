@@ -16,6 +16,7 @@ from martlet_basics import WireError
 from martlet_frames import Data, Opened
 from martlet_registry import ContentKind, Tag
 from martlet_tlv import tlv
+from password_client import PasswordClient
 
 INTERVAL = 0.01
 ROOM = "honest"
@@ -98,10 +99,21 @@ class Member(Client):
         return found
 
 
-def talk(port, results, begun, ended):
+class PasswordMember(Member, PasswordClient):
+    """A member that signs in by a password."""
+
+    def __init__(self, port, account, password):
+        super().__init__(port, account)
+        self.password = password
+
+
+def talk(port, results, begun, ended, password):
     """Sends messages until `ended`, and puts a report into `results`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    publisher, reader = Member(port, PUBLISHER), Member(port, READER)
+    if password:
+        publisher, reader = (PasswordMember(port, account, password) for account in (PUBLISHER, READER))
+    else:
+        publisher, reader = Member(port, PUBLISHER), Member(port, READER)
     reader.begin()
     publisher.begin()
     begun.set()

@@ -9,15 +9,22 @@ import subprocess
 START_SECONDS, STOP_SECONDS = 10, 10
 
 
+def add_users(martlet, file, names, password):
+    """Writes a password file with these users."""
+    for name in names:
+        subprocess.run([martlet, "user", "add", name, "--file", file], input=password.encode() + b"\n", check=True,
+                       stdout=subprocess.DEVNULL)
+
+
 class Relay:
-    def __init__(self, martlet, options=(), descriptors=None, loops=1):
+    def __init__(self, martlet, options=(), descriptors=None, loops=1, access=("--allow-all",)):
         def bounded():
             if descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
         # All attacks and the honest pair have the same address.
         command = [
-            martlet, "serve", "--listen", "127.0.0.1:0", "--allow-all", "--quiet", "--loops", str(loops),
+            martlet, "serve", "--listen", "127.0.0.1:0", *access, "--quiet", "--loops", str(loops),
             "--max-connections-per-address", "0"]
         self.process = subprocess.Popen(
             [*command, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -1,5 +1,6 @@
 """One attack from beginning to end, and its results."""
 
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,7 +9,9 @@ from typing import NamedTuple
 import pair
 from attack import Attacker, Gate, carry_out, processes
 from client import Client, Unexpected
-from relay import Relay
+from guesses import VICTIM
+from password_client import PasswordClient
+from relay import Relay, add_users
 
 READY_SECONDS = 60
 SETTLE_SECONDS = 2  # Between the end of an attack and the last look at the relay's memory.
@@ -17,6 +20,8 @@ P99_BAR = 0.020
 QUIET_FACTOR = 3
 BUDGET_FACTOR = 1.2
 WELCOME_BAR = 2
+THROUGHPUT_BAR = 0.9  # While secrets are guessed.
+NEWCOMER = "newcomer"
 DESCRIPTORS_PROCESSOR_BAR = 0.15  # A hundred messages a second included.
 
 
@@ -45,6 +50,7 @@ class Figures:
     rss_after: int
     processor: float  # Of the relay, in processors.
     tally: dict
+    throughput: float = 0.0  # Of the pair during the attack, as a part of that before it.
     missed: list = field(default_factory=list)
 
 
@@ -66,9 +72,14 @@ def one(attack, settings):
     seconds = settings.seconds or attack.seconds
     settings = settings._replace(budget=attack.budget or settings.budget)
     options = [*attack.options, *budget_options(settings)]
-    relay = Relay(settings.martlet, options, attack.descriptors, settings.loops)
     groups = [(run, attack.name, count) for run, count in attack.groups]
-    figures = measured(relay, attack.name, attack.text, groups, seconds, settings)
+    with tempfile.NamedTemporaryFile() as file:
+        access = ["--allow-all"]
+        if attack.password:
+            add_users(settings.martlet, file.name, (pair.PUBLISHER, pair.READER, NEWCOMER, VICTIM), attack.password)
+            access = ["--passwords", file.name, "--plaintext"]
+        relay = Relay(settings.martlet, options, attack.descriptors, settings.loops, access)
+        figures = measured(relay, attack.name, attack.text, groups, seconds, settings, attack.password)
     judge(figures, settings, attack)
     return figures
 
@@ -76,18 +87,19 @@ def one(attack, settings):
 def all_together(attacks, settings):
     """All attacks at the same time, with one process each. Only memory and losses are checked."""
     relay = Relay(settings.martlet, budget_options(settings), None, settings.loops)
-    groups = [(run, attack.name, 1) for attack in attacks if not attack.descriptors for run, _ in attack.groups]
+    groups = [(run, attack.name, 1) for attack in attacks
+              if not attack.descriptors and not attack.password for run, _ in attack.groups]
     seconds = max(settings.seconds or TOGETHER_SECONDS, 2)
     figures = measured(relay, "together", "all attacks at the same time", groups, seconds, settings)
     judge(figures, settings, None)
     return figures
 
 
-def seconds_until_welcome(port):
+def seconds_until_welcome(port, password=None):
     """The time until a new client receives welcome; None if it receives none."""
     began = time.monotonic()
     try:
-        client = Client(port, "newcomer", "")
+        client = PasswordClient(port, NEWCOMER, password) if password else Client(port, NEWCOMER, "")
         client.connect()
         waited = time.monotonic() - began
         client.leave()
@@ -100,12 +112,12 @@ def budget_options(settings):
     return ["--memory", str(settings.budget)] if settings.has_budget else []
 
 
-def measured(relay, name, text, groups, seconds, settings):
+def measured(relay, name, text, groups, seconds, settings, password=None):
     """Runs the pair alone, then during the attack, then ends both."""
     gate, begun, ended, reports = Gate(), processes.Event(), processes.Event(), processes.Queue()
     running = []
     try:
-        running.append(started(pair.talk, relay.port, reports, begun, ended))
+        running.append(started(pair.talk, relay.port, reports, begun, ended, password))
         begun.wait(READY_SECONDS)
         attackers = 0
         for run, of, count in groups:
@@ -121,7 +133,7 @@ def measured(relay, name, text, groups, seconds, settings):
         began = time.monotonic()
         gate.start.set()
         time.sleep(seconds / 2)
-        welcome = seconds_until_welcome(relay.port)
+        welcome = seconds_until_welcome(relay.port, password)
         time.sleep(max(began + seconds - time.monotonic(), 0))
         attack = (began, time.monotonic())
         processor = (relay.processor_seconds() - processor) / (attack[1] - attack[0])
@@ -129,15 +141,19 @@ def measured(relay, name, text, groups, seconds, settings):
         tally = Counter()
         for _ in range(attackers):
             tally.update(gate.results.get())
-        welcome = welcome or seconds_until_welcome(relay.port)
+        welcome = welcome or seconds_until_welcome(relay.port, password)
         time.sleep(SETTLE_SECONDS)
         ended.set()
         report = reports.get(timeout=READY_SECONDS)
         peak, after = max(peak, relay.most_resident()), relay.resident()
         within = [[sample for sample in report.samples if first <= sample[0] < last] for first, last in (quiet, attack)]
+        rates = [
+            sum(first <= due + latency < last for due, latency in report.samples) / (last - first)
+            for first, last in (quiet, attack)]
         found = Figures(
             name, text, seconds, percentiles(within[0]), percentiles(within[1]), report.lost, report.repeated,
-            report.ends, welcome, before, peak, after, processor, dict(tally))
+            report.ends, welcome, before, peak, after, processor, dict(tally),
+            rates[1] / rates[0] if rates[0] else 0.0)
         if not relay.is_alive:
             found.missed.append("the relay has ended")
         return found
@@ -163,6 +179,14 @@ def judge(figures, settings, attack):
     if attack and not attack.descriptors and (figures.welcome is None or figures.welcome > WELCOME_BAR):
         result = "no welcome" if figures.welcome is None else f"welcome after {figures.welcome:.1f} s"
         missed.append(f"{result} for a new client")
+    if attack and attack.guesses:
+        figures.tally["% of honest throughput"] = round(100 * figures.throughput)
+        if figures.throughput < THROUGHPUT_BAR:
+            missed.append(f"{100 * figures.throughput:.0f} % of the throughput, at least {100 * THROUGHPUT_BAR:.0f} %")
+        if figures.tally.get("accepted"):
+            missed.append(f"{figures.tally['accepted']} guesses accepted")
+        if not settings.seconds and figures.tally.get("guesses", 0) < attack.guesses:
+            missed.append(f"{figures.tally.get('guesses', 0):,} guesses, at least {attack.guesses:,}")
     if attack and figures.tally.get("members reset"):
         missed.append("a member was reset because of frames of others")
     if figures.lost or figures.repeated:

@@ -29,7 +29,7 @@ def words(tally):
     """The actions of the attackers, and the codes that they received."""
     ends = ("ended:", "stopped:")
     ended = sorted((key, count) for key, count in tally.items() if key.startswith(ends))
-    done = [(key, count) for key, count in tally.items() if not key.startswith(ends) and count]
+    done = [(key, count) for key, count in tally.items() if not key.startswith(ends) and (count or key == "accepted")]
     return ", ".join(f"{key} {count:,}" for key, count in done + ended)
 
 

@@ -18,11 +18,13 @@ START_TIMEOUT = 10
 class MartletFlow(Flow):
     name = "martlet"
 
-    def __init__(self, air, program, capture=None):
+    def __init__(self, air, program, capture=None, certificates=None):
         super().__init__()
         self.air = air
         self.program = program
         self.capture = capture
+        # The folder of `martlet dev-cert`; None without TLS.
+        self.certificates = certificates
         self.tasks = []
         self.processes = {}
         self.progress = {}
@@ -38,9 +40,13 @@ class MartletFlow(Flow):
     async def start(self):
         if self.capture:
             await self._spawn(self.air.client, "capture", "tcpdump", "-i", "wlan0", "-s", "0", "-U", "-w", self.capture)
-        await self._martlet(self.air.net, "serve", "--listen", f"{SERVER}:{PORT}", "--allow-all", "--json")
+        certificates, serve, client = self.certificates, ["--plaintext"], ["--plaintext"]
+        if certificates:
+            serve = ["--certificate", f"{certificates}/server.pem", "--key", f"{certificates}/server.key"]
+            client = ["--trust", f"{certificates}/ca.pem"]
+        await self._martlet(self.air.net, "serve", "--listen", f"{SERVER}:{PORT}", "--allow-all", "--json", *serve)
         await self._until(lambda: any(event["event"] == "listening" for _, event in self.relay_events), "serve")
-        client = ["--to", f"martlet://{SERVER}:{PORT}", "--room", "weather"]
+        client += ["--to", f"martlet{'s' if certificates else ''}://{SERVER}:{PORT}", "--room", "weather"]
         await self._martlet(self.air.net, "listen", *client, "--account", "listener", "--from", "start")
         await self._martlet(self.air.client, "send", *client, "--account", "sender", "--progress", "json")
 

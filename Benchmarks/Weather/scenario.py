@@ -36,10 +36,10 @@ class Weather:
 class Run:
     """The flows of a scenario, and its instants."""
 
-    def __init__(self, weather, air, program, capture=None):
+    def __init__(self, weather, air, program, capture=None, certificates=None):
         self.weather = weather
         self.air = air
-        self.flows = [MartletFlow(air, program, capture), TCPFlow(air)]
+        self.flows = [MartletFlow(air, program, capture, certificates), TCPFlow(air)]
         self.began = self.ended = self.finished = 0.0
         # The beginning and the end of each outage.
         self.outages = []

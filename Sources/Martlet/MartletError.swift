@@ -47,6 +47,9 @@ public enum MartletError: Error, Equatable, Sendable {
     case connectionLost
     /// The outbox threw an error. The text describes that error.
     case outboxFailed(String)
+    /// The outbox contains as many messages or bytes without an outcome as its quota permits. Wait until messages are
+    /// accepted, or cancel some.
+    case outboxFull(limit: OutboxQuota)
 
     /// The party that caused an error.
     public enum Origin: Sendable {
@@ -85,7 +88,7 @@ public enum MartletError: Error, Equatable, Sendable {
         case .notAccepted(.expired), .deadlineExceeded, .connectionLost, .gaveUp(.attemptLimit): .network
         case .gaveUp, .roomClosed, .notAccepted: .relay
         case .answeredWithFailure: .member
-        case .outboxFailed: .storage
+        case .outboxFailed, .outboxFull: .storage
         }
     }
 
@@ -97,7 +100,7 @@ public enum MartletError: Error, Equatable, Sendable {
         case .roomClosed: .room
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
-            .deadlineExceeded, .connectionLost, .outboxFailed:
+            .deadlineExceeded, .connectionLost, .outboxFailed, .outboxFull:
             .call
         }
     }
@@ -134,6 +137,8 @@ extension MartletError: CustomStringConvertible {
         case .deadlineExceeded: "the request was not answered within its timeout"
         case .connectionLost: "the link ended before the request was answered"
         case .outboxFailed(let text): "the outbox failed: \(text)"
+        case .outboxFull(.messages(let count)): "the outbox contains \(count) unaccepted messages, which is the limit"
+        case .outboxFull(.bytes(let count)): "the unaccepted messages of the outbox exceed the limit of \(count) bytes"
         }
     }
 }

@@ -86,6 +86,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         if let trim = heapTrim.deadline { deadline = min(deadline ?? trim, trim) }
         timer.set(deadline: deadline?.nanoseconds)
         resumeIdleWaiters()
+        engine.turnEnded(begunAt: now, now: Instant(nanoseconds: EventLoop.clock))
     }
 
     private func performOutputs() {

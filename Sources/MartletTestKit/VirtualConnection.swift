@@ -8,7 +8,9 @@ struct VirtualConnection {
         /// The end closes when its remaining bytes have been sent.
         var isClosing = false
         /// Arrived bytes that have not been read.
-        var unread: [[UInt8]] = []
+        var unread: [VirtualWorld.Segment] = []
+        /// The carrier has ended after the unread bytes.
+        var hasEnded = false
     }
 
     let client: Int
@@ -24,6 +26,8 @@ struct VirtualConnection {
     var isPaused = false
     /// The network drops all bytes without notice.
     var hasNoMapping = false
+    /// TLS; nil without, and after both ends have closed.
+    var tls: VirtualTLSConnection?
 
     init(client: Int, id: ConnectionID, key: ConnectionKey, generation: Int) {
         self.client = client

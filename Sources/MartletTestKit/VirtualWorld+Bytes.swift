@@ -20,7 +20,7 @@ extension VirtualWorld {
                 let wait = Duration.microseconds(drained / Int64(conditions.bytesPerSecond ?? 1))
                 return schedule(.writable(connection: index, atRelay: atRelay), after: wait)
             }
-            let bytes = transmit(index, atRelay: atRelay)
+            let bytes = encrypted(index, atRelay: atRelay) { transmit(index, atRelay: atRelay) }
             guard !bytes.isEmpty else { return finishSending(index, atRelay: atRelay) }
             send(bytes, index, atRelay: atRelay)
         }
@@ -28,6 +28,7 @@ extension VirtualWorld {
 
     private func finishSending(_ index: Int, atRelay: Bool) {
         guard connections[index][atRelay: atRelay].isClosing else { return }
+        closeTLS(index, atRelay: atRelay)
         handle(.closeTimeout(connection: index, atRelay: atRelay))
     }
 
@@ -50,14 +51,12 @@ extension VirtualWorld {
         let conditions = client.conditions
         let isStream = client.carrier == .reliable
         for piece in isStream ? segments(bytes) : frames(bytes) {
-            let arrival = connections[index][pipeFromRelay: atRelay].send(
-                piece.count, conditions, isStream: isStream, random: random.next(), now: now)
-            let event = Event.arrived(piece, connection: index, atRelay: !atRelay)
             guard !isStream, !isHandshake(piece) else {
-                connections[index][pipeFromRelay: atRelay].unreadByteCount += piece.count
-                schedule(event, at: arrival)
+                schedule(Segment(piece), index, atRelay: atRelay)
                 continue
             }
+            let arrival = arrival(of: piece.count, index, atRelay: atRelay)
+            let event = Event.arrived(Segment(piece), connection: index, atRelay: !atRelay)
             if random.happens(perMille: conditions.lostPerMille) {
                 trouble.lost += 1
                 continue
@@ -70,6 +69,19 @@ extension VirtualWorld {
                 schedule(event, at: arrival + conditions.delay / 2)
             }
         }
+    }
+
+    /// Schedules the arrival of a segment that is not lost.
+    func schedule(_ segment: Segment, _ index: Int, atRelay: Bool) {
+        let arrival = arrival(of: segment.byteCount, index, atRelay: atRelay)
+        connections[index][pipeFromRelay: atRelay].unreadByteCount += segment.byteCount
+        schedule(.arrived(segment, connection: index, atRelay: !atRelay), at: arrival)
+    }
+
+    private func arrival(of byteCount: Int, _ index: Int, atRelay: Bool) -> Instant {
+        let client = clients[connections[index].client]
+        return connections[index][pipeFromRelay: atRelay].send(
+            byteCount, client.conditions, isStream: client.carrier == .reliable, random: random.next(), now: now)
     }
 
     private func segments(_ bytes: [UInt8]) -> [[UInt8]] {

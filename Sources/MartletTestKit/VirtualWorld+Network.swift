@@ -15,7 +15,7 @@ extension VirtualWorld {
     enum Event {
         case established(client: Int, ConnectionID)
         case refused(client: Int, ConnectionID)
-        case arrived([UInt8], connection: Int, atRelay: Bool)
+        case arrived(Segment, connection: Int, atRelay: Bool)
         case writable(connection: Int, atRelay: Bool)
         case ended(connection: Int, atRelay: Bool, Ending)
         case closeTimeout(connection: Int, atRelay: Bool)
@@ -44,14 +44,14 @@ extension VirtualWorld {
         case .refused(let client, let id):
             clients[client].engine.connectFailed(id, now: now)
             settle(clients[client])
-        case .arrived(let bytes, let index, let atRelay):
-            if !isDelayed(event, on: index, atRelay) { arrive(bytes, index, atRelay) }
+        case .arrived(let segment, let index, let atRelay):
+            if !isDelayed(event, on: index, atRelay) { arrive(segment, index, atRelay) }
         case .writable(let index, let atRelay):
             connections[index][pipeFromRelay: atRelay].isWaiting = false
             fill(index, atRelay: atRelay)
             if !atRelay { settle(clients[connections[index].client]) }
         case .ended(let index, let atRelay, let ending):
-            if ending == .reset || !isDelayed(event, on: index, atRelay) { end(index, atRelay, ending) }
+            if ending == .reset || !isDelayed(event, on: index, atRelay) { endCarrier(index, atRelay, ending) }
         case .closeTimeout(let index, let atRelay):
             finishClose(index, atRelay: atRelay)
         case .credential(let client, let id, let result):
@@ -173,6 +173,7 @@ extension VirtualWorld {
         }
         connectionCount += 1
         connections.append(VirtualConnection(client: index, id: id, key: key, generation: generation))
+        guard !startTLS(connections.count - 1) else { return settleRelay() }
         client.engine.connected(id, localAddress: nil, now: now)
         settle(client)
         settleRelay()
@@ -191,29 +192,33 @@ extension VirtualWorld {
         return true
     }
 
-    private func arrive(_ bytes: [UInt8], _ index: Int, _ atRelay: Bool) {
+    private func arrive(_ segment: Segment, _ index: Int, _ atRelay: Bool) {
         let side = connections[index][atRelay: atRelay]
         guard side.isOpen, !side.isClosing else { return }
-        connections[index][atRelay: atRelay].unread.append(bytes)
+        connections[index][atRelay: atRelay].unread.append(segment)
         readUnread(index)
     }
 
     func readUnread(_ index: Int) {
         while isReading(index, atRelay: false), !connections[index].clientSide.unread.isEmpty {
-            let bytes = connections[index].clientSide.unread.removeFirst()
+            let segment = connections[index].clientSide.unread.removeFirst()
             let client = clients[connections[index].client]
-            client.engine.receive(bytes.rawBytes, on: connections[index].id, now: now)
-            noteRead(bytes.count, index, atRelay: false)
+            let bytes = decrypted(segment.bytes, index, atRelay: false)
+            if !bytes.isEmpty { client.engine.receive(bytes.rawBytes, on: connections[index].id, now: now) }
+            noteRead(segment.byteCount, index, atRelay: false)
             settle(client)
+            finishReceiving(index, atRelay: false)
         }
         while isReading(index, atRelay: true), !connections[index].relaySide.unread.isEmpty {
-            let bytes = connections[index].relaySide.unread.removeFirst()
+            let segment = connections[index].relaySide.unread.removeFirst()
+            let bytes = decrypted(segment.bytes, index, atRelay: true)
             relay.loops.setWallClock(UInt64(Int64(now.nanoseconds / 1_000_000) + wallClockOffset))
             let resumes = relay.loops.statistics.resumes
-            relay.loops.receive(bytes.rawBytes, on: connections[index].key, now: now)
-            noteRead(bytes.count, index, atRelay: true)
+            if !bytes.isEmpty { relay.loops.receive(bytes.rawBytes, on: connections[index].key, now: now) }
+            noteRead(segment.byteCount, index, atRelay: true)
             settleRelay()
             noteHello(bytes, index, resumes: resumes)
+            finishReceiving(index, atRelay: true)
         }
     }
 
@@ -237,8 +242,9 @@ extension VirtualWorld {
         if wasFull { schedule(.writable(connection: index, atRelay: !atRelay), after: delay(of: connections[index])) }
     }
 
-    private func end(_ index: Int, _ atRelay: Bool, _ ending: Ending) {
+    func end(_ index: Int, _ atRelay: Bool, _ ending: Ending) {
         guard connections[index][atRelay: atRelay].isOpen else { return }
+        defer { releaseTLS(index) }
         let connection = connections[index]
         guard atRelay else {
             connections[index].clientSide.isOpen = false
@@ -266,6 +272,7 @@ extension VirtualWorld {
 
     private func finishClose(_ index: Int, atRelay: Bool) {
         guard connections[index][atRelay: atRelay].isOpen else { return }
+        defer { releaseTLS(index) }
         connections[index][atRelay: atRelay].isOpen = false
         let connection = connections[index]
         let client = clients[connection.client]

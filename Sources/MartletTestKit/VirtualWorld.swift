@@ -19,6 +19,8 @@ public final class VirtualWorld {
     /// The disturbances of frames on unordered carriers.
     public internal(set) var trouble = PathTrouble()
 
+    /// TLS on ordered carriers; nil without.
+    let tls: VirtualTLSWorld?
     private let relayConfiguration: RelayConfiguration
     private let loopCount: Int
     let seed: UInt64
@@ -39,10 +41,14 @@ public final class VirtualWorld {
     var usedHellos: [Int: [UInt8]] = [:]
 
     /// Creates a world with a relay and no clients.
+    ///
+    /// - Parameter tls: Certificates, if connections on ordered carriers use TLS.
     public init(
-        relay configuration: RelayConfiguration = RelayConfiguration(), loopCount: Int = 1, seed: UInt64 = 1
+        relay configuration: RelayConfiguration = RelayConfiguration(), loopCount: Int = 1, seed: UInt64 = 1,
+        tls: VirtualTLS? = nil
     ) {
         self.loopCount = loopCount
+        self.tls = tls.map { VirtualTLSWorld($0) }
         random = SeededRandom(seed: seed)
         relayConfiguration = configuration
         relay = VirtualRelay(configuration, loopCount: loopCount, seed: seed)
@@ -128,6 +134,7 @@ public final class VirtualWorld {
             }
         }
         relay = VirtualRelay(relayConfiguration, loopCount: loopCount, after: relay, seed: random.next())
+        tls?.restartServer()
         generation += 1
         relayIsDownUntil = now + time
     }
@@ -184,6 +191,7 @@ public final class VirtualWorld {
             schedule(.ended(connection: index, atRelay: true, .finished), after: client.conditions.delay)
         }
         client.untaken = []
+        tls?.restartClient(number)
         client.engine = ClientEngine(configuration: client.configuration, seed: random.next(), now: now)
     }
 

@@ -17,6 +17,7 @@ import expected.handshake
 import expected.links
 import expected.messages
 import expected.packets
+import expected.scram
 import expected.sequences
 import expected.sessions
 
@@ -25,7 +26,7 @@ WIDTH = 120
 HEX = 106
 MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messages, expected.sessions,
            expected.sequences, expected.conversations, expected.fields, expected.codes,
-           expected.links, expected.packets]
+           expected.links, expected.packets, expected.scram]
 
 
 def written(value, column=0):

@@ -14,6 +14,24 @@ def code(key, text):
     return hmac.digest(key, text, "sha256")
 
 
+MIN_ITERATIONS = 4096
+
+
+def last_messages(password, first, challenge, binding):
+    """The client-final-message and the server-final-message that follow the client-first-message-bare and the
+    challenge; `binding` is the GS2 header with the data of the channel binding."""
+    fields = dict(field.split("=", 1) for field in challenge.split(","))
+    if not fields["r"].startswith(first.split(",r=")[1]) or int(fields["i"]) < MIN_ITERATIONS:
+        raise Unexpected(f"the challenge is not valid: {challenge}")
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), b64decode(fields["s"]), int(fields["i"]))
+    unproved = f"c={b64encode(binding).decode()},r={fields['r']}"
+    message = f"{first},{challenge},{unproved}".encode()
+    key = code(salted, b"Client Key")
+    proof = bytes(a ^ b for a, b in zip(key, code(hashlib.sha256(key).digest(), message)))
+    signature = code(code(salted, b"Server Key"), message)
+    return f"{unproved},p={b64encode(proof).decode()}", f"v={b64encode(signature).decode()}"
+
+
 class PasswordClient(Client):
     """A client whose hello names a mechanism, and that answers the relay's message."""
 
@@ -39,11 +57,6 @@ class PasswordClient(Client):
 
     def answer(self, challenge):
         """The client-final-message."""
-        fields = dict(field.split("=", 1) for field in challenge.split(","))
-        salted = hashlib.pbkdf2_hmac("sha256", self.password.encode(), b64decode(fields["s"]), int(fields["i"]))
-        unproved = f"c=biws,r={fields['r']}"
-        message = f"{self.first},{challenge},{unproved}".encode()
-        key = code(salted, b"Client Key")
-        proof = bytes(a ^ b for a, b in zip(key, code(hashlib.sha256(key).digest(), message)))
-        self.final = b"v=" + b64encode(code(code(salted, b"Server Key"), message))
-        return f"{unproved},p={b64encode(proof).decode()}".encode()
+        proof, final = last_messages(self.password, self.first, challenge, b"n,,")
+        self.final = final.encode()
+        return proof.encode()

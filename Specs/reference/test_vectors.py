@@ -16,6 +16,7 @@ from martlet_packets import PacketWriter
 from martlet_registry import CLIENT, FEATURES, SERVER, Features, FrameType
 from martlet_server import Server
 from martlet_wire import HANDSHAKE_MAX_BODY, Receiver, decode
+from password_client import Unexpected, last_messages
 from vector_bytes import expand
 
 FOLDER = Path(__file__).resolve().parent.parent / "vectors"
@@ -312,7 +313,24 @@ def check_conversation(vector):
         conversation.check(step)
 
 
-CHECKS = {"sequences": check_sequence, "windows": check_window, "assembled": check_assembled,
+def check_scram(vector):
+    """Checks the messages of an exchange, and which of them is refused."""
+    messages = ["".join(pieces) for pieces in vector["messages"]]
+    header, _, first = messages[0].partition("n=")
+    binding = header.encode() + bytes.fromhex(vector.get("exporter", ""))
+    same("n=" + first, f"n={vector['user']},r={vector['clientNonce']}", "first message")
+    refused = None
+    try:
+        wanted = last_messages(vector["password"], "n=" + first, messages[1], binding)
+        for name, found, message in zip(("proof", "signature"), messages[2:], wanted):
+            refused = refused or (None if found == message else name)
+    except Unexpected:
+        refused = "challenge"
+    same(refused, vector.get("refusedMessage"), "refused message")
+    same(len(messages), {"challenge": 2, "proof": 3, "signature": 4, None: 4}[refused], "number of messages")
+
+
+CHECKS = {"scram": check_scram, "sequences": check_sequence, "windows": check_window, "assembled": check_assembled,
           "conversations": check_conversation, "resumes": check_conversation, "links": check_link, "floods": check_link,
           "floods-beyond": check_link}
 

@@ -269,6 +269,29 @@ struct RelayTests {
             try await first.open()
         }
     }
+
+    //
+    @Test func `a hello near the maximum of connections is rejected with retryAfter, and a link is served`()
+        async throws
+    {
+        var engine = RelayConfiguration.withoutTimeouts
+        engine.maxConnections = 16
+        try await withRelay(engine) { relay, port in
+            var peers: [WirePeer] = []
+            for number in 1...15 as ClosedRange<UInt64> {
+                let peer = try await WirePeer.connect(to: port)
+                try await peer.hello(FrameWriter.hello(device: number))
+                peers.append(peer)
+            }
+            let late = try await WirePeer.connect(to: port)
+            await late.send(FrameWriter.hello(device: 16))
+            let notice = try await late.finalNotice()
+            #expect(notice?.code == .serverBusy && notice?.retryAfter == .seconds(5))
+            #expect(await relay.statistics.linksRefused == 1)
+            try await peers[0].open()
+            #expect(try await peers[0].publish("hello", counter: 1) == 1)
+        }
+    }
 }
 
 /// Counts returned calls.

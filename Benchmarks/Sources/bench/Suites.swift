@@ -2,7 +2,9 @@ import BenchHarness
 
 /// All cases by suite.
 enum Suites {
-    private static let own = ["frames", "message", "deflate", "timers", "engine", "growth", "client", "relay", "bytes"]
+    private static let own = [
+        "frames", "message", "deflate", "timers", "engine", "growth", "client", "outbox", "relay", "bytes",
+    ]
 
     static func cases(_ options: Options) throws -> [Case] {
         let suites = options.suites.isEmpty ? own : options.suites
@@ -20,6 +22,7 @@ enum Suites {
         case "engine": EngineBenches.cases()
         case "growth": GrowthBenches.cases()
         case "client": ClientBenches.cases(options)
+        case "outbox": OutboxBenches.cases()
         case "relay": RelayBenches.cases(options)
         case "bytes": BytesBenches.cases(options)
         case "peers": PeerBenches.cases(options)

@@ -18,12 +18,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case relay
     /// `JSONWebKeySet` and `TokenVerifier`.
     case token
-    /// `SCRAMServer` and `PasswordFile`.
+    /// `SCRAMServer`, `SCRAMClient` and `PasswordFile`.
     case scram
     /// `RoomRules`.
     case rules
     /// `RoomRoles`, `RoomOperation` and `RoomRoster`.
     case roles
+    /// The names of `PeerCertificate`.
+    case certificate
 
     /// The invariant in one sentence.
     public var invariant: String {
@@ -47,11 +49,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .token:
             "no key set or token traps, and no token is accepted but those that the keys have signed"
         case .scram:
-            "no message or password file traps, and no proof is accepted without the password"
+            "no message or password file traps, and no peer is accepted without the password or its keys"
         case .rules:
             "no text of rules traps, and none permits anything without an allow line"
         case .roles:
             "no stored roles or request trap, decoded ones encode to the same bytes, and operations keep the bounds"
+        case .certificate:
+            "no names trap, none are invented, and the account of a certificate is one of them"
         }
     }
 
@@ -70,6 +74,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .scram: SCRAMTarget.run(input)
         case .rules: RulesTarget.run(input)
         case .roles: RolesTarget.run(input)
+        case .certificate: CertificateTarget.run(input)
         }
     }
 }

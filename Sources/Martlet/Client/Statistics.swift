@@ -23,8 +23,8 @@ extension Client {
         public internal(set) var roundTripP99: Duration?
         /// The number of unaccepted messages.
         public internal(set) var pendingMessages = 0
-        /// The number of errors that the outbox threw while it removed messages or saved cursors. Such an error
-        /// duplicates no message, because the relay accepts each message once.
+        /// The number of errors that the outbox threw while it stored outcomes, cursors or marks. They are stored again
+        /// with the next change. Such an error duplicates no message, because the relay accepts each message once.
         public internal(set) var outboxFailures: UInt64 = 0
     }
 }

@@ -15,6 +15,8 @@ struct RoomTable {
         var isOpen = false
         /// Whether the room was opened only to send an earlier client's messages. The application does not see it.
         var isHidden = false
+        /// The messages that the outbox has not marked as in flight.
+        var unmarked = UnmarkedMessages()
     }
 
     var entries: [RoomID: Entry] = [:]
@@ -23,7 +25,7 @@ struct RoomTable {
     /// The rooms with items of this turn.
     fileprivate var withArrivals: [RoomID] = []
     /// The rooms in which messages were settled, so that waiting sends may have room.
-    fileprivate var withSettledMessages: [RoomID] = []
+    var withSettledMessages: [RoomID] = []
 
     subscript(id: RoomID) -> Entry? {
         get { entries[id] }
@@ -31,31 +33,6 @@ struct RoomTable {
     }
 
     func id(of name: RoomName) -> RoomID? { entries.first { $0.value.core.name == name }?.key }
-}
-
-/// The outbox of a client's driver, and the state that an earlier client left in it.
-struct DriverOutbox {
-    let port: OutboxPort
-    let counters: CounterSource
-    /// Messages of an earlier client whose rooms have not been opened.
-    fileprivate var backlog: [String: [OutboxEntry]]
-    fileprivate var cursors: [String: RoomCursor]
-    fileprivate(set) var failureCount: UInt64 = 0
-
-    init(_ life: ClientLife, _ opened: OutboxState) {
-        backlog = Dictionary(grouping: opened.pending) { $0.room }
-        cursors = opened.cursors
-        let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
-        counters = CounterSource(first: max(opened.nextCounter, highest + 1))
-        if let outbox = life.outbox as? any ImmediateOutbox {
-            port = .immediate(outbox)
-        } else {
-            port = .queued(OutboxWriter(life.outbox, mailbox: life.mailbox))
-        }
-    }
-
-    /// Whether `send` waits until the outbox has stored the message.
-    var delaysSends: Bool { if case .queued = port { true } else { false } }
 }
 
 extension ClientDriver {
@@ -83,7 +60,7 @@ extension ClientDriver {
         promise.resolve(.failure(error))
     }
 
-    private func create(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>?) {
+    func create(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>?) {
         let core = RoomCore(
             id: engine.nextRoomID, name: name, account: life.identity.account, device: device,
             configuration: configuration, source: outbox.counters, waitsForOutbox: outbox.delaysSends, mailbox: mailbox)
@@ -96,9 +73,7 @@ extension ClientDriver {
         }
         rooms[id] = RoomTable.Entry(core: core, options: options, isHidden: promise == nil)
         core.setStopReason(life.status.value.phase.stopReason)
-        let earlier = outbox.backlog.removeValue(forKey: name.text) ?? []
-        core.restore(earlier)
-        if let last = earlier.last { engine.messagesStored(upTo: last.id.counter, in: id, now: now) }
+        restoreMessages(of: id)
         if let promise { addOpener(id, promise, isDone: !options.waitsForRelay) }
     }
 
@@ -170,16 +145,6 @@ extension ClientDriver {
         engine.cancelRequest(number, now: now)
     }
 
-    // MARK: Messages of an earlier client
-
-    /// Opens the rooms that have messages to send, up to the limit of open rooms.
-    func openBacklog() {
-        for room in outbox.backlog.keys.sorted() {
-            guard let name = RoomName(room) else { continue }
-            create(name, Room.Options(), nil)
-        }
-    }
-
     private func closeIfDone(_ id: RoomID) {
         guard let entry = rooms[id], entry.isHidden, entry.core.pendingCount == 0 else { return }
         engine.close(id, now: now)
@@ -188,7 +153,7 @@ extension ClientDriver {
     // MARK: Changes by the application
 
     func takeChanges(of room: RoomCore) {
-        let (changes, messages) = room.takeChanges()
+        let (changes, messages, replaced) = room.takeChanges()
         if let taken = changes.takenUpTo {
             engine.consumed(room.id, byteCount: changes.takenByteCount, upTo: taken, now: now)
         }
@@ -202,7 +167,7 @@ extension ClientDriver {
         if let isSuspended = changes.isSuspended {
             if isSuspended { engine.suspend(room.id, now: now) } else { engine.resume(room.id, now: now) }
         }
-        if !messages.isEmpty { store(messages, of: room) }
+        if !messages.isEmpty { store(messages, replacing: replaced, of: room) }
     }
 
     func saveCursor(of room: RoomCore) {
@@ -212,33 +177,7 @@ extension ClientDriver {
     func save(_ cursor: RoomCursor, of room: RoomCore) {
         let before = outbox.cursors[room.name.text]
         outbox.cursors[room.name.text].advance(to: cursor)
-        if outbox.cursors[room.name.text] != before { outbox.port.saveCursor(cursor, room: room.name.text) }
-    }
-
-    /// Stores messages in the outbox. The engine sends them after they were stored.
-    private func store(_ messages: [MessageLedger.Pending], of room: RoomCore) {
-        let entries = messages.map { OutboxEntry($0, in: room) }
-        switch outbox.port {
-        case .immediate(let outbox):
-            outbox.append(entries)
-            stored(entries, of: room)
-        case .queued(let writer):
-            writer.append(entries, of: room)
-        }
-    }
-
-    private func stored(_ entries: [OutboxEntry], of room: RoomCore, _ error: MartletError? = nil) {
-        let counters = entries.map(\.id.counter)
-        if error == nil, let last = counters.last { engine.messagesStored(upTo: last, in: room.id, now: now) }
-        room.stored(counters, error)
-        if error != nil { rooms.withSettledMessages.append(room.id) }
-    }
-
-    func take(_ outcome: OutboxWriter.Outcome) {
-        outbox.failureCount += outcome.failureCount
-        guard case .queued(let writer) = outbox.port else { return }
-        let error = outcome.appendFailure.map { MartletError.outboxFailed($0) }
-        for append in writer.finished() { stored(append.entries, of: append.room, error) }
+        if outbox.cursors[room.name.text] != before { outbox.port.commit { $0.cursors[room.name.text] = cursor } }
     }
 
     // MARK: Events of the engine
@@ -261,8 +200,8 @@ extension ClientDriver {
             arrive(.gap(offsets, of: rooms[id]!.log), in: id)
             core.events.publish(.gap(offsets))
         case .sent(let counters): core.messagesChanged { counters.contains($0) }
-        case .accepted(let run): settled(run.counters, in: core)
-        case .failed(let counter, _): settled(counter...counter, in: core)
+        case .accepted(let run): accepted(run, in: core)
+        case .failed(let counter, let failure): failed(counter, failure, in: core)
         case .progress(let progress): handle(progress, in: core)
         case .presence(let account, let presence): core.presenceChanged(account, Room.Presence(presence))
         case .typing(let account, let isTyping): core.events.publish(.typing(account, isTyping))
@@ -281,14 +220,6 @@ extension ClientDriver {
         case .delivered: core.events.publish(.delivered(to: account, upTo: progress.upTo))
         case .read: core.events.publish(.read(by: account, upTo: progress.upTo))
         }
-    }
-
-    private func settled(_ counters: ClosedRange<UInt64>, in core: RoomCore) {
-        core.messagesChanged { counters.contains($0) }
-        let account = life.identity.account
-        outbox.port.remove(
-            counters.map { MessageID(sender: account, device: device, counter: $0) }, room: core.name.text)
-        rooms.withSettledMessages.append(core.id)
     }
 
     /// Removes a room that the engine has removed.

@@ -163,6 +163,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .close(let room, let promise): close(room, promise)
         case .cancel(let room, let counter, let promise):
             cancellations.append((promise, engine.cancel(counter: counter, in: room.id, now: now)))
+        case .edit(let room, let counter, let content, let promise): edit(counter, content, in: room, promise)
+        case .deadLetters(let room, let promise): readDeadLetters(of: room, promise)
+        case .discard(let letter, let promise): discard(letter, promise)
         case .request(let room, let call): request(call, in: room)
         case .abandonRequest(let promise): abandonRequest(promise)
         case .respond(let id, let response):
@@ -203,6 +206,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         let published = Client.Status(
             status, now: now, wallClock: .now, roundTrip: engine.smoothedRTT, detail: connections.detail)
         life.status.set(published)
+        if status.isOnline { markInFlight() }
         guard published.phase.stopReason != before, phase == .running else { return }
         for entry in rooms.entries.values { entry.core.setStopReason(published.phase.stopReason) }
         guard let reason = published.phase.stopReason else { return }
@@ -219,6 +223,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             takeChanges(of: entry.core)
         }
         failOpeners(.stopped)
+        outbox.port.retry()
         phase = .flushing
         flushTimer?.set(deadline: flushes ? loop.deadline(after: configuration.flushTimeout) : loop.now)
     }

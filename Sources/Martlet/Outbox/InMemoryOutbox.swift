@@ -1,19 +1,23 @@
-public import MartletProtocol
+import MartletProtocol
 import MartletTransport
-public import MartletWire
+import MartletWire
 
 /// An outbox in memory. Its contents are lost at the end of the process; until then, another client can be started with
 /// it.
 ///
-/// Its messages are bounded by the limits of the rooms, its cursors by ``maxCursorCount``.
+/// Its messages are bounded by the limits of the rooms, its cursors by ``maxCursorCount``, its dead letters by
+/// ``maxDeadLetterCount``. It does not keep the outcomes of accepted messages.
 public final class InMemoryOutbox: ImmediateOutbox {
     /// The maximum number of rooms whose cursors are stored. Cursors of further rooms are discarded.
     public static let maxCursorCount = 65_536
+    /// The maximum number of dead letters. Beyond it, the oldest one is removed.
+    public static let maxDeadLetterCount = 1024
 
-    private struct State {
+    fileprivate struct State {
         var device: DeviceID
         var nextCounter: UInt64 = 1
         var pending: [String: Deque<OutboxEntry>] = [:]
+        var deadLetters: [DeadLetter] = []
         var cursors: [String: RoomCursor] = [:]
     }
 
@@ -24,46 +28,81 @@ public final class InMemoryOutbox: ImmediateOutbox {
         state = Guarded(State(device: DeviceID(rawValue: .random(in: 1 ... .max))))
     }
 
-    /// Returns the stored messages and cursors.
+    /// Returns the stored messages, failures and cursors.
     public func open() -> OutboxState {
         state.withLock { state in
             let pending = state.pending.values.flatMap { $0 }.sorted { $0.id.counter < $1.id.counter }
+            let outcomes = state.deadLetters.map {
+                OutboxOutcome(id: $0.id, room: $0.room, result: .failed($0.failure))
+            }
             return OutboxState(
-                device: state.device, nextCounter: state.nextCounter, pending: pending, cursors: state.cursors)
+                device: state.device, nextCounter: state.nextCounter, pending: pending,
+                outcomes: outcomes.sorted { $0.id.counter < $1.id.counter }, cursors: state.cursors)
         }
     }
 
-    /// Stores messages.
-    public func append(_ entries: [OutboxEntry]) {
+    /// Stores a transaction.
+    public func commit(_ transaction: OutboxTransaction) {
         state.withLock { state in
-            for entry in entries {
-                state.nextCounter = max(state.nextCounter, entry.id.counter + 1)
-                state.pending[entry.room, default: []].append(entry)
+            for entry in transaction.appended { state.append(entry) }
+            for edit in transaction.edits { state.change(edit.id, in: edit.room) { $0.content = edit.content } }
+            for (room, ids) in transaction.inFlight {
+                for id in ids { state.change(id, in: room) { $0.isInFlight = true } }
+            }
+            for outcome in transaction.outcomes { state.settle(outcome) }
+            if !transaction.discarded.isEmpty {
+                state.deadLetters.removeAll { transaction.discarded.contains($0.id) }
+            }
+            for (room, cursor) in transaction.cursors {
+                guard state.cursors[room] != nil || state.cursors.count < Self.maxCursorCount else { continue }
+                state.cursors[room].advance(to: cursor)
             }
         }
     }
 
-    /// Removes messages.
-    public func remove(_ ids: [MessageID], room: String) {
-        state.withLock { state in
-            guard let index = state.pending.index(forKey: room) else { return }
-            for id in ids {
-                if state.pending.values[index].first?.id == id {
-                    _ = state.pending.values[index].popFirst()
-                } else if state.pending.values[index].contains(where: { $0.id == id }) {
-                    state.pending.values[index] = Deque(state.pending.values[index].filter { $0.id != id })
-                }
-            }
-            if state.pending.values[index].isEmpty { state.pending.remove(at: index) }
-        }
+    /// Returns the dead letters of a room.
+    public func deadLetters(in room: String) -> [DeadLetter] {
+        state.withLock { $0.deadLetters.filter { $0.room == room } }.sorted { $0.id.counter < $1.id.counter }
+    }
+}
+
+extension InMemoryOutbox.State {
+    fileprivate mutating func append(_ entry: OutboxEntry) {
+        nextCounter = max(nextCounter, entry.id.counter + 1)
+        pending[entry.room, default: []].append(entry)
     }
 
-    /// Stores the cursor of a room. A lower cursor of the same log has no effect.
-    public func saveCursor(_ cursor: RoomCursor, room: String) {
-        state.withLock { state in
-            guard state.cursors[room] != nil || state.cursors.count < Self.maxCursorCount else { return }
-            state.cursors[room].advance(to: cursor)
+    fileprivate mutating func change(_ id: MessageID, in room: String, _ body: (inout OutboxEntry) -> Void) {
+        guard let index = pending.index(forKey: room), let place = place(of: id, in: pending.values[index]) else {
+            return
         }
+        body(&pending.values[index][place])
+    }
+
+    fileprivate mutating func settle(_ outcome: OutboxOutcome) {
+        guard let index = pending.index(forKey: outcome.room) else { return }
+        var settled: OutboxEntry?
+        if pending.values[index].first?.id == outcome.id {
+            settled = pending.values[index].popFirst()
+        } else if let place = place(of: outcome.id, in: pending.values[index]) {
+            settled = pending.values[index][place]
+            pending.values[index] = Deque(pending.values[index].filter { $0.id != outcome.id })
+        }
+        if pending.values[index].isEmpty { pending.remove(at: index) }
+        guard let settled, case .failed(let failure) = outcome.result, failure != .cancelled else { return }
+        if deadLetters.count >= InMemoryOutbox.maxDeadLetterCount { deadLetters.removeFirst() }
+        deadLetters.append(DeadLetter(settled, failure: failure))
+    }
+
+    /// Finds an entry. The counters ascend.
+    private func place(of id: MessageID, in entries: Deque<OutboxEntry>) -> Int? {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].id.counter < id.counter { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].id == id ? low : nil
     }
 }
 

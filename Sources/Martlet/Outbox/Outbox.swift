@@ -4,31 +4,27 @@ public import MartletWire
 /// The durable state of a client: its device ID, the messages that the relay has not accepted, and the cursor of each
 /// room.
 ///
-/// A message is *queued* when `append` has returned. It remains in the outbox until `remove`, which follows its
-/// acceptance or its permanent failure. At most one client uses an outbox at a time, and it calls one method at a time
-///
+/// A message is *queued* when the `commit` with it has returned. It remains in the outbox until a transaction contains
+/// its outcome. At most one client uses an outbox at a time, and it calls one method at a time.
 public protocol Outbox: Sendable {
     /// Returns the stored state. A client calls this method first.
     ///
     /// - Throws: Any error. ``Client/start()`` then throws `outboxFailed`.
     func open() async throws -> OutboxState
 
-    /// Stores messages in this order, either all or none. The counters ascend within a room.
+    /// Stores a transaction, either all of it or nothing.
     ///
-    /// - Throws: Any error, after which none of the messages is stored. The calls of `send` then throw `outboxFailed`.
-    func append(_ entries: [OutboxEntry]) async throws
+    /// - Throws: Any error, after which nothing of the transaction is stored. If it contains new messages, the client
+    ///   stores the rest again without them, and the calls of `send` throw `outboxFailed`, or the error itself if it is
+    ///   a ``MartletError``, such as `outboxFull`. Outcomes and cursors that were not stored are part of a later
+    ///   transaction, and `Client.Statistics.outboxFailures` counts the error.
+    func commit(_ transaction: OutboxTransaction) async throws
 
-    /// Removes messages of a room. IDs that the outbox does not contain have no effect.
+    /// Returns the dead letters of a room, in ascending order of their counters: the messages that have failed with
+    /// another reason than `cancelled`, until they are discarded.
     ///
-    /// - Throws: Any error, which `Client.Statistics.outboxFailures` counts. The next client then sends the messages
-    ///   again, and the relay accepts each message once.
-    func remove(_ ids: [MessageID], room: String) async throws
-
-    /// Stores the cursor up to which the application has handled the messages of a room (``Room/messages``). It
-    /// replaces the earlier cursor. A cursor with a lower offset belongs to another log.
-    ///
-    /// - Throws: Any error, which `Client.Statistics.outboxFailures` counts.
-    func saveCursor(_ cursor: RoomCursor, room: String) async throws
+    /// - Throws: Any error. ``Room/deadLetters()`` then throws `outboxFailed`.
+    func deadLetters(in room: String) async throws -> [DeadLetter]
 }
 
 /// An outbox whose methods return immediately and cannot fail.
@@ -38,32 +34,34 @@ public protocol Outbox: Sendable {
 public protocol ImmediateOutbox: Outbox {
     /// Returns the stored state. This method can be called on any thread.
     func open() -> OutboxState
-    /// Stores messages in this order.
-    func append(_ entries: [OutboxEntry])
-    /// Removes messages of a room.
-    func remove(_ ids: [MessageID], room: String)
-    /// Stores the cursor of a room.
-    func saveCursor(_ cursor: RoomCursor, room: String)
+    /// Stores a transaction.
+    func commit(_ transaction: OutboxTransaction)
+    /// Returns the dead letters of a room.
+    func deadLetters(in room: String) -> [DeadLetter]
 }
 
 /// The contents of an outbox.
 public struct OutboxState: Sendable {
     /// The ID of the device that created the messages. It remains the same for the lifetime of the outbox (W-34).
     public var device: DeviceID
-    /// A number above all counters that were ever appended, at least 1.
+    /// A number above all counters that were ever appended, at least 1 (W-98).
     public var nextCounter: UInt64
-    /// The unaccepted messages, in ascending order of their counters within each room.
+    /// The messages without an outcome, in ascending order of their counters within each room.
     public var pending: [OutboxEntry]
+    /// The outcomes that the outbox still contains, in ascending order of their counters within each room.
+    public var outcomes: [OutboxOutcome]
     /// The cursors up to which the application has handled the messages, by room.
     public var cursors: [String: RoomCursor]
 
     /// Creates a state.
     public init(
-        device: DeviceID, nextCounter: UInt64, pending: [OutboxEntry] = [], cursors: [String: RoomCursor] = [:]
+        device: DeviceID, nextCounter: UInt64, pending: [OutboxEntry] = [], outcomes: [OutboxOutcome] = [],
+        cursors: [String: RoomCursor] = [:]
     ) {
         self.device = device
         self.nextCounter = nextCounter
         self.pending = pending
+        self.outcomes = outcomes
         self.cursors = cursors
     }
 }
@@ -76,20 +74,34 @@ public struct OutboxEntry: Sendable, Equatable {
     public var room: String
     /// The content. An outbox that serializes it stores its kind and its bytes.
     public var content: MessageContent
-    /// The duration after which the message fails if it was not written to a connection. It is counted anew from each
-    /// start of a client.
+    /// The duration after which the message fails if it was not written to a connection, from the call of `send`.
     public var timeToLive: Duration?
+    /// The end of the time to live, in milliseconds since 1970; nil without a time to live.
+    public var expiresAt: UInt64?
     /// Whether the message may be compressed.
     public var isCompressible: Bool
+    /// Whether the message may have been written to a connection. Only the relay then decides about it.
+    public var isInFlight: Bool
 
     /// Creates an entry.
     public init(
-        id: MessageID, room: String, content: MessageContent, timeToLive: Duration? = nil, isCompressible: Bool = true
+        id: MessageID, room: String, content: MessageContent, timeToLive: Duration? = nil, expiresAt: UInt64? = nil,
+        isCompressible: Bool = true, isInFlight: Bool = false
     ) {
         self.id = id
         self.room = room
         self.content = content
         self.timeToLive = timeToLive
+        self.expiresAt = expiresAt
         self.isCompressible = isCompressible
+        self.isInFlight = isInFlight
+    }
+
+    /// The remaining time to live at an instant, in milliseconds since 1970; nil if it is unlimited. It is at most
+    /// `timeToLive`, also after the clock was set back, and at least zero (C-75).
+    func remainingTime(at now: UInt64) -> Duration? {
+        guard let timeToLive, let expiresAt else { return timeToLive }
+        guard expiresAt > now else { return .zero }
+        return min(.milliseconds(Int64(clamping: expiresAt - now)), timeToLive)
     }
 }

@@ -42,8 +42,8 @@ public final class Room: Sendable {
     ///
     /// - Parameter message: The message to send.
     /// - Returns: A handle with the state of the message.
-    /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFailed`. The message is then not
-    ///   queued.
+    /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFull`, `outboxFailed`. The
+    ///   message is then not queued.
     @discardableResult
     nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageHandle {
         try await core.send(message)
@@ -147,8 +147,9 @@ public final class Room: Sendable {
 
     /// Leaves the room.
     ///
-    /// Messages that are not yet accepted fail with `closed`; wait for ``MessageHandle/accepted()`` first if they must
-    /// not be lost. The method returns without waiting for the relay. Cancellation of the calling task has no effect.
+    /// Messages that are not yet accepted fail with `closed` and become dead letters (``deadLetters()``); wait for
+    /// ``MessageHandle/accepted()`` first if they are to be sent. The method returns without waiting for the relay.
+    /// Cancellation of the calling task has no effect.
     nonisolated(nonsending) public func close() async {
         let promise = Promise<Void>()
         guard core.mailbox.post(.close(core, promise)) == .posted else { return }

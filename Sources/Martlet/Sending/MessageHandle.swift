@@ -2,7 +2,7 @@ public import MartletProtocol
 public import MartletWire
 import Synchronization
 
-/// A handle with which an application observes or cancels a message that it has sent.
+/// A handle with which an application observes, edits or cancels a message that it has sent.
 ///
 /// | state | meaning |
 /// |---|---|
@@ -84,5 +84,24 @@ public struct MessageHandle: Sendable, Identifiable {
         let promise = Promise<Bool>()
         guard room.mailbox.post(.cancel(room, counter: counter, promise)) == .posted else { return false }
         return (try? await promise.value()) ?? false
+    }
+
+    /// Replaces the content of the message if it is queued. Its ID, place and time to live remain.
+    ///
+    /// The method returns when the outbox has stored the new content. It does not wait for the network.
+    ///
+    /// - Parameter content: The new content.
+    /// - Returns: Whether the content was replaced. It is false if the message was already written to a connection or
+    ///   has an outcome, and if the client is stopped.
+    /// - Throws: `messageTooLarge`; `outboxFull`, `outboxFailed`, after which the message has its earlier content;
+    ///   `stopped` if the client stops first.
+    @discardableResult
+    nonisolated(nonsending) public func edit(_ content: MessageContent) async throws -> Bool {
+        guard content.byteCount <= room.maxContentByteCount else {
+            throw MartletError.messageTooLarge(byteCount: content.byteCount, limit: room.maxContentByteCount)
+        }
+        let promise = Promise<Bool>()
+        guard room.mailbox.post(.edit(room, counter: counter, content, promise)) == .posted else { return false }
+        return try await promise.value()
     }
 }

@@ -10,6 +10,8 @@ public struct OutgoingMessage: Sendable, Equatable {
     /// Whether the message may be compressed by a client with `Configuration.compressesMessages`. Set it to false if
     /// the content contains a secret beside text from another user.
     public let isCompressible: Bool
+    /// The dead letter that this message replaces.
+    var replacedLetter: MessageID?
 
     /// Creates a text message.
     ///

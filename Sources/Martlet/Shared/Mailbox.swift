@@ -16,6 +16,9 @@ final class Mailbox: Sendable {
         case abandonOpen(Promise<RoomCore>)
         case close(RoomCore, Promise<Void>)
         case cancel(RoomCore, counter: UInt64, Promise<Bool>)
+        case edit(RoomCore, counter: UInt64, MessageContent, Promise<Bool>)
+        case deadLetters(RoomCore, Promise<[DeadLetter]>)
+        case discard(MessageID, Promise<Void>)
         case request(RoomCore, RequestCall)
         case abandonRequest(Promise<Answer>)
         case respond(RoomID, Response)
@@ -133,7 +136,9 @@ extension Mailbox.Command {
         switch self {
         case .open(_, _, let promise): promise.resolve(.failure(MartletError.stopped))
         case .close(_, let promise), .stop(let promise): promise.resolve(.success(()))
-        case .cancel(_, _, let promise): promise.resolve(.success(false))
+        case .cancel(_, _, let promise), .edit(_, _, _, let promise): promise.resolve(.success(false))
+        case .deadLetters(_, let promise): promise.resolve(.failure(MartletError.stopped))
+        case .discard(_, let promise): promise.resolve(.failure(MartletError.stopped))
         case .request(_, let call): call.promise.resolve(.failure(MartletError.stopped))
         case .statistics(let promise): promise.resolve(.success(statistics))
         case .changed, .abandonOpen, .abandonRequest, .respond, .credential, .outbox, .abandon: break

@@ -38,6 +38,7 @@ extension RoomCore {
             if let number, state.sends.withdraw(number) { return true }
             guard let counter = state.sends.counter(of: promise), state.ledger.withdraw(counter) else { return false }
             _ = state.sends.take(counter)
+            _ = state.letters.takeReplaced(by: [counter])
             return true
         }
         guard isWithdrawn else { return }
@@ -58,6 +59,24 @@ extension RoomCore {
                 admitted.append((next.promise, MessageHandle(room: self, counter: counter)))
             }
         }
+    }
+
+    /// Queues a message with a dead letter's content, which the outbox removes in the same transaction. Returns nil if
+    /// that was done before.
+    nonisolated(nonsending) func retry(_ letter: DeadLetter) async throws -> MessageHandle? {
+        guard state.withLock({ $0.letters.claim(letter.id) }) else { return nil }
+        var message = OutgoingMessage(
+            letter.content, timeToLive: letter.timeToLive, isCompressible: letter.isCompressible)
+        message.replacedLetter = letter.id
+        do { return try await send(message) } catch {
+            unclaim([letter.id])
+            throw error
+        }
+    }
+
+    /// Reports that the outbox has not removed dead letters.
+    func unclaim(_ letters: [MessageID]) {
+        if !letters.isEmpty { state.withLock { $0.letters.unclaim(letters) } }
     }
 
     // MARK: Receiving
@@ -116,6 +135,7 @@ extension RoomCore.State {
     /// Appends a message for which the ledger has room, and returns its counter.
     fileprivate mutating func append(_ message: OutgoingMessage) -> UInt64 {
         let counter = counters.next()
+        if let letter = message.replacedLetter { letters.replace(letter, by: counter) }
         do throws(ClientError) {
             try ledger.append(
                 counter: counter, message.content, timeToLive: message.timeToLive,

@@ -5,24 +5,34 @@ import Synchronization
 /// The calls of the loop.
 extension RoomCore {
     /// Admits the sends for which there is room, and takes all changes since the last call.
-    func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending]) {
+    func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending], replaced: [MessageID]) {
         var admitted: [(Promise<MessageHandle>, MessageHandle)] = []
-        let taken = state.withLock { state -> (PendingChanges, [MessageLedger.Pending]) in
+        let taken = state.withLock { state -> (PendingChanges, [MessageLedger.Pending], [MessageID]) in
             admit(&state, &admitted)
-            return (state.takeChanges(), state.ledger.beginStoring())
+            let messages = state.ledger.beginStoring()
+            return (state.takeChanges(), messages, state.letters.takeReplaced(by: messages.map(\.counter)))
         }
         for (promise, handle) in admitted { promise.resolve(.success(handle)) }
         return taken
     }
 
-    /// Restores the messages of an earlier client.
-    func restore(_ entries: [OutboxEntry]) {
+    /// Restores the messages of an earlier client and their outcomes, both in ascending order of their counters.
+    ///
+    /// - Parameter now: The time in milliseconds since 1970.
+    func restore(_ entries: [OutboxEntry], _ outcomes: [OutboxOutcome], now: UInt64) {
         state.withLock { state in
+            var outcomes = outcomes[...]
             for entry in entries {
+                while let outcome = outcomes.first, outcome.id.counter < entry.id.counter {
+                    state.ledger.restore(outcome)
+                    outcomes.removeFirst()
+                }
                 state.ledger.restore(
-                    counter: entry.id.counter, entry.content, timeToLive: entry.timeToLive,
-                    isCompressible: entry.isCompressible)
+                    counter: entry.id.counter, entry.content,
+                    timeToLive: entry.isInFlight ? nil : entry.remainingTime(at: now),
+                    isCompressible: entry.isCompressible, mayHaveBeenSent: entry.isInFlight)
             }
+            for outcome in outcomes { state.ledger.restore(outcome) }
         }
     }
 
@@ -136,5 +146,14 @@ extension RoomCore {
         // A released request sends a response, which needs the lock.
         requests.removeAll()
         events.finish()
+    }
+}
+
+extension MessageLedger {
+    fileprivate mutating func restore(_ outcome: OutboxOutcome) {
+        switch outcome.result {
+        case .accepted(let offset): restore(counter: outcome.id.counter, acceptedAt: offset)
+        case .failed(let failure): restore(counter: outcome.id.counter, failedWith: failure)
+        }
     }
 }

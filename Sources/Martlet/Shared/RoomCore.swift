@@ -58,6 +58,7 @@ final class RoomCore: Waitable, LedgerOwner {
         var ledger: MessageLedger
         var counters: RoomCounters
         var sends = WaitingSends()
+        var letters = ClaimedLetters()
         var inbox = Inbox()
         var handled = HandledMark()
         var requests = RequestQueue()
@@ -139,6 +140,8 @@ final class RoomCore: Waitable, LedgerOwner {
     }
 
     var end: End? { state.withLock { $0.end } }
+
+    func messageID(_ counter: UInt64) -> MessageID { MessageID(sender: account, device: device, counter: counter) }
 
     /// The number of messages that are neither accepted nor failed.
     var pendingCount: Int { withLedger { $0.pendingCount } }

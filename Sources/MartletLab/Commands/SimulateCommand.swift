@@ -22,13 +22,15 @@ enum SimulateCommand {
         "store", fallback: .memory, help: "the store of the relay")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
+    private static let tls = Option.flag("tls", help: "run every scenario on a carrier with order, over TLS")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
 
     static let spec = CommandSpec(
         name: "simulate",
         summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
-            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, twice.spec, first.spec, jobs.spec,
+            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, tls.spec, twice.spec, first.spec,
+            jobs.spec,
             json.spec,
         ],
         notes: [
@@ -43,6 +45,10 @@ enum SimulateCommand {
             """
             For a failing seed the shortest scenario found with the same violation is printed.
             """,
+            """
+            With --tls the faults act on the records of real TLS connections, whose clients keep tickets. Half of the \
+            seeds have a carrier without order, which TLS cannot use; with --tls they have one with order.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "no invariant was violated"),
@@ -54,7 +60,26 @@ enum SimulateCommand {
     }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        if let seed = arguments[replay] { return try replay(seed, arguments) }
+        var environment = Environment(store: arguments[store])
+        guard arguments.has(tls) else { return try await run(arguments, environment) }
+        return try await withTemporaryFolder("simulate") {
+            environment.tls = try VirtualTLS(folder: $0.path)
+            return try await run(arguments, environment)
+        }
+    }
+
+    /// The parts of a simulation that are no values: the store, and the certificates.
+    private struct Environment: Sendable {
+        var store: SimulationStoreKind?
+        var tls: VirtualTLS?
+
+        func run(_ scenario: Scenario, keepsTrace: Bool = false) -> Simulation.Result {
+            Simulation.run(scenario, keepsTrace: keepsTrace, store: store?.make(), tls: tls)
+        }
+    }
+
+    private static func run(_ arguments: ParsedArguments, _ environment: Environment) async throws -> ExitCode {
+        if let seed = arguments[replay] { return try replay(seed, arguments, environment) }
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
@@ -63,7 +88,7 @@ enum SimulateCommand {
         ) {
             scenario($0, arguments)
         } run: {
-            run($0, arguments)
+            environment.run($0)
         }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
@@ -80,14 +105,16 @@ enum SimulateCommand {
         }
         for seed in seedRun.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
         for failure in tally.failures { report(failure, arguments) }
-        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments) }
+        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments, environment) }
         return tally.failureCount == 0 && seedRun.unequalSeeds.isEmpty ? .success : .failure
     }
 
-    private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
+    private static func replay(
+        _ seed: UInt64, _ arguments: ParsedArguments, _ environment: Environment
+    ) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
-        let result = run(scenario(seed, arguments), arguments, keepsTrace: arguments.has(trace))
+        let result = environment.run(scenario(seed, arguments), keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -99,38 +126,36 @@ enum SimulateCommand {
         }
         guard !result.violations.isEmpty else { return .success }
         report(result, arguments)
-        shrink(result, arguments)
+        shrink(result, arguments, environment)
         return .failure
     }
 
-    private static func run(
-        _ scenario: Scenario, _ arguments: ParsedArguments, keepsTrace: Bool = false
-    ) -> Simulation.Result {
-        Simulation.run(scenario, keepsTrace: keepsTrace, store: arguments[store]?.make())
-    }
-
     private static func scenario(_ seed: UInt64, _ arguments: ParsedArguments) -> Scenario {
-        Scenario(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+        var scenario = Scenario(
+            seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+        if arguments.has(tls) { scenario.isReliable = true }
+        return scenario
     }
 
     private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
         let hours = arguments[hours].map { " --hours \($0)" } ?? ""
         let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
         let store = arguments[store] == .sqlite ? " --store sqlite" : ""
-        Output.report(
-            "seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(hours)\(loops)\(store)"
-                + " --trace")
+        let words = "\(hours)\(loops)\(store)\(arguments.has(tls) ? " --tls" : "") --trace"
+        Output.report("seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(words)")
         for violation in result.violations { Output.report("  \(violation)") }
     }
 
-    private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
+    private static func shrink(
+        _ result: Simulation.Result, _ arguments: ParsedArguments, _ environment: Environment
+    ) {
         let invariant = result.violations[0].invariant
-        var shrinker = Shrinker { run($0, arguments).violations.first?.invariant == invariant }
+        var shrinker = Shrinker { environment.run($0).violations.first?.invariant == invariant }
         let scenario = shrinker.shrink(scenario(result.seed, arguments))
         Output.report(
             "the shortest scenario found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
         for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
-        for violation in run(scenario, arguments).violations { Output.report("  \(violation)") }
+        for violation in environment.run(scenario).violations { Output.report("  \(violation)") }
     }
 
     /// The seeds of a run, shared by its workers, and their results.

@@ -10,11 +10,12 @@ enum StormCommand {
     private static let down = Option.duration(
         "down", "S", in: .seconds, fallback: .seconds(1), help: "duration between the kill and the restart of the relay"
     )
+    private static let tls = Option.flag("tls", help: "use TLS, with certificates of martlet dev-cert")
 
     static let spec = CommandSpec(
         name: "storm",
         summary: "Kill a relay with 10,000 clients, and measure their reconnection.",
-        options: [clients.spec, members.spec, down.spec],
+        options: [clients.spec, members.spec, down.spec, tls.spec],
         notes: [
             """
             The relay is a child process, which is killed and restarted on the same port. All clients must reconnect \
@@ -38,7 +39,8 @@ enum StormCommand {
             throw CommandError(.failure, "\(count) clients need more than the permitted \(limit) descriptors")
         }
         let storm = StormRun(
-            clientCount: count, roomSize: arguments[members] ?? 20, downtime: arguments[down] ?? .seconds(1)
+            clientCount: count, roomSize: arguments[members] ?? 20, downtime: arguments[down] ?? .seconds(1),
+            usesTLS: arguments.has(tls)
         ) { Output.report("storm: \($0)") }
         let outcome = try await storm.run()
         for line in lines(of: outcome, count) { try Output.print(line) }

@@ -36,12 +36,13 @@ struct DemoRun: Sendable {
 
     /// Runs the demo. Cancellation ends it early.
     func run() async throws -> Outcome {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-demo-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withTemporaryFolder("demo") { try await run(in: $0) }
+    }
+
+    private func run(in folder: URL) async throws -> Outcome {
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
         let messageCount = splitter.split(text.bytes).count + (splitter.finish() == nil ? 0 : 1)
-        let certificates = capture == nil ? try await Self.makeCertificates(in: folder) : nil
+        let certificates = capture == nil ? try await DevelopmentCertificates.make(in: folder) : nil
         let relay = relay(messageCount: messageCount, certificates)
         let port = try relay.start().first?.port ?? 0
         let plan = DemoPlan(byteCount: text.bytes.count, messageCount: messageCount)
@@ -57,39 +58,20 @@ struct DemoRun: Sendable {
         return try result.get()
     }
 
-    /// The files of `martlet dev-cert`.
-    private struct Certificates {
-        let folder: URL
-
-        var identity: TLSIdentity {
-            TLSIdentity(certificateFile: path("server.pem"), keyFile: path("server.key"))
-        }
-
-        func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
-    }
-
-    private static func makeCertificates(in folder: URL) async throws -> Certificates {
-        let certificates = Certificates(folder: folder.appendingPathComponent("certificates"))
-        let process = try ChildProcess(
-            ["dev-cert", "--directory", certificates.folder.path], input: nil, output: nil)
-        let code = await process.exitCode()
-        guard code == 0 else { throw CommandError(.failure, "'martlet dev-cert' ended with \(code)") }
-        return certificates
-    }
-
-    private func relay(messageCount: Int, _ certificates: Certificates?) -> Relay {
+    private func relay(messageCount: Int, _ certificates: DevelopmentCertificates?) -> Relay {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = messageCount
         bounds.maxByteCountPerRoom = text.bytes.count + messageCount * 256
         var configuration = Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)])
-        configuration.tls = certificates.map { TLSServerOptions(identity: $0.identity) }
+        configuration.tls = certificates.map { TLSServerOptions(identity: $0.server) }
         return Relay(
             configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: .allowAll,
             policy: .allowAll)
     }
 
     private func converse(
-        through proxy: WeakProxy, _ plan: DemoPlan, messageCount: Int, _ certificates: Certificates?, in folder: URL
+        through proxy: WeakProxy, _ plan: DemoPlan, messageCount: Int, _ certificates: DevelopmentCertificates?,
+        in folder: URL
     ) async throws -> Outcome {
         let source = folder.appendingPathComponent("sent")
         let target = folder.appendingPathComponent("received")
@@ -100,7 +82,7 @@ struct DemoRun: Sendable {
             [
                 "--to", "\(scheme)://127.0.0.1:\(proxy.port)", "--room", Self.room, "--progress", "json", "--timeout",
                 "\(Self.childTimeoutSeconds)",
-            ] + (certificates.map { ["--trust", $0.path("ca.pem")] } ?? [])
+            ] + (certificates?.clientOptions ?? [])
         let lifeline = Pipe()
         let listener = try ChildProcess(
             ["listen", "--account", "listener", "--from", "start", "--count", "\(messageCount)", "--until-eof"]

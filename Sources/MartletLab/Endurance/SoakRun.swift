@@ -57,7 +57,7 @@ struct SoakRun: Sendable {
     func run() async throws -> Report {
         MeasuredHeap.share()
         let relay = try await RelayProcess(
-            port: 0, ["--history", "\(Self.historyCount)", "--quiet"], environment: MeasuredHeap.environment)
+            port: 0, options: ["--history", "\(Self.historyCount)", "--quiet"], environment: MeasuredHeap.environment)
         let report = try await relay.guarding { try await converse(with: relay) }
         await relay.kill()
         return report

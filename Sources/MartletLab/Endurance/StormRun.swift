@@ -24,6 +24,7 @@ struct StormRun: Sendable {
     let clientCount: Int
     let roomSize: Int
     let downtime: Duration
+    let usesTLS: Bool
     /// A closure that receives a line for each event.
     let onChange: @Sendable (String) -> Void
 
@@ -47,13 +48,22 @@ struct StormRun: Sendable {
     }
 
     func run() async throws -> Outcome {
+        try await withTemporaryFolder("storm") { folder in
+            try await run(usesTLS ? DevelopmentCertificates.make(in: folder) : nil)
+        }
+    }
+
+    private func run(_ certificates: DevelopmentCertificates?) async throws -> Outcome {
         let loop = try EventLoop(name: "storm")
-        let relay = try await RelayProcess(port: 0)
+        let relay = try await RelayProcess(port: 0, certificates)
+        var configuration = Client.Configuration()
+        if let certificates { configuration.tls.trust = .file(certificates.trustFile) }
         let board = Board(StormTally(clientCount: clientCount))
         let began = ContinuousClock.now
         let (rooms, watchers) = try await relay.guarding {
             let clients = try (0..<clientCount).map {
-                try Client(to: relay.endpoint, as: .anonymous("member-\($0)"), on: loop)
+                try Client(
+                    to: relay.endpoint, as: .anonymous("member-\($0)"), configuration: configuration, on: loop)
             }
             let watchers = clients.enumerated().map { index, client in Task { await board.watch(client, index) } }
             return (try await open(clients), watchers)
@@ -66,7 +76,7 @@ struct StormRun: Sendable {
         await relay.kill()
         onChange("the relay is killed and restarts after \(text(downtime))")
         try await Task.sleep(for: downtime)
-        let next = try await RelayProcess(port: relay.port) { line in
+        let next = try await RelayProcess(port: relay.port, certificates) { line in
             if line.event == "linked" || line.event == "resumed" { board.accepted.withLock { $0.add(line.time) } }
         }
         try await next.guarding { try await waitForAll(board) }

@@ -5,26 +5,30 @@ import MartletToolSupport
 struct RelayProcess: Sendable {
     let port: UInt16
     private let process: ChildProcess
+    private let usesTLS: Bool
 
     var identifier: Int32 { process.identifier }
     /// The endpoint for clients.
-    var endpoint: String { "martlet://127.0.0.1:\(port)" }
+    var endpoint: String { "martlet\(usesTLS ? "s" : "")://127.0.0.1:\(port)" }
 
     /// Starts a relay and returns when it listens.
     ///
     /// - Parameters:
     ///   - port: The port; 0 for any free one.
-    ///   - words: Further options of `martlet serve`.
+    ///   - certificates: The certificates if the relay uses TLS.
+    ///   - options: Further options of `martlet serve`.
     ///   - environment: Variables in addition to those of this process.
     ///   - onLine: A closure that receives each line of the log on a separate thread.
     init(
-        port: UInt16, _ words: [String] = [], environment: [String: String] = [:],
+        port: UInt16, _ certificates: DevelopmentCertificates? = nil, options: [String] = [],
+        environment: [String: String] = [:],
         onLine: @escaping @Sendable (LogLine) -> Void = { _ in }
     ) async throws {
         let output = Pipe()
+        usesTLS = certificates != nil
         process = try ChildProcess(
             ["serve", "--listen", "127.0.0.1:\(port)", "--allow-all", "--json", "--max-connections-per-address", "0"]
-                + words,
+                + (certificates?.serverOptions ?? []) + options,
             environment: environment, input: nil, output: output.fileHandleForWriting)
         try? output.fileHandleForWriting.close()
         let (ports, announcement) = AsyncStream.makeStream(of: UInt16.self)

@@ -12,6 +12,8 @@ struct SimulationTally: Sendable {
     private(set) var answerCount = 0
     private(set) var faultCount = 0
     private(set) var connectionCount = 0
+    private(set) var handshakeCount = 0
+    private(set) var resumptionCount = 0
     private(set) var virtualTime = Duration.zero
     /// The maximum duration of a run after its last fault had ended.
     private(set) var settlingTime = Duration.zero
@@ -27,6 +29,8 @@ struct SimulationTally: Sendable {
         answerCount += result.answerCount
         faultCount += result.faultCount
         connectionCount += result.connectionCount
+        handshakeCount += result.handshakeCount
+        resumptionCount += result.resumptionCount
         virtualTime += result.virtualTime
         settlingTime = max(settlingTime, result.settlingTime)
         traceHash &+= result.traceHash &* (2 &* result.seed &+ 1)
@@ -48,6 +52,8 @@ struct SimulationTally: Sendable {
             "  faults         \(Quantity.grouped(faultCount)), connections \(Quantity.grouped(connectionCount))",
             "  virtual time   \(Quantity.clock(virtualTime)) in \(Quantity.text(realTime)), "
                 + "\(Quantity.grouped(Int(ratio))) times as fast",
+            "  TLS            \(Quantity.grouped(handshakeCount)) handshakes, "
+                + "\(Quantity.grouped(resumptionCount)) of them resumed",
             "  settled        within \(Quantity.text(settlingTime)) after the last fault",
             "  trace hash     \(String(traceHash, radix: 16))",
             "  failed seeds   \(Quantity.grouped(failureCount))",
@@ -59,7 +65,8 @@ struct SimulationTally: Sendable {
             .init("seeds", .count(seedCount)), .init("messages", .count(messageCount)),
             .init("deliveries", .count(deliveryCount)),
             .init("answers", .count(answerCount)), .init("faults", .count(faultCount)),
-            .init("connections", .count(connectionCount)), .init("virtualMs", .milliseconds(virtualTime)),
+            .init("connections", .count(connectionCount)), .init("handshakes", .count(handshakeCount)),
+            .init("resumptions", .count(resumptionCount)), .init("virtualMs", .milliseconds(virtualTime)),
             .init("settlingMs", .milliseconds(settlingTime)),
             .init("realMs", .milliseconds(realTime)), .init("traceHash", .string(String(traceHash, radix: 16))),
             .init("failedSeeds", .count(failureCount)),

@@ -67,9 +67,14 @@ extension ClientEngine {
         messagesStored(upTo: counter, in: id, now: now)
     }
 
-    /// Reports that the outbox has stored the messages up to `counter` of the room's ledger. They may be sent.
-    package mutating func messagesStored(upTo counter: UInt64, in id: RoomID, now: Instant) {
-        rooms.stored(upTo: counter, in: id, &port, now: now)
+    /// Reports that the outbox has stored the messages up to `counter` of the room's ledger. Their time to live begins.
+    ///
+    /// - Parameter released: The counter up to which they may be sent; nil for all of them. A later call releases the
+    ///   others.
+    package mutating func messagesStored(
+        upTo counter: UInt64, releasedUpTo released: UInt64? = nil, in id: RoomID, now: Instant
+    ) {
+        rooms.stored(upTo: counter, releasedUpTo: released ?? counter, in: id, &port, now: now)
     }
 
     /// Cancels a message. Returns false if it was written to a connection: the server then decides about it.

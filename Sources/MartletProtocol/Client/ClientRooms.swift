@@ -234,12 +234,17 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Sending
 
-    /// Reports that the outbox has stored the messages up to a counter.
-    mutating func stored(upTo counter: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant) {
+    /// Reports that the outbox has stored the messages up to a counter, and that those up to another one may be sent.
+    mutating func stored(
+        upTo counter: UInt64, releasedUpTo released: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant
+    ) {
         guard let index = index(of: id) else { return }
-        let expires = rooms[at: index].ledger.withLedger { $0.stored(upTo: counter, now: now) }
-        fillSession(at: index, &port, now: now)
+        let expires = rooms[at: index].ledger.withLedger {
+            $0.stored(upTo: counter, releasedUpTo: released, now: now)
+        }
+        // A message whose time has ended is not sent.
         if expires { armExpiry(at: index) }
+        fillSession(at: index, &port, now: now)
     }
 
     /// Reports that frames of a session were acknowledged, so it has room for others.

@@ -9,16 +9,16 @@ package import MartletWire
 /// |---|---|---|---|
 /// | new | kept | `append` | `beginStoring`; `withdraw`, `failNew`: failed |
 /// | storing | kept | `beginStoring` | `stored`; `fail`: failed |
-/// | queued | kept | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
-/// | handed over | kept: the next session sends it again | `handedOver` | `accepted`; `refuse`, `fail`: failed |
-/// | accepted | discarded | `accepted` | 4,096 later messages that are settled |
-/// | failed | discarded | see above | 4,096 later messages that are settled |
+/// | queued | kept, `edit` replaces it | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
+/// | handed over | kept: the next session sends it again | `handedOver`, `restore` | `accepted`; `refuse`, `fail` |
+/// | accepted | discarded | `accepted`, `restore` | 4,096 later messages that are settled |
+/// | failed | discarded | see above, `restore` | 4,096 later messages that are settled |
 ///
-/// Messages are stored in the order of their counters. A pending message's state follows from four counters, up to
-/// which messages are being stored, are stored, were handed over, and belong to the present session; each is at most
-/// the one before it. A *sent* message was handed over on an established connection. *Delivered* and *read* follow from
-/// an accepted message's offset and from the receipts of each member, which are cumulative. An accepted or failed
-/// message is *settled*.
+/// Messages are stored in the order of their counters. A pending message's state follows from five counters, up to
+/// which messages are being stored, are stored, may be sent (*released*), were handed over, and belong to the present
+/// session; each is at most the one before it when the restored messages have been reported as stored. A *sent* message
+/// was handed over on an established connection. *Delivered* and *read* follow from an accepted message's offset and
+/// from the receipts of each member, which are cumulative. An accepted or failed message is *settled*.
 package struct MessageLedger: Sendable {
     /// The maximum number of settled messages that are kept.
     package static let maxSettledCount = 4096
@@ -37,7 +37,7 @@ package struct MessageLedger: Sendable {
     /// A message that has not been accepted.
     package struct Pending: Sendable {
         package let counter: UInt64
-        package let content: MessageContent
+        package fileprivate(set) var content: MessageContent
         package let timeToLive: Duration?
         package let isCompressible: Bool
         /// The end of the time to live; nil until the message is stored.
@@ -83,6 +83,7 @@ package struct MessageLedger: Sendable {
     private var lastCounter: UInt64 = 0
     private var storingUpTo: UInt64 = 0
     private var storedUpTo: UInt64 = 0
+    private var releasedUpTo: UInt64 = 0
     /// The counter up to which only the relay decides about a message.
     private var handedUpTo: UInt64 = 0
     /// The counter up to which the messages were handed to the present session.
@@ -126,12 +127,38 @@ package struct MessageLedger: Sendable {
 
     /// Adds a message of an earlier client from the outbox. The bounds do not apply to it. A message whose counter does
     /// not rise is ignored.
+    ///
+    /// - Parameter mayHaveBeenSent: Whether an earlier client may have handed the message over. Only the relay then
+    ///   decides about it and all messages before it.
     package mutating func restore(
-        counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool
+        counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool,
+        mayHaveBeenSent: Bool = false
     ) {
         guard counter > lastCounter else { return }
         add(counter, content, timeToLive, isCompressible)
         storingUpTo = counter
+        if mayHaveBeenSent { handedUpTo = counter }
+    }
+
+    /// Adds the outcome of a message of an earlier client. Returns false if its counter does not rise.
+    @discardableResult
+    package mutating func restore(counter: UInt64, acceptedAt offset: UInt64) -> Bool {
+        restore(counter, .accepted(offset: offset))
+    }
+
+    /// Adds the failure of a message of an earlier client. Returns false if its counter does not rise.
+    @discardableResult
+    package mutating func restore(counter: UInt64, failedWith failure: SendFailure) -> Bool {
+        restore(counter, .failed(failure))
+    }
+
+    private mutating func restore(_ counter: UInt64, _ outcome: Outcome) -> Bool {
+        guard counter > lastCounter else { return false }
+        lastCounter = counter
+        storingUpTo = counter
+        entries.append(.settled(counter: counter, outcome))
+        discardOldest()
+        return true
     }
 
     private mutating func add(
@@ -164,9 +191,9 @@ package struct MessageLedger: Sendable {
         return (index(from: storingUpTo + 1)..<entries.count).compactMap { entries[$0].pending }
     }
 
-    /// Reports that the outbox has stored the messages up to a counter. Their time to live begins. Returns whether one
-    /// of them has a time to live.
-    mutating func stored(upTo counter: UInt64, now: Instant) -> Bool {
+    /// Reports that the outbox has stored the messages up to a counter, and that those up to `released` may be sent, or
+    /// all of them if it is nil. Their time to live begins. Returns whether one of them has a time to live.
+    mutating func stored(upTo counter: UInt64, releasedUpTo released: UInt64? = nil, now: Instant) -> Bool {
         var expires = false
         var index = index(from: storedUpTo + 1)
         while index < entries.count, entries[index].counter <= counter {
@@ -179,18 +206,33 @@ package struct MessageLedger: Sendable {
         }
         storedUpTo = max(storedUpTo, counter)
         storingUpTo = max(storingUpTo, counter)
+        releasedUpTo = max(releasedUpTo, min(released ?? counter, storedUpTo))
         return expires
+    }
+
+    /// Replaces the content of a message that was not handed over. Returns the earlier content; nil if there is no
+    /// such message.
+    package mutating func edit(_ counter: UInt64, _ content: MessageContent) -> MessageContent? {
+        let index = index(from: counter)
+        guard counter > handedUpTo, index < entries.count, entries[index].counter == counter,
+            var message = entries[index].pending
+        else { return nil }
+        let earlier = message.content
+        pendingByteCount += content.byteCount - earlier.byteCount
+        message.content = content
+        entries[index] = .pending(message)
+        return earlier
     }
 
     // MARK: Sending
 
-    /// Returns the stored messages that were not handed to the present session, in order, until their contents have at
-    /// least `byteCount` bytes.
+    /// Returns the released messages that were not handed to the present session, in order, until their contents have
+    /// at least `byteCount` bytes.
     func unsent(byteCount: Int) -> [Pending] {
         var messages: [Pending] = []
         var rest = byteCount
         var index = index(from: sessionUpTo + 1)
-        while rest > 0, index < entries.count, entries[index].counter <= storedUpTo {
+        while rest > 0, index < entries.count, entries[index].counter <= releasedUpTo {
             if let message = entries[index].pending {
                 messages.append(message)
                 rest -= message.content.byteCount
@@ -202,7 +244,7 @@ package struct MessageLedger: Sendable {
 
     /// Reports that the messages up to a counter were handed to the present session.
     mutating func handedOver(upTo counter: UInt64) {
-        assert(counter <= storedUpTo, "a message is stored before it is sent")
+        assert(counter <= releasedUpTo, "a message is released before it is sent")
         sessionUpTo = counter
         handedUpTo = max(handedUpTo, counter)
     }
@@ -367,6 +409,9 @@ package struct MessageLedger: Sendable {
         case .settled(_, .failed(let failure)): return .failed(failure)
         }
     }
+
+    /// The counters of all pending messages, in ascending order.
+    package var pendingCounters: [UInt64] { entries.compactMap { $0.pending?.counter } }
 
     /// The number of entries, settled ones included.
     var count: Int { entries.count }

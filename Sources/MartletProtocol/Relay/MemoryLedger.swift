@@ -28,8 +28,12 @@ struct MemoryLedger: Sendable {
 
     /// The maximum number of bytes.
     let budget: Int
+    /// The number of bytes down to which rooms and links are evicted.
+    private let goal: Int
     /// Whether new objects are refused.
     private(set) var isFull = false
+    /// Whether an eviction has left more than fifteen sixteenths of the budget, until an eighth of it is free.
+    private(set) var isShort = false
     private var evictedAt: Instant?
     private var roomsEvictedAt: Instant?
     /// Whether the eviction continues in the next turn.
@@ -39,6 +43,7 @@ struct MemoryLedger: Sendable {
 
     init(budget: Int) {
         self.budget = budget
+        goal = budget - budget / 8
     }
 
     /// Decides at the end of a turn, for all bytes that are held.
@@ -46,6 +51,7 @@ struct MemoryLedger: Sendable {
     mutating func check(_ byteCount: Int, now: Instant) -> OnCheck {
         guard byteCount > budget || continues else {
             isFull = false
+            if byteCount <= goal { isShort = false }
             return .fits
         }
         guard !isTurnSpent else { return .wait }
@@ -54,7 +60,6 @@ struct MemoryLedger: Sendable {
 
     @inline(never)
     private mutating func overBudget(_ byteCount: Int, now: Instant) -> OnCheck {
-        let goal = budget - budget / 8
         if continues { return .continueEviction(to: goal) }
         if let evictedAt, evictedAt + MemoryLedger.evictionInterval > now {
             // One message to a large room can charge more than a sixteenth, which requires an eviction at once but no
@@ -86,5 +91,6 @@ struct MemoryLedger: Sendable {
     mutating func evicted(remaining byteCount: Int) {
         continues = false
         isFull = byteCount > budget
+        isShort = byteCount > budget - budget / 16
     }
 }

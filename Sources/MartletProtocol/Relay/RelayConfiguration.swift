@@ -20,7 +20,7 @@ public struct RelayConfiguration: Sendable {
     public var idleTimeout: Duration = .seconds(1500)
     /// The duration for which a link without a connection is kept for a resume.
     public var resumeLifetime: Duration = .seconds(300)
-    /// The maximum number of connections, in all phases.
+    /// The maximum number of connections, in all phases. The last sixteenth is for links that are resumed.
     public var maxConnections = 100_000
     /// The maximum number of links, with a connection or without.
     public var maxLinks = 100_000
@@ -219,6 +219,8 @@ public struct RelayStatistics: Equatable, Sendable {
     /// Connections closed at once since the start, because there were too many (C-11) or their address was refused
     /// (C-67).
     public var connectionsRefused: UInt64 = 0
+    /// New links refused since the start, because the relay was near its limits.
+    public var linksRefused: UInt64 = 0
     /// Current links, with a connection or without.
     public var links = 0
     /// Current links without a connection.
@@ -243,6 +245,7 @@ public struct RelayStatistics: Equatable, Sendable {
         sum.connections += right.connections
         sum.connectionsAccepted += right.connectionsAccepted
         sum.connectionsRefused += right.connectionsRefused
+        sum.linksRefused += right.linksRefused
         sum.links += right.links
         sum.suspendedLinks += right.suspendedLinks
         sum.rooms += right.rooms

@@ -202,7 +202,7 @@ extension RelayEngine {
         guard hello.spokenVersions.contains(where: { $0.major == WireVersion.current.major }) else {
             throw .peer(.unsupportedVersion)
         }
-        if let drainNotice { return end(slot, with: .reject, drainNotice, now: now) }
+        if let notice = refusal(of: hello, now: now) { return end(slot, with: .reject, notice, now: now) }
         connections[slot].authenticate(hello, now: now)
         connections.arm(slot, configuration)
         outputs.append(.pauseReading(connections.key(slot)))  // C-9

@@ -56,6 +56,7 @@ public struct RelayEngine: ~Copyable {
     private(set) var drainNotice: Notice?
     private(set) var revocations = Revocations()
     var memory: MemoryLedger
+    private var load: LoadShedding
     private var counted = RelayStatistics()
     /// Whether the connections of a group of links are reported before further effects of rooms.
     private var isFlushingGroup = false
@@ -73,6 +74,7 @@ public struct RelayEngine: ~Copyable {
     ) {
         self.configuration = configuration
         memory = MemoryLedger(budget: configuration.memoryBudget / place.count)
+        load = LoadShedding(maxConnections: configuration.maxConnections)
         sessions = SessionRouter(configuration, firstID: seed, place: place)
     }
 
@@ -335,12 +337,28 @@ public struct RelayEngine: ~Copyable {
         else { return nil }
         let slot = connections.insert(transferred.connection)
         let key = connections.key(slot)
-        if let drainNotice {
-            end(slot, with: .reject, drainNotice, now: now)
+        if let notice = refusal(of: admission.hello, now: now) {
+            end(slot, with: .reject, notice, now: now)
         } else {
             finishHandshake(slot, entry, admission, now: now)
         }
         return key
+    }
+
+    /// A turn of the driver's loop ends, which began at an instant. Further calls may follow in the same turn.
+    public mutating func turnEnded(begunAt start: Instant, now: Instant) {
+        load.turnEnded(begunAt: start, now: now)
+    }
+
+    /// The reason why a hello is not served at present: the relay drains, or is near its limits and the hello resumes
+    /// no link. Nil if it is served.
+    mutating func refusal(of hello: Hello, now: Instant) -> Notice? {
+        if let drainNotice { return drainNotice }
+        guard hello.resume == nil,
+            load.refusesLink(connectionCount: connections.count, isMemoryShort: memory.isShort, now: now)
+        else { return nil }
+        counted.linksRefused += 1
+        return Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter)
     }
 
     // MARK: Outputs

@@ -34,4 +34,10 @@ package final class FileLock: Sendable {
     deinit {
         close(descriptor)
     }
+
+    /// Creates a missing file for its owner only. SQLite gives the files beside a database the same permissions.
+    package static func createPrivately(_ path: String) {
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { close(descriptor) }
+    }
 }

@@ -26,6 +26,10 @@ public final class Simulation {
         public var faultCount: Int
         /// Established connections.
         public var connectionCount: Int
+        /// Completed handshakes of TLS.
+        public var handshakeCount: Int
+        /// Handshakes of TLS that resumed a session.
+        public var resumptionCount: Int
         /// The duration in virtual time.
         public var virtualTime: Duration
         /// The virtual time from the end of the last fault until everything arrived.
@@ -78,14 +82,18 @@ public final class Simulation {
 
     /// Runs a scenario to its end.
     ///
-    /// - Parameter store: The relay's store; nil for one in memory.
+    /// - Parameters:
+    ///   - store: The relay's store; nil for one in memory.
+    ///   - tls: Certificates, if the carrier uses TLS; a carrier without order does not.
     public static func run(
-        _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil
+        _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil, tls: VirtualTLS? = nil
     ) -> Result {
-        Simulation(scenario, keepsTrace: keepsTrace, store: store).run()
+        Simulation(scenario, keepsTrace: keepsTrace, store: store, tls: tls).run()
     }
 
-    private init(_ scenario: Scenario, keepsTrace: Bool, store: (any SimulatedStore)?) {
+    private init(
+        _ scenario: Scenario, keepsTrace: Bool, store: (any SimulatedStore)?, tls: VirtualTLS?
+    ) {
         self.scenario = scenario
         mayCredentialsExpire = scenario.credentialLifetime != nil
         trace = Trace(keepsLines: keepsTrace)
@@ -96,7 +104,7 @@ public final class Simulation {
         configuration.deflatesPackets = scenario.relayDeflates
         configuration.asksRoomPolicy = scenario.policyDelay != nil || scenario.usesRoles
         if scenario.usesRoles { configuration.roomRoles = RoomRolesConfiguration() }
-        world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed)
+        world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed, tls: tls)
         world.relay.store = store
         world.relay.storeDelay = scenario.storeDelay
         world.relay.credentialLifetime = scenario.credentialLifetime
@@ -150,11 +158,14 @@ public final class Simulation {
         for device in devices { device.client.onOutput = nil }
         world.relay.onNote = nil
         world.relay.onRolesSaved = nil
+        for failure in world.tls?.failures ?? [] { ledger.fail(.correctPeersAreServed, at: world.now, failure) }
         return Result(
             seed: scenario.seed, traceHash: trace.hash, trace: trace.lines, violations: ledger.violations,
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
             answerCount: requests.answeredCount, faultCount: scenario.faultCount,
-            connectionCount: world.connectionCount, virtualTime: world.now - start, settlingTime: settlingTime)
+            connectionCount: world.connectionCount, handshakeCount: world.tls?.handshakeCount ?? 0,
+            resumptionCount: world.tls?.resumptionCount ?? 0, virtualTime: world.now - start, settlingTime: settlingTime
+        )
     }
 
     /// Connections end whose credentials could not be renewed because of faults. Afterwards every renewal succeeds,

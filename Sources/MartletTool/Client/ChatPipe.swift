@@ -36,6 +36,8 @@ enum ChatPipe {
             if bytes.isEmpty { break }
         }
         _ = try await last?.accepted()
+        // Lines of an earlier chat with the same outbox.
+        for sending in room.pending { _ = try await sending.accepted() }
     }
 
     /// Returns the content for a line of input: its text without the newline. Empty lines and lines that are no UTF-8

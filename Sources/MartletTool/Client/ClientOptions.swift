@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletSQLite
 import MartletToolSupport
 import MartletWire
 
@@ -19,6 +20,9 @@ enum ClientOptions {
         "timeout", "S", in: .seconds, isZeroAllowed: false,
         help: "end after S seconds without a connection [never]")
 
+    static let outbox = Option.text(
+        "outbox", "FILE", help: "keep unaccepted messages in FILE; the next start with FILE sends them")
+
     static let specs =
         [target.spec, room.spec, account.spec, token.spec, PasswordInput.option.spec, multipath.spec]
         + TLSArguments.clientSpecs
@@ -32,7 +36,7 @@ enum ClientOptions {
 
     /// Returns the client for the options. An invalid name of the room is a usage error.
     static func client(
-        _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil
+        _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil, outbox: SQLiteOutbox? = nil
     ) throws -> Client {
         _ = try roomName(arguments)
         var configuration = Client.Configuration()
@@ -43,10 +47,26 @@ enum ClientOptions {
         configuration.agent = "\(MartletTool.program.title) \(agent)"
         let credentials = try credentials(arguments)
         do {
-            return try Client(to: arguments[target] ?? "", as: credentials, configuration: configuration)
+            let endpoint = arguments[target] ?? ""
+            guard let outbox else { return try Client(to: endpoint, as: credentials, configuration: configuration) }
+            return try Client(to: endpoint, as: credentials, outbox: outbox, configuration: configuration)
         } catch {
             throw UsageError(message: "\(error)")
         }
+    }
+
+    /// Returns the outbox in the options; nil if there is none.
+    static func outbox(_ arguments: ParsedArguments) -> SQLiteOutbox? {
+        arguments[outbox].map { SQLiteOutbox(path: $0) }
+    }
+
+    /// Reports a damaged file that the start of the client has set aside.
+    static func reportRecovery(of outbox: SQLiteOutbox?) {
+        guard let outbox, let recovery = outbox.recovery else { return }
+        let effect = recovery.keepsIdentity ? "messages were kept" : "messages were kept as failed ones"
+        Output.report(
+            SafeText.line(
+                "martlet: \(outbox.path) was damaged and is now \(recovery.path); \(recovery.messageCount) \(effect)"))
     }
 
     /// Returns the room in the options. An invalid name is a usage error.

@@ -12,7 +12,7 @@ enum ChatCommandLine {
     static let spec = CommandSpec(
         name: "chat",
         summary: "Chat in a room. A terminal shows members, typing and the delivery of messages.",
-        options: ClientOptions.specs + [history.spec, ClientOptions.timeout.spec],
+        options: ClientOptions.specs + [history.spec, ClientOptions.outbox.spec, ClientOptions.timeout.spec],
         notes: [
             ChatCommand.overview,
             """
@@ -45,10 +45,12 @@ enum ChatCommandLine {
         _ arguments: ParsedArguments, _ sentLines: SentLines,
         _ chat: (Client, Room, SentLines, Duration?) async throws -> ExitCode
     ) async throws -> ExitCode {
-        let client = try ClientOptions.client(arguments, agent: "chat", flushTimeout: flushTimeout)
+        let outbox = ClientOptions.outbox(arguments)
+        let client = try ClientOptions.client(arguments, agent: "chat", flushTimeout: flushTimeout, outbox: outbox)
         let options = Room.Options(from: .latest(count: arguments[history] ?? 0), waitsForRelay: false)
         do {
             return try await withClient(client) { client in
+                ClientOptions.reportRecovery(of: outbox)
                 let room = try await client.open(room: arguments[ClientOptions.room] ?? "", options: options)
                 return try await chat(client, room, sentLines, arguments[ClientOptions.timeout])
             }

@@ -38,8 +38,8 @@ enum ListenCommand {
         name: "listen",
         summary: "Write each message of a room once, in order, as a line.",
         options: ClientOptions.specs + [
-            from.spec, cursorFile.spec, count.spec, untilIdle.spec, untilEOF.spec, ClientOptions.timeout.spec,
-            ProgressStyle.option.spec, json.spec,
+            from.spec, cursorFile.spec, count.spec, untilIdle.spec, untilEOF.spec, ClientOptions.outbox.spec,
+            ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec,
         ],
         notes: [
             """
@@ -72,7 +72,8 @@ enum ListenCommand {
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        let client = try ClientOptions.client(arguments, agent: "listen")
+        let outbox = ClientOptions.outbox(arguments)
+        let client = try ClientOptions.client(arguments, agent: "listen", outbox: outbox)
         let room = try ClientOptions.roomName(arguments)
         let file = try arguments[cursorFile].map { path throws(CommandError) in
             try CursorFile(path: path, room: room)
@@ -86,6 +87,7 @@ enum ListenCommand {
         var report = TransferReport()
         do {
             try await withClient(client) { client in
+                ClientOptions.reportRecovery(of: outbox)
                 do {
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }

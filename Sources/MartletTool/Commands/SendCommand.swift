@@ -9,12 +9,18 @@ enum SendCommand {
     static let spec = CommandSpec(
         name: "send",
         summary: "Send each line of standard input as a message.",
-        options: ClientOptions.specs + [ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec],
+        options: ClientOptions.specs + [
+            ClientOptions.outbox.spec, ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec,
+        ],
         notes: [
             """
             'martlet listen' receives the bytes of each line unchanged. The command ends when the relay has accepted \
             every line exactly once, after any number of reconnections. A terminal shows the progress.
+            """,
             """
+            With --outbox lines are read without a connection, too. A command that was killed is continued by the next \
+            one with FILE, which sends the lines that were read and not accepted, before its own.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "every line was accepted"),
@@ -24,7 +30,8 @@ enum SendCommand {
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        let client = try ClientOptions.client(arguments, agent: "send")
+        let outbox = ClientOptions.outbox(arguments)
+        let client = try ClientOptions.client(arguments, agent: "send", outbox: outbox)
         let input = StandardInput()
         let monitor = TransferMonitor(
             arguments[ProgressStyle.option] ?? .auto, totalByteCount: input.fileByteCount)
@@ -33,6 +40,7 @@ enum SendCommand {
         var report = TransferReport()
         do {
             try await withClient(client) { client in
+                ClientOptions.reportRecovery(of: outbox)
                 do {
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
@@ -67,7 +75,19 @@ enum SendCommand {
     private static func send(
         _ input: StandardInput, _ client: Client, _ arguments: ParsedArguments, _ monitor: TransferMonitor
     ) async throws {
-        guard let (room, first) = try await open(client, arguments[ClientOptions.room] ?? "", input) else { return }
+        let name = arguments[ClientOptions.room] ?? ""
+        let earlier: [MessageHandle]
+        let beginning: (Room, [UInt8])?
+        if arguments[ClientOptions.outbox] == nil {
+            earlier = []
+            beginning = try await open(client, name, input)
+        } else {
+            let options = Room.Options(from: .latest(count: 0), waitsForRelay: false)
+            let room = try await client.open(room: name, options: options)
+            earlier = room.pending
+            beginning = (room, try await input.next())
+        }
+        guard let (room, first) = beginning else { return }
         let (sendings, queued) = AsyncStream.makeStream(of: (MessageHandle, Int).self)
         // Messages of others are consumed and discarded, so that they do not accumulate.
         let ignoring = Task { for try await _ in room.items {} }
@@ -75,6 +95,9 @@ enum SendCommand {
         async let reading: Void = queue(first, input, room, queued, monitor)
         for await (sending, byteCount) in sendings { try await settle(sending, byteCount, monitor) }
         try await reading
+        for sending in earlier {
+            do { _ = try await sending.accepted() } catch MartletError.notAccepted {}
+        }
     }
 
     private enum Beginning: Sendable {

@@ -19,17 +19,21 @@ public final class TLSClient: Sendable {
 
     /// Returns TLS over a transport to the endpoint, neither of them started. Throws `TLSError.invalidHost`.
     public func transport(over lower: any Transport, to endpoint: Endpoint) throws(TLSError) -> TLSTransport {
-        let server = "\(endpoint.host):\(endpoint.port)"
-        let session = sessions.withLock { $0.removeValue(forKey: server) }
-        let connection = try TLSConnection(
-            client: context, host: serverName ?? endpoint.host, resuming: session)
-        return TLSTransport(connection, over: lower) { [weak self] in self?.keep($0, of: server) }
+        TLSTransport(try connection(to: endpoint), over: lower) { [weak self] in self?.keep($0, of: endpoint) }
     }
 
-    private func keep(_ session: TLSSession, of server: String) {
+    func connection(to endpoint: Endpoint) throws(TLSError) -> TLSConnection {
+        let session = sessions.withLock { $0.removeValue(forKey: Self.key(endpoint)) }
+        return try TLSConnection(client: context, host: serverName ?? endpoint.host, resuming: session)
+    }
+
+    func keep(_ session: TLSSession, of endpoint: Endpoint) {
+        let server = Self.key(endpoint)
         sessions.withLock { sessions in
             if sessions.count >= Self.maxSessions, sessions[server] == nil { sessions.removeAll() }
             sessions[server] = session
         }
     }
+
+    private static func key(_ endpoint: Endpoint) -> String { "\(endpoint.host):\(endpoint.port)" }
 }

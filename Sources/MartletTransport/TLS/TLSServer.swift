@@ -32,10 +32,14 @@ public final class TLSServer: Sendable {
 
     /// Returns TLS over an accepted transport, neither of them started; nil without memory.
     public func transport(over lower: any Transport) -> TLSTransport? {
+        connection().map { TLSTransport($0, over: lower) }
+    }
+
+    func connection() -> TLSConnection? {
         let isOld = state.withLock { EventLoop.clock - $0.createdAt > Self.maxTicketKeyAge }
         // The files are read again, since a context is immutable. If they are invalid, the old keys remain in use.
         if isOld, options.ticketKeyFile == nil { try? reload() }
-        return TLSConnection(server: state.withLock { $0.context }).map { TLSTransport($0, over: lower) }
+        return TLSConnection(server: state.withLock { $0.context })
     }
 
     private static func load(_ options: TLSServerOptions, previousKey: [UInt8]) throws(TLSError) -> State {

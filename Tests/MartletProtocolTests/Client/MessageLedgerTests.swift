@@ -288,4 +288,60 @@ import Testing
         _ = ledger.withdraw(1)
         #expect(ledger.hasRoom(byteCount: 1) && ledger.count == MessageLedger.maxSettledCount)
     }
+
+    // MARK: Durable messages
+
+    // C-75
+    @Test func `stored messages that are not released → expired but not sent, until they are released`() throws {
+        var ledger = ledger()
+        try append(1, to: &ledger)
+        try append(2, timeToLive: .seconds(1), to: &ledger)
+        try append(3, timeToLive: .seconds(9), to: &ledger)
+        let stored = ledger.beginStoring().count
+        let expires = ledger.stored(upTo: 3, releasedUpTo: 1, now: .zero)
+        #expect(stored == 3 && expires)
+        #expect(ledger.unsent(byteCount: .max).map(\.counter) == [1])
+        let expired = ledger.expire(now: .zero + .seconds(1))
+        #expect(expired == [2])
+        _ = ledger.stored(upTo: 0, releasedUpTo: 9, now: .zero)
+        #expect(ledger.unsent(byteCount: .max).map(\.counter) == [1, 3])
+    }
+
+    // C-76, R-27
+    @Test func `a restored message that may have been sent → neither cancelled, edited nor expired`() {
+        var ledger = ledger()
+        ledger.restore(counter: 1, hello, timeToLive: .zero, isCompressible: true, mayHaveBeenSent: true)
+        ledger.restore(counter: 2, hello, timeToLive: nil, isCompressible: true)
+        _ = ledger.stored(upTo: 2, now: .zero)
+        let isCancelled = ledger.cancel(1)
+        let edited = ledger.edit(1, MessageContent(text: "no"))
+        let expired = ledger.expire(now: .zero + .seconds(1))
+        #expect(!isCancelled && edited == nil && expired == [])
+        #expect(ledger.unsent(byteCount: .max).map(\.counter) == [1, 2])
+    }
+
+    //
+    @Test func `an edit of a queued message → the new content, until it is handed over`() throws {
+        var ledger = try ledger(1...2, areHandedOver: false)
+        let long = MessageContent(text: "hello hello")
+        let earlier = ledger.edit(2, long)
+        #expect(earlier == hello)
+        #expect(ledger.pendingByteCount == hello.byteCount + long.byteCount)
+        #expect(ledger.unsent(byteCount: .max).map(\.content) == [hello, long])
+        ledger.handedOver(upTo: 2)
+        let late = ledger.edit(2, hello)
+        let unknown = ledger.edit(3, hello)
+        #expect(late == nil && unknown == nil)
+    }
+
+    @Test func `restored outcomes → the states of the messages, and only the others are pending`() {
+        var ledger = ledger()
+        ledger.restore(counter: 1, acceptedAt: 7)
+        ledger.restore(counter: 2, hello, timeToLive: nil, isCompressible: true)
+        ledger.restore(counter: 3, failedWith: .expired)
+        let isRestored = ledger.restore(counter: 3, acceptedAt: 8)
+        #expect(!isRestored)
+        #expect(ledger.state(of: 1) == .accepted(offset: 7) && ledger.state(of: 3) == .failed(.expired))
+        #expect(ledger.pendingCounters == [2])
+    }
 }

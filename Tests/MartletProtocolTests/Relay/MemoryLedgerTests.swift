@@ -38,6 +38,18 @@ import Testing
         #expect(ledger.check(800, now: Self.start + .milliseconds(51)) == .fits && !ledger.isFull)
     }
 
+    //
+    @Test func `memory is short when an eviction leaves more than fifteen sixteenths, until an eighth is free`() {
+        var ledger = MemoryLedger(budget: 800)
+        _ = ledger.check(900, now: Self.start)
+        ledger.evicted(remaining: 750)
+        #expect(!ledger.isShort)
+        ledger.evicted(remaining: 751)
+        #expect(ledger.isShort && !ledger.isFull)
+        #expect(ledger.check(701, now: Self.start) == .fits && ledger.isShort)
+        #expect(ledger.check(700, now: Self.start) == .fits && !ledger.isShort)
+    }
+
     @Test func `an eviction that ended a link continues in the next turn and not in this one`() {
         var ledger = MemoryLedger(budget: 800)
         #expect(ledger.check(900, now: Self.start) == .evict(to: 700))

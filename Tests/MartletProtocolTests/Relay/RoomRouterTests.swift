@@ -102,6 +102,23 @@ import Testing
         #expect(pair.statistics.0.connectionsAccepted == 1 && pair.statistics.1.connectionsAccepted == 0)
     }
 
+    //
+    @Test func `a loop with fifteen sixteenths of its connections rejects one that it adopts for a new link`() throws {
+        var configuration = RelayConfiguration()
+        configuration.maxConnections = 16
+        let pair = Pair(configuration)
+        for number in 1...16 {
+            let key = try #require(pair.accept())
+            pair.greet(key, as: Self.account(on: 1))
+            _ = pair.outputsOfFirst()
+            let transferred = try #require(pair.transfer(key))
+            let arrived = try #require(pair.adopt(transferred))
+            _ = pair.outputsOfSecond()
+            #expect(try pair.transmitted(arrived).first == (number < 16 ? .welcome : .reject))
+        }
+        #expect(pair.statistics.1.linksRefused == 1)
+    }
+
     // C-11, C-45
     @Test func `a full loop adopts no connection, and a draining one rejects it`() throws {
         var configuration = RelayConfiguration()

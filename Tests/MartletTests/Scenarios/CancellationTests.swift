@@ -85,7 +85,9 @@ struct CancellationTests {
         let entry = OutboxEntry(
             id: MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: 1), room: "lobby",
             content: try OutgoingMessage(text: "hello").content)
-        outbox.append([entry])
+        var transaction = OutboxTransaction()
+        transaction.appended = [entry]
+        outbox.commit(transaction)
         try await withBarredRelay { relay, proxy in
             try await withClient("alice", at: proxy.endpoint, outbox: outbox, configuration: .hasty) { alice in
                 for options in [Room.Options(), Room.Options(from: .start, includesOwnMessages: true)] {
@@ -213,7 +215,6 @@ private final class HangingOutbox: Outbox {
         throw CancellationError()
     }
 
-    func append(_ entries: [OutboxEntry]) async throws {}
-    func remove(_ ids: [MessageID], room: String) async throws {}
-    func saveCursor(_ cursor: RoomCursor, room: String) async throws {}
+    func commit(_ transaction: OutboxTransaction) async throws {}
+    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
 }

@@ -56,6 +56,24 @@ struct OutboxTests {
         }
     }
 
+    // C-74
+    @Test func `an outcome that the outbox does not store is stored with the next message`() async throws {
+        let outbox = RecordingOutbox()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                let first = try await lobby.send("1")
+                await outbox.failAll(true)
+                _ = try await first.accepted()
+                while await alice.statistics.outboxFailures == 0 { await Task.yield() }
+                await outbox.failAll(false)
+                _ = try await lobby.send("2").accepted()
+            }
+            #expect(await outbox.removed == outbox.appended)
+            #expect(await outbox.appended.count == 2)
+        }
+    }
+
     @Test func `concurrent sends are combined to fewer calls of the outbox, in order`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
@@ -77,6 +95,30 @@ struct OutboxTests {
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
         await #expect(throws: MartletError.outboxFailed("disk full")) { try await client.start() }
         await client.stop()
+    }
+
+    // C-75
+    @Test(arguments: [(1000, 500), (1500, 0), (9999, 0), (0, 1000)] as [(UInt64, Int)])
+    func `a time to live at a wall clock → the rest, at most all of it`(now: UInt64, rest: Int) {
+        let id = MessageID(sender: AccountName("alice")!, device: DeviceID(rawValue: 7), counter: 1)
+        let entry = OutboxEntry(
+            id: id, room: "a", content: MessageContent(text: "hi"), timeToLive: .seconds(1), expiresAt: 1500)
+        #expect(entry.remainingTime(at: now) == .milliseconds(rest))
+    }
+
+    @Test func `an edit of a queued message that the outbox does not store → the earlier content`() async throws {
+        let outbox = RecordingOutbox()
+        try await withClient("alice", at: "martlet://127.0.0.1:1", outbox: outbox, configuration: impatient) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let handle = try await lobby.send("first")
+            await outbox.failAll(true)
+            await #expect(throws: MartletError.outboxFailed("disk full")) {
+                try await handle.edit(MessageContent(text: "second"))
+            }
+            await outbox.failAll(false)
+            let earlier = lobby.core.withLedger { $0.edit(handle.counter, MessageContent(text: "third")) }
+            #expect(earlier == MessageContent(text: "first"))
+        }
     }
 
     // W-60
@@ -173,11 +215,14 @@ private actor RecordingOutbox: Outbox {
     private var entries: [OutboxEntry] = []
     private var failsOpen = false
     private var failsAppend = false
+    private var failsAll = false
+    private(set) var transactions: [OutboxTransaction] = []
     private var ignoresRemovals = false
 
     func failOpen() { failsOpen = true }
     func failNextAppend() { failsAppend = true }
     func ignoreRemovals() { ignoresRemovals = true }
+    func failAll(_ fails: Bool) { failsAll = fails }
 
     func open() async throws -> OutboxState {
         if failsOpen { throw DiskFull() }
@@ -185,19 +230,19 @@ private actor RecordingOutbox: Outbox {
         return OutboxState(device: DeviceID(rawValue: 7), nextCounter: next, pending: entries, cursors: cursors)
     }
 
-    func append(_ entries: [OutboxEntry]) async throws {
-        defer { failsAppend = false }
-        if failsAppend { throw DiskFull() }
-        appended += entries.map(\.id)
-        self.entries += entries
+    func commit(_ transaction: OutboxTransaction) async throws {
+        let fails = failsAppend && !transaction.appended.isEmpty || failsAll
+        if fails {
+            failsAppend = false
+            throw DiskFull()
+        }
+        transactions.append(transaction)
+        appended += transaction.appended.map(\.id)
+        entries += transaction.appended
+        removed += transaction.outcomes.map(\.id)
+        if !ignoresRemovals { entries.removeAll { entry in transaction.outcomes.contains { $0.id == entry.id } } }
+        cursors.merge(transaction.cursors) { $1 }
     }
 
-    func remove(_ ids: [MessageID], room: String) async throws {
-        removed += ids
-        if !ignoresRemovals { entries.removeAll { ids.contains($0.id) } }
-    }
-
-    func saveCursor(_ cursor: RoomCursor, room: String) async throws {
-        cursors[room] = cursor
-    }
+    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
 }

@@ -26,9 +26,12 @@ final class StalledOutbox: Outbox {
         return OutboxState(device: DeviceID(rawValue: 7), nextCounter: 1)
     }
 
-    func append(_ entries: [OutboxEntry]) async throws { try await stall() }
-    func remove(_ ids: [MessageID], room: String) async throws { try await stall() }
-    func saveCursor(_ cursor: RoomCursor, room: String) async throws { try await stall() }
+    func commit(_ transaction: OutboxTransaction) async throws { try await stall() }
+
+    func deadLetters(in room: String) async throws -> [DeadLetter] {
+        try await stall()
+        return []
+    }
 
     private func stall() async throws {
         begun.count()
@@ -48,7 +51,6 @@ struct FailingOutbox: Outbox {
     struct DiskFull: Error {}
 
     func open() async throws -> OutboxState { OutboxState(device: DeviceID(rawValue: 7), nextCounter: 1) }
-    func append(_ entries: [OutboxEntry]) async throws { throw DiskFull() }
-    func remove(_ ids: [MessageID], room: String) async throws { throw DiskFull() }
-    func saveCursor(_ cursor: RoomCursor, room: String) async throws { throw DiskFull() }
+    func commit(_ transaction: OutboxTransaction) async throws { throw DiskFull() }
+    func deadLetters(in room: String) async throws -> [DeadLetter] { throw DiskFull() }
 }

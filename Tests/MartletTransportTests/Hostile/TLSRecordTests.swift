@@ -157,6 +157,20 @@ import Testing
         #expect(incomplete.client.error == .unknownIssuer(subject: "CN=leaf", issuer: "CN=intermediate"))
     }
 
+    @Test func `an issuer that is no authority, in the chain or trusted -> invalidCertificate, unknownIssuer`() throws {
+        let issuer = try certificates.make("issuer")
+        let server = try certificates.make("leaf", issuer: issuer)
+        let sent = try pair(server: chain(server, [issuer]))
+        sent.exchange()
+        guard case .invalidCertificate("CN=issuer", reason: _) = sent.client.error else {
+            return #expect(Bool(false), "\(sent.client.error)")
+        }
+        let trusting = try TLSPair(
+            client: TLSClientOptions(trust: .file(issuer.certificateFile)), server: TLSServerOptions(identity: server))
+        trusting.exchange()
+        #expect(trusting.client.error == .unknownIssuer(subject: "CN=issuer", issuer: "CN=Test Authority"))
+    }
+
     @Test func `an intermediate certificate that has expired or is weak -> its error`() throws {
         let expired = try certificates.make("expired") { request in
             request.isAuthority = true

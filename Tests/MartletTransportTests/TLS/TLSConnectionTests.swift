@@ -245,12 +245,6 @@ import Testing
                 == .unknownIssuer(subject: "CN=server", issuer: "CN=Test Authority"))
     }
 
-    @Test func `an issuer that is no authority -> an error`() throws {
-        let leaf = try certificates.make("leaf")
-        let server = try certificates.make("of a leaf", issuer: leaf)
-        #expect(try clientError(trust: .file(leaf.certificateFile), server: server) != nil)
-    }
-
     @Test func `a self-signed certificate -> selfSigned`() throws {
         let own = try certificates.make("own", issuer: .some(nil))
         #expect(try clientError(server: own) == .selfSigned(subject: "CN=own"))
@@ -274,7 +268,11 @@ import Testing
 
     @Test func `a certificate with a key of 1024 bits -> weakKey when it is loaded`() throws {
         let weak = try certificates.make("weak") { $0.rsaBitCount = 1024 }
-        #expect(throws: TLSError.self) { try pair(server: weak) }
+        let error = #expect(throws: TLSError.self) { try pair(server: weak) }
+        guard case .weakKey = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
     }
 
     @Test func `a client certificate of another authority -> unknownIssuer at the server, an alert at the client`()
@@ -335,7 +333,9 @@ import Testing
         for text in ["GET / HTTP/1.1\r\n\r\n", "MRTL", String(repeating: "x", count: 20_000)] {
             let pair = try pair()
             pair.give(Array(text.utf8), to: pair.server)
-            #expect(pair.server.state == .failed || text == "MRTL")
+            // Four bytes are not yet the header of a record.
+            #expect(pair.server.state == (text == "MRTL" ? .handshaking : .failed))
+            if text.hasPrefix("GET") { #expect(pair.server.error == .notTLS) }
             #expect(pair.receivedByServer.isEmpty)
         }
     }

@@ -39,6 +39,15 @@ void baseline_stream_destroy(baseline_stream *stream);
 /// Returns the number of bytes of the deflated message.
 size_t baseline_stream_add(baseline_stream *stream, const uint8_t *bytes, size_t count);
 
+// MARK: durable writes
+
+/// Inserts rows into a new database in WAL mode with synchronous=FULL, so many in each commit. Returns the nanoseconds
+/// without the opening of the file; 0 on failure.
+uint64_t baseline_sqlite_insert(
+    const char *path, size_t commits, size_t rows, const uint8_t *bytes, size_t count);
+/// Appends pages of 4 KiB to a file with one fdatasync for each. Returns the nanoseconds; 0 on failure.
+uint64_t baseline_sync(const char *path, size_t count);
+
 // MARK: measuring
 
 /// Counts the allocations of all threads between these two calls.

@@ -1,0 +1,211 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// The outbox of a client's driver, and the state that an earlier client left in it.
+struct DriverOutbox {
+    let port: OutboxPort
+    let counters: CounterSource
+    /// Messages of an earlier client, and their outcomes, whose rooms have not been opened.
+    fileprivate var backlog: [String: [OutboxEntry]]
+    fileprivate var outcomes: [String: [OutboxOutcome]]
+    var cursors: [String: RoomCursor]
+    fileprivate(set) var failureCount: UInt64 = 0
+
+    init(_ life: ClientLife, _ opened: OutboxState) {
+        backlog = Dictionary(grouping: opened.pending) { $0.room }
+        outcomes = Dictionary(grouping: opened.outcomes) { $0.room }
+        cursors = opened.cursors
+        let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
+        counters = CounterSource(first: max(opened.nextCounter, highest + 1))
+        if let outbox = life.outbox as? any ImmediateOutbox {
+            port = .immediate(outbox)
+        } else {
+            port = .queued(OutboxWriter(life.outbox, mailbox: life.mailbox))
+        }
+    }
+
+    /// Whether `send` waits until the outbox has stored the message.
+    var delaysSends: Bool { if case .queued = port { true } else { false } }
+}
+
+extension ClientDriver {
+    // MARK: Messages of an earlier client
+
+    /// Opens the rooms that have messages to send, up to the limit of open rooms.
+    func openBacklog() {
+        for room in outbox.backlog.keys.sorted() {
+            guard let name = RoomName(room) else { continue }
+            create(name, Room.Options(), nil)
+        }
+    }
+
+    /// Restores the messages and outcomes of an earlier client in a new room. A message that was not in flight has the
+    /// rest of its time to live; one that was in flight is sent again without one (C-75, C-76).
+    func restoreMessages(of id: RoomID) {
+        let core = rooms[id]!.core
+        let earlier = outbox.backlog.removeValue(forKey: core.name.text) ?? []
+        let outcomes = outbox.outcomes.removeValue(forKey: core.name.text) ?? []
+        core.restore(earlier, outcomes, now: EventLoop.wallClock)
+        guard let last = earlier.last else { return }
+        rooms[id]!.unmarked.stored(earlier)
+        engine.messagesStored(
+            upTo: last.id.counter, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
+        markInFlight()
+    }
+
+    // MARK: Storing
+
+    /// Stores messages in the outbox. The engine sends them after they were stored. With a connection they are stored
+    /// as in flight.
+    func store(_ messages: [MessageLedger.Pending], replacing replaced: [MessageID], of room: RoomCore) {
+        let isInFlight = engine.status.isOnline
+        let wallClock = EventLoop.wallClock
+        let entries = messages.map { OutboxEntry($0, in: room, isInFlight: isInFlight, now: wallClock) }
+        switch outbox.port {
+        case .immediate(let outbox):
+            var transaction = OutboxTransaction()
+            transaction.appended = entries
+            transaction.discarded = replaced
+            outbox.commit(transaction)
+            stored(entries, of: room)
+        case .queued(let writer):
+            writer.add { $0.additions.append(OutboxWriter.Addition(room: room, entries: entries, replaced: replaced)) }
+        }
+    }
+
+    private func stored(_ entries: [OutboxEntry], of room: RoomCore) {
+        let counters = entries.map(\.id.counter)
+        if let last = counters.last, rooms[room.id] != nil {
+            rooms[room.id]!.unmarked.stored(entries)
+            engine.messagesStored(
+                upTo: last, releasedUpTo: rooms[room.id]!.unmarked.releasedUpTo, in: room.id, now: now)
+        }
+        room.stored(counters, nil)
+        if rooms[room.id]?.unmarked.counters.isEmpty == false { markInFlight() }
+    }
+
+    private func notStored(_ addition: OutboxWriter.Addition, _ error: MartletError) {
+        addition.room.unclaim(addition.replaced)
+        addition.room.stored(addition.entries.map(\.id.counter), error)
+        rooms.withSettledMessages.append(addition.room.id)
+    }
+
+    /// Marks all messages as in flight if there is a connection. Those with a time to live are then sent (C-75).
+    func markInFlight() {
+        guard engine.status.isOnline else { return }
+        var marks: [String: [MessageID]] = [:]
+        for entry in rooms.entries.values where !entry.unmarked.counters.isEmpty {
+            marks[entry.core.name.text] = entry.unmarked.counters.map { entry.core.messageID($0) }
+        }
+        guard !marks.isEmpty else { return }
+        outbox.port.commit { $0.inFlight = marks }
+        if case .immediate = outbox.port { marked(marks) }
+    }
+
+    private func marked(_ marks: [String: [MessageID]]) {
+        for (room, ids) in marks {
+            guard let last = ids.map(\.counter).max(), let name = RoomName(room), let id = rooms.id(of: name) else {
+                continue
+            }
+            rooms[id]!.unmarked.marked(upTo: last)
+            engine.messagesStored(upTo: 0, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
+        }
+    }
+
+    func take(_ outcome: OutboxWriter.Outcome) {
+        guard case .queued(let writer) = outbox.port else { return }
+        let round = writer.finished(outcome)
+        for addition in round.additions {
+            if let failure = outcome.failure {
+                notStored(addition, failure)
+            } else {
+                stored(addition.entries, of: addition.room)
+            }
+        }
+        for edit in round.edits { edited(edit, outcome.failure) }
+        if let failure = outcome.restFailure {
+            outbox.failureCount += 1
+            for promise in round.promises { promise.resolve(.failure(failure)) }
+        } else {
+            marked(round.rest.inFlight)
+            for promise in round.promises { promise.resolve(.success(())) }
+        }
+    }
+
+    // MARK: Outcomes
+
+    func accepted(_ run: AcceptedRun, in core: RoomCore) {
+        core.messagesChanged { run.counters.contains($0) }
+        let outcomes = run.counters.map { counter in
+            OutboxOutcome(
+                id: core.messageID(counter), room: core.name.text,
+                result: .accepted(offset: run.offset(of: counter) ?? 0))
+        }
+        outbox.port.commit { $0.outcomes += outcomes }
+        rooms.withSettledMessages.append(core.id)
+    }
+
+    func failed(_ counter: UInt64, _ failure: SendFailure, in core: RoomCore) {
+        core.messagesChanged { $0 == counter }
+        let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name.text, result: .failed(failure))
+        outbox.port.commit { $0.outcomes.append(outcome) }
+        rooms.withSettledMessages.append(core.id)
+        if rooms[core.id]?.unmarked.remove(counter) == true {
+            engine.messagesStored(upTo: 0, releasedUpTo: rooms[core.id]!.unmarked.releasedUpTo, in: core.id, now: now)
+        }
+    }
+
+    // MARK: Calls of the application
+
+    /// Replaces the content of a message that was not written to a connection, here and in the outbox.
+    func edit(_ counter: UInt64, _ content: MessageContent, in room: RoomCore, _ promise: Promise<Bool>) {
+        guard rooms[room.id] != nil, let earlier = room.withLedger({ $0.edit(counter, content) }) else {
+            promise.resolve(.success(false))
+            return
+        }
+        let edit = OutboxEdit(id: room.messageID(counter), room: room.name.text, content: content)
+        switch outbox.port {
+        case .immediate(let outbox):
+            var transaction = OutboxTransaction()
+            transaction.edits = [edit]
+            outbox.commit(transaction)
+            promise.resolve(.success(true))
+        case .queued(let writer):
+            writer.add {
+                $0.edits.append(OutboxWriter.Edit(room: room, edit: edit, earlier: earlier, promise: promise))
+            }
+        }
+    }
+
+    /// After an error the earlier content remains, unless the new one was written to a connection meanwhile.
+    private func edited(_ edit: OutboxWriter.Edit, _ failure: MartletError?) {
+        if let failure, edit.room.withLedger({ $0.edit(edit.edit.id.counter, edit.earlier) }) != nil {
+            edit.promise.resolve(.failure(failure))
+        } else {
+            edit.promise.resolve(.success(true))
+        }
+    }
+
+    func readDeadLetters(of room: RoomCore, _ promise: Promise<[DeadLetter]>) {
+        switch outbox.port {
+        case .immediate(let outbox): promise.resolve(.success(outbox.deadLetters(in: room.name.text)))
+        case .queued(let writer): writer.add { $0.reads.append(OutboxWriter.Read(room: room, promise: promise)) }
+        }
+    }
+
+    func discard(_ letter: MessageID, _ promise: Promise<Void>) {
+        switch outbox.port {
+        case .immediate(let outbox):
+            var transaction = OutboxTransaction()
+            transaction.discarded = [letter]
+            outbox.commit(transaction)
+            promise.resolve(.success(()))
+        case .queued(let writer):
+            writer.add {
+                $0.rest.discarded.append(letter)
+                $0.promises.append(promise)
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+public import MartletProtocol
+public import MartletWire
+
+/// Changes that an outbox stores together. They are applied in the order of the properties.
+public struct OutboxTransaction: Sendable, Equatable {
+    /// New messages in the order of their calls. The counters ascend within a room.
+    public var appended: [OutboxEntry] = []
+    /// New contents of messages without an outcome.
+    public var edits: [OutboxEdit] = []
+    /// Messages that may be written to a connection from now on, by room. Messages with an outcome are not changed.
+    public var inFlight: [String: [MessageID]] = [:]
+    /// The outcomes of messages. An unknown message is ignored.
+    public var outcomes: [OutboxOutcome] = []
+    /// Dead letters to be removed. An unknown one is ignored.
+    public var discarded: [MessageID] = []
+    /// The cursors up to which the application has handled the messages of rooms (``Room/messages``). A lower cursor of
+    /// the same log is ignored; another cursor replaces the earlier one.
+    public var cursors: [String: RoomCursor] = [:]
+
+    /// Creates an empty transaction.
+    public init() {}
+
+    /// Whether the transaction changes nothing.
+    public var isEmpty: Bool {
+        appended.isEmpty && edits.isEmpty && inFlight.isEmpty && outcomes.isEmpty && discarded.isEmpty
+            && cursors.isEmpty
+    }
+
+    /// Adds later changes.
+    mutating func append(_ later: OutboxTransaction) {
+        appended += later.appended
+        edits += later.edits
+        inFlight.merge(later.inFlight) { $0 + $1 }
+        outcomes += later.outcomes
+        discarded += later.discarded
+        for (room, cursor) in later.cursors { cursors[room].advance(to: cursor) }
+    }
+}
+
+/// The outcome of a message.
+public struct OutboxOutcome: Sendable, Equatable {
+    /// The state in which a message ends.
+    public enum Result: Sendable, Equatable {
+        /// The relay has stored the message durably, at this offset of the room; 0 if the relay no longer knows it.
+        case accepted(offset: UInt64)
+        /// The message will not be accepted. Unless the reason is `cancelled`, it becomes a dead letter.
+        case failed(SendFailure)
+    }
+
+    /// The ID of the message.
+    public var id: MessageID
+    /// The name of the room.
+    public var room: String
+    /// The state in which the message has ended.
+    public var result: Result
+
+    /// Creates an outcome.
+    public init(id: MessageID, room: String, result: Result) {
+        self.id = id
+        self.room = room
+        self.result = result
+    }
+}
+
+/// The new content of a message that was not written to a connection.
+public struct OutboxEdit: Sendable, Equatable {
+    /// The ID of the message.
+    public var id: MessageID
+    /// The name of the room.
+    public var room: String
+    /// The new content.
+    public var content: MessageContent
+
+    /// Creates an edit.
+    public init(id: MessageID, room: String, content: MessageContent) {
+        self.id = id
+        self.room = room
+        self.content = content
+    }
+}
+
+/// A message that has failed, which the application can retry (``Room/retry(_:)``) or discard (``Room/discard(_:)``).
+public struct DeadLetter: Sendable, Equatable, Identifiable {
+    /// The ID of the failed message. A retry has another one.
+    public var id: MessageID
+    /// The name of the room.
+    public var room: String
+    /// The content of the message.
+    public var content: MessageContent
+    /// The time to live of the message, which a retry begins again.
+    public var timeToLive: Duration?
+    /// Whether the message may be compressed.
+    public var isCompressible: Bool
+    /// The reason of the failure.
+    public var failure: SendFailure
+
+    /// Creates a dead letter.
+    public init(_ entry: OutboxEntry, failure: SendFailure) {
+        id = entry.id
+        room = entry.room
+        content = entry.content
+        timeToLive = entry.timeToLive
+        isCompressible = entry.isCompressible
+        self.failure = failure
+    }
+}
+
+/// A quota of an outbox.
+public enum OutboxQuota: Sendable, Equatable {
+    /// The number of messages without an outcome.
+    case messages(Int)
+    /// The number of bytes of their contents.
+    case bytes(Int)
+}

@@ -1,0 +1,66 @@
+import Martlet
+import MartletProtocol
+import MartletWire
+
+/// A row of the table of messages.
+struct MessageRow {
+    enum State {
+        case pending(OutboxEntry)
+        /// An outcome, with the dead letter if the message has failed.
+        case settled(OutboxOutcome, DeadLetter?)
+    }
+
+    /// The columns that a row is created from, in this order.
+    static let columns = """
+        counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, offset, failure,
+        failure_code, failure_reason
+        """
+
+    let state: State
+
+    /// Reads the present row of a statement; nil if a value is not valid.
+    init?(_ row: Statement, device: DeviceID) {
+        guard let sender = AccountName(row.text(1)), row.int64(0) > 0 else { return nil }
+        let id = MessageID(sender: sender, device: device, counter: row.uint64(0))
+        let room = row.text(2)
+        if row.int64(3) == OutboxSchema.accepted {
+            state = .settled(OutboxOutcome(id: id, room: room, result: .accepted(offset: row.uint64(9))), nil)
+            return
+        }
+        guard let kind = UInt16(exactly: row.int64(4)),
+            let content = try? MessageContent(kind: ContentKind(rawValue: kind), bytes: row.bytes(5))
+        else { return nil }
+        let entry = OutboxEntry(
+            id: id, room: room, content: content, timeToLive: row.optionalInt64(6).map { .milliseconds($0) },
+            expiresAt: row.optionalUInt64(7), isCompressible: row.int64(8) != 0,
+            isInFlight: row.int64(3) == OutboxSchema.inFlight)
+        switch row.int64(3) {
+        case OutboxSchema.pending, OutboxSchema.inFlight: state = .pending(entry)
+        case OutboxSchema.failed:
+            guard let failure = Self.failure(row.int64(10), row.int64(11), row.optionalText(12)) else { return nil }
+            state = .settled(
+                OutboxOutcome(id: id, room: room, result: .failed(failure)), DeadLetter(entry, failure: failure))
+        default: return nil
+        }
+    }
+
+    private static func failure(_ kind: Int64, _ code: Int64, _ reason: String?) -> SendFailure? {
+        switch kind {
+        case 0: UInt16(exactly: code).map { .refused(ErrorCode(rawValue: $0), reason: reason) }
+        case 1: .expired
+        case 2: .cancelled
+        case 3: .closed
+        default: nil
+        }
+    }
+
+    /// The values of the columns `failure`, `failure_code` and `failure_reason`.
+    static func columns(of failure: SendFailure) -> (kind: Int64, code: Int64?, reason: String?) {
+        switch failure {
+        case .refused(let code, let reason): (0, Int64(code.rawValue), reason)
+        case .expired: (1, nil, nil)
+        case .cancelled: (2, nil, nil)
+        case .closed: (3, nil, nil)
+        }
+    }
+}

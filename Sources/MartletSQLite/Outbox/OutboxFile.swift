@@ -1,0 +1,172 @@
+import Martlet
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Opens the file of an outbox. A damaged file is set aside, and what can be read of it is copied to a new one.
+struct OutboxFile {
+    /// The number of counters that are skipped after a damage, because the file may have lost the latest ones.
+    static let skippedCount: UInt64 = 1 << 20
+
+    let path: String
+    let options: SQLiteOutbox.Options
+
+    func open() throws -> OutboxTables {
+        let lock = try FileLock(path: path + "-lock", of: path)
+        do { return try open(lock, recovery: nil) } catch DatabaseError.corrupt {
+            let aside = try setAside()
+            let recovery = try copy(from: aside)
+            return try open(lock, recovery: recovery)
+        }
+    }
+
+    private func open(_ lock: FileLock, recovery: SQLiteOutbox.Recovery?) throws -> OutboxTables {
+        FileLock.createPrivately(path)
+        let database = try connect()
+        try OutboxSchema.migrations.run(on: database)
+        let check = try database.prepare("PRAGMA quick_check(1)").firstText()
+        guard check == "ok" else { throw DatabaseError.corrupt(path: path) }
+        let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
+        // A value that is not valid is a damage, too.
+        _ = try tables.load()
+        return tables
+    }
+
+    private func connect(_ name: String? = nil) throws(DatabaseError) -> Database {
+        var connection = Database.Options()
+        connection.vfs = options.vfs
+        return try Database(path: name ?? path, options: connection)
+    }
+
+    // MARK: Damage
+
+    /// Renames the file, and the one with its latest changes.
+    private func setAside() throws(DatabaseError) -> String {
+        let aside = "\(path).corrupt-\(EventLoop.wallClock)"
+        for suffix in ["-wal", ""] {
+            guard unsafe rename(path + suffix, aside + suffix) != 0, errno != ENOENT else { continue }
+            throw .readOnly(path: path)
+        }
+        unsafe unlink(path + "-shm")
+        return aside
+    }
+
+    /// Copies what can be read.
+    private func copy(from aside: String) throws -> SQLiteOutbox.Recovery {
+        FileLock.createPrivately(path)
+        let new = try connect()
+        try OutboxSchema.migrations.run(on: new)
+        let damaged = try? connect(aside)
+        let identity = damaged.flatMap(identity(of:))
+        let rows = damaged.map { readable($0, device: identity?.device ?? DeviceID(rawValue: 1)) } ?? []
+        let highest = rows.last?.counter ?? 0
+        let next = max(identity?.nextCounter ?? 1, highest) + Self.skippedCount
+        try new.transaction {
+            let property = try new.prepare("INSERT INTO property VALUES (?, ?)")
+            property.bind(1, "device")
+            property.bind(2, identity?.device.rawValue ?? .random(in: 1 ... .max))
+            try property.run()
+            property.bind(1, "nextCounter")
+            property.bind(2, next)
+            try property.run()
+            for row in rows { try insert(row, into: new, keepsState: identity != nil) }
+            if let damaged { try? copyCursors(from: damaged, to: new) }
+        }
+        return SQLiteOutbox.Recovery(path: aside, messageCount: rows.count, keepsIdentity: identity != nil)
+    }
+
+    private func identity(of database: Database) -> (device: DeviceID, nextCounter: UInt64)? {
+        func value(_ name: String) -> UInt64? {
+            guard let select = try? database.prepare("SELECT value FROM property WHERE name = ?") else { return nil }
+            select.bind(1, name)
+            return (try? select.firstInt64()).flatMap { $0 }.map { UInt64(bitPattern: $0) }
+        }
+        guard let device = value("device"), let next = value("nextCounter"), device > 0, next > 0, next < 1 << 62
+        else { return nil }
+        return (DeviceID(rawValue: device), next)
+    }
+
+    private struct Row {
+        let counter: UInt64
+        let entry: OutboxEntry
+        let failure: SendFailure?
+    }
+
+    /// The messages without an outcome and the dead letters, from both ends of the table up to the damage.
+    private func readable(_ database: Database, device: DeviceID) -> [Row] {
+        let first = rows(database, device, after: 0, "counter > ? ORDER BY counter")
+        let last = rows(database, device, after: .max >> 1, "counter < ? ORDER BY counter DESC")
+        let end = first.last?.counter ?? 0
+        return first + last.filter { $0.counter > end }.reversed()
+    }
+
+    private func rows(_ database: Database, _ device: DeviceID, after start: UInt64, _ order: String) -> [Row] {
+        var rows: [Row] = []
+        var position = start
+        let columns = MessageRow.columns
+        guard let select = try? database.prepare("SELECT \(columns) FROM message WHERE \(order) LIMIT 1") else {
+            return []
+        }
+        while true {
+            select.bind(1, position)
+            guard let isRow = try? select.step(), isRow else { return rows }
+            let counter = select.uint64(0)
+            // A damaged table may be no longer in order.
+            guard counter != position, (counter > position) == (start == 0) else { return rows }
+            position = counter
+            switch MessageRow(select, device: device)?.state {
+            case .pending(let entry)?: rows.append(Row(counter: counter, entry: entry, failure: nil))
+            case .settled(_, let letter?)?:
+                let entry = OutboxEntry(
+                    id: letter.id, room: letter.room, content: letter.content, timeToLive: letter.timeToLive,
+                    isCompressible: letter.isCompressible)
+                rows.append(Row(counter: counter, entry: entry, failure: letter.failure))
+            case .settled(_, nil)?, nil: break
+            }
+            select.reset()
+        }
+    }
+
+    private func insert(_ row: Row, into database: Database, keepsState: Bool) throws {
+        let insert = try database.prepare(
+            "INSERT INTO message (\(MessageRow.columns), settled_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        // Without its device ID a message cannot be recognized by the relay, which may have accepted it.
+        let failure = row.failure ?? (keepsState ? nil : .closed)
+        insert.bind(1, row.counter)
+        insert.bind(2, row.entry.id.sender.text)
+        insert.bind(3, row.entry.room)
+        // The damage may have lost the mark of a message in flight.
+        insert.bind(4, failure == nil ? OutboxSchema.inFlight : OutboxSchema.failed)
+        insert.bind(5, Int64(row.entry.content.kind.rawValue))
+        insert.bind(6, row.entry.content.bytes)
+        insert.bind(7, row.entry.timeToLive.map(\.milliseconds))
+        insert.bind(8, row.entry.expiresAt)
+        insert.bind(9, row.entry.isCompressible ? 1 : 0 as Int64)
+        insert.bindNull(10)
+        let columns = failure.map(MessageRow.columns(of:))
+        insert.bind(11, columns?.kind)
+        insert.bind(12, columns?.code)
+        insert.bind(13, columns?.reason)
+        insert.bind(14, failure == nil ? nil : EventLoop.wallClock)
+        try insert.run()
+    }
+
+    private func copyCursors(from damaged: Database, to new: Database) throws {
+        let select = try damaged.prepare("SELECT room, log, offset FROM cursor")
+        let insert = try new.prepare("INSERT OR IGNORE INTO cursor VALUES (?, ?, ?)")
+        while try select.step() {
+            insert.bind(1, select.text(0))
+            insert.bind(2, select.optionalInt64(1))
+            insert.bind(3, select.int64(2))
+            try insert.run()
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// The tables of an outbox.
+enum OutboxSchema {
+    /// The states of a message in the column `state`.
+    static let pending: Int64 = 0
+    static let inFlight: Int64 = 1
+    static let accepted: Int64 = 2
+    static let failed: Int64 = 3
+
+    /// "MlOb" in ASCII.
+    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first])
+
+    /// Times are in milliseconds since 1970, durations in milliseconds. Only accepted messages have no content.
+    private static let first = """
+        CREATE TABLE property (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE message (
+            counter INTEGER PRIMARY KEY, sender TEXT NOT NULL, room TEXT NOT NULL, state INTEGER NOT NULL,
+            kind INTEGER NOT NULL, content BLOB, lifetime INTEGER, expires_at INTEGER,
+            is_compressible INTEGER NOT NULL, settled_at INTEGER, offset INTEGER,
+            failure INTEGER, failure_code INTEGER, failure_reason TEXT);
+        CREATE INDEX message_settled ON message (state, settled_at) WHERE state >= 2;
+        CREATE TABLE cursor (room TEXT PRIMARY KEY, log INTEGER, offset INTEGER NOT NULL) WITHOUT ROWID;
+        """
+}

@@ -1,0 +1,277 @@
+import Martlet
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// The statements of an outbox on its thread.
+final class OutboxTables: DatabaseContext {
+    /// The number of counters that are reserved at once, so that not each transaction writes the next counter (W-98).
+    static let reservedCount: UInt64 = 1024
+    /// The number of outcomes after which old ones are removed.
+    private static let outcomesPerRemoval = 256
+
+    let database: Database
+    let device: DeviceID
+    /// The damaged file that was set aside before.
+    let recovery: SQLiteOutbox.Recovery?
+    private let options: SQLiteOutbox.Options
+    private let lock: FileLock
+    /// The number of messages without an outcome, and of the bytes of their contents; nil if it must be read.
+    private var usage: (count: Int, byteCount: Int)?
+    /// The counter up to which counters are reserved; nil if it must be read.
+    private var reserved: UInt64?
+    private var outcomesSinceRemoval = 0
+
+    private let insert: Statement
+    private let edit: Statement
+    private let mark: Statement
+    private let size: Statement
+    private let accept: Statement
+    private let fail: Statement
+    private let remove: Statement
+    private let discard: Statement
+    private let cursor: Statement
+    private let reserve: Statement
+    private let letters: Statement
+
+    init(
+        _ database: Database, lock: FileLock, options: SQLiteOutbox.Options, recovery: SQLiteOutbox.Recovery?
+    ) throws {
+        self.database = database
+        self.lock = lock
+        self.options = options
+        self.recovery = recovery
+        device = try Self.device(of: database)
+        insert = try database.prepare(
+            """
+            INSERT INTO message (counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        edit = try database.prepare("UPDATE message SET kind = ?, content = ? WHERE counter = ? AND state < 2")
+        mark = try database.prepare("UPDATE message SET state = 1 WHERE counter = ? AND state = 0")
+        size = try database.prepare("SELECT length(content) FROM message WHERE counter = ? AND state < 2")
+        accept = try database.prepare(
+            "UPDATE message SET state = 2, content = NULL, settled_at = ?, offset = ? WHERE counter = ?")
+        fail = try database.prepare(
+            """
+            UPDATE message SET state = 3, settled_at = ?, failure = ?, failure_code = ?, failure_reason = ?
+            WHERE counter = ?
+            """)
+        remove = try database.prepare("DELETE FROM message WHERE counter = ?")
+        discard = try database.prepare("DELETE FROM message WHERE counter = ? AND state = 3")
+        // A lower cursor of the same log is ignored.
+        cursor = try database.prepare(
+            """
+            INSERT INTO cursor VALUES (?1, ?2, ?3) ON CONFLICT (room) DO UPDATE SET log = ?2, offset = ?3
+            WHERE log IS NOT ?2 OR offset < ?3
+            """)
+        reserve = try database.prepare("UPDATE property SET value = ? WHERE name = 'nextCounter'")
+        letters = try database.prepare(
+            "SELECT \(MessageRow.columns) FROM message WHERE room = ? AND state = 3 ORDER BY counter")
+        try database.transaction { try removeOldOutcomes(now: EventLoop.wallClock) }
+    }
+
+    /// The device ID, which is chosen when the file is created (W-34).
+    private static func device(of database: Database) throws -> DeviceID {
+        let select = try database.prepare("SELECT value FROM property WHERE name = 'device'")
+        if let value = try select.firstInt64() { return DeviceID(rawValue: UInt64(bitPattern: value)) }
+        let device = DeviceID(rawValue: .random(in: 1 ... .max))
+        try database.transaction {
+            let insert = try database.prepare("INSERT INTO property VALUES (?, ?)")
+            insert.bind(1, "device")
+            insert.bind(2, device.rawValue)
+            try insert.run()
+            insert.bind(1, "nextCounter")
+            insert.bind(2, 1 as Int64)
+            try insert.run()
+        }
+        return device
+    }
+
+    /// Forgets values that the rolled back changes have set.
+    func rolledBack() {
+        usage = nil
+        reserved = nil
+    }
+
+    // MARK: Reading
+
+    func load() throws -> OutboxState {
+        var state = OutboxState(device: device, nextCounter: try reservedCounter())
+        let rows = try database.prepare("SELECT \(MessageRow.columns) FROM message ORDER BY counter")
+        while try rows.step() {
+            guard let row = MessageRow(rows, device: device) else {
+                rows.reset()
+                throw DatabaseError.corrupt(path: database.path)
+            }
+            switch row.state {
+            case .pending(let entry): state.pending.append(entry)
+            case .settled(let outcome, _): state.outcomes.append(outcome)
+            }
+        }
+        let cursors = try database.prepare("SELECT room, log, offset FROM cursor")
+        while try cursors.step() {
+            state.cursors[cursors.text(0)] = RoomCursor(
+                log: cursors.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: cursors.uint64(2))
+        }
+        return state
+    }
+
+    func deadLetters(in room: String) throws -> [DeadLetter] {
+        letters.bind(1, room)
+        var found: [DeadLetter] = []
+        while try letters.step() {
+            if case .settled(_, let letter?)? = MessageRow(letters, device: device)?.state { found.append(letter) }
+        }
+        return found
+    }
+
+    private func reservedCounter() throws -> UInt64 {
+        if let reserved { return reserved }
+        let value = try database.prepare("SELECT value FROM property WHERE name = 'nextCounter'").firstInt64()
+        let counter = UInt64(bitPattern: value ?? 1)
+        reserved = counter
+        return counter
+    }
+
+    private func present() throws -> (count: Int, byteCount: Int) {
+        if let usage { return usage }
+        let sum = try database.prepare("SELECT count(*), total(length(content)) FROM message WHERE state < 2")
+        defer { sum.reset() }
+        guard try sum.step() else { return (0, 0) }
+        return (Int(sum.int64(0)), Int(sum.int64(1)))
+    }
+
+    // MARK: Changes
+
+    /// - Parameter now: The time in milliseconds since 1970.
+    func commit(_ transaction: OutboxTransaction, now: UInt64) throws {
+        var usage = try present()
+        try append(transaction.appended, &usage)
+        for edit in transaction.edits where edit.id.device == device { try change(edit, &usage) }
+        try check(usage, ifAdding: !transaction.appended.isEmpty || !transaction.edits.isEmpty)
+        for id in transaction.inFlight.values.joined() where id.device == device {
+            mark.bind(1, id.counter)
+            try mark.run()
+        }
+        for outcome in transaction.outcomes where outcome.id.device == device { try settle(outcome, &usage, now) }
+        for id in transaction.discarded where id.device == device {
+            discard.bind(1, id.counter)
+            try discard.run()
+        }
+        for (room, position) in transaction.cursors {
+            cursor.bind(1, room)
+            cursor.bind(2, position.log?.rawValue)
+            cursor.bind(3, position.offset)
+            try cursor.run()
+        }
+        outcomesSinceRemoval += transaction.outcomes.count
+        if outcomesSinceRemoval >= Self.outcomesPerRemoval { try removeOldOutcomes(now: now) }
+        self.usage = usage
+    }
+
+    private func check(_ usage: (count: Int, byteCount: Int), ifAdding isAdding: Bool) throws {
+        guard isAdding else { return }
+        if usage.count > options.maxMessageCount {
+            throw MartletError.outboxFull(limit: .messages(options.maxMessageCount))
+        }
+        if usage.byteCount > options.maxByteCount {
+            throw MartletError.outboxFull(limit: .bytes(options.maxByteCount))
+        }
+    }
+
+    private func append(_ entries: [OutboxEntry], _ usage: inout (count: Int, byteCount: Int)) throws {
+        guard let highest = entries.lazy.map(\.id.counter).max() else { return }
+        if try reservedCounter() <= highest {
+            reserve.bind(1, highest + Self.reservedCount)
+            try reserve.run()
+            reserved = highest + Self.reservedCount
+        }
+        for entry in entries {
+            let content = entry.content.bytes
+            insert.bind(1, entry.id.counter)
+            insert.bind(2, entry.id.sender.text)
+            insert.bind(3, entry.room)
+            insert.bind(4, entry.isInFlight ? OutboxSchema.inFlight : OutboxSchema.pending)
+            insert.bind(5, Int64(entry.content.kind.rawValue))
+            insert.bind(6, content)
+            insert.bind(7, entry.timeToLive.map(\.milliseconds))
+            insert.bind(8, entry.expiresAt)
+            insert.bind(9, entry.isCompressible ? 1 : 0 as Int64)
+            try insert.run()
+            usage.count += 1
+            usage.byteCount += content.count
+        }
+    }
+
+    private func change(_ change: OutboxEdit, _ usage: inout (count: Int, byteCount: Int)) throws {
+        size.bind(1, change.id.counter)
+        guard let before = try size.firstInt64() else { return }
+        let content = change.content.bytes
+        edit.bind(1, Int64(change.content.kind.rawValue))
+        edit.bind(2, content)
+        edit.bind(3, change.id.counter)
+        try edit.run()
+        usage.byteCount += content.count - Int(before)
+    }
+
+    private func settle(
+        _ outcome: OutboxOutcome, _ usage: inout (count: Int, byteCount: Int), _ now: UInt64
+    ) throws {
+        size.bind(1, outcome.id.counter)
+        guard let byteCount = try size.firstInt64() else { return }
+        usage.count -= 1
+        usage.byteCount -= Int(byteCount)
+        switch outcome.result {
+        case .accepted(let offset):
+            accept.bind(1, now)
+            accept.bind(2, offset)
+            accept.bind(3, outcome.id.counter)
+            try accept.run()
+        case .failed(.cancelled):
+            remove.bind(1, outcome.id.counter)
+            try remove.run()
+        case .failed(let failure):
+            fail.bind(1, now)
+            let (kind, code, reason) = MessageRow.columns(of: failure)
+            fail.bind(2, kind)
+            fail.bind(3, code)
+            fail.bind(4, reason)
+            fail.bind(5, outcome.id.counter)
+            try fail.run()
+        }
+    }
+
+    /// Removes the outcomes beyond their lifetime and number.
+    ///
+    /// - Parameter now: The time in milliseconds since 1970.
+    private func removeOldOutcomes(now: UInt64) throws {
+        outcomesSinceRemoval = 0
+        try removeOldest(OutboxSchema.accepted, keeping: options.maxOutcomeCount)
+        try removeOldest(OutboxSchema.failed, keeping: options.maxDeadLetterCount)
+        let lifetime = UInt64(max(options.outcomeLifetime.milliseconds, 0))
+        let expired = try database.prepare("DELETE FROM message WHERE state = 2 AND settled_at < ?")
+        expired.bind(1, now > lifetime ? now - lifetime : 0)
+        try expired.run()
+    }
+
+    private func removeOldest(_ state: Int64, keeping count: Int) throws {
+        let surplus = try database.prepare(
+            """
+            DELETE FROM message WHERE counter IN (
+                SELECT counter FROM message WHERE state = ?1 ORDER BY settled_at DESC, counter DESC LIMIT -1 OFFSET ?2)
+            """)
+        surplus.bind(1, state)
+        surplus.bind(2, Int64(max(count, 0)))
+        try surplus.run()
+    }
+}
+
+extension Duration {
+    /// The duration in milliseconds, rounded up.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? .max : whole &+ (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,128 @@
+public import Martlet
+import MartletTransport
+
+/// An outbox in a file, which survives the end of the process and the loss of power. A `send` returns when its message
+/// is synced to the disk; sends at the same time share one sync.
+///
+/// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`. One object of one
+/// process uses the file at a time.
+///
+/// | state of a message | kept until |
+/// |---|---|
+/// | pending | it is in flight or has an outcome |
+/// | in flight: it may have been written to a connection | it has an outcome |
+/// | accepted | ``Options/outcomeLifetime`` or ``Options/maxOutcomeCount`` is exceeded |
+/// | failed, a dead letter | it is retried or discarded, or ``Options/maxDeadLetterCount`` is exceeded |
+///
+/// The contents are not encrypted. On Apple's platforms, place the file in a folder with a data protection class.
+public final class SQLiteOutbox: Outbox {
+    /// The bounds of an outbox.
+    public struct Options: Sendable {
+        /// The maximum number of messages without an outcome, at least 1. Beyond it, `send` throws `outboxFull`
+        /// (C-78).
+        public var maxMessageCount = 10_000
+        /// The maximum number of bytes of the contents of messages without an outcome, at least 1. Beyond it, `send`
+        /// throws `outboxFull`.
+        public var maxByteCount = 64 * 1024 * 1024
+        /// The duration for which the outcomes of accepted messages are kept.
+        public var outcomeLifetime = Duration.seconds(7 * 24 * 3600)
+        /// The maximum number of outcomes of accepted messages. Beyond it, the oldest ones are removed.
+        public var maxOutcomeCount = 10_000
+        /// The maximum number of dead letters. Beyond it, the oldest ones are removed.
+        public var maxDeadLetterCount = 1024
+        /// The name of the VFS; nil is the default of SQLite.
+        package var vfs: String?
+
+        /// Creates the default bounds.
+        public init() {}
+    }
+
+    /// A damaged file that was set aside when the outbox was opened.
+    public struct Recovery: Sendable, Equatable {
+        /// The new name of the damaged file.
+        public let path: String
+        /// The number of messages without an outcome and of dead letters that were read from it.
+        public let messageCount: Int
+        /// Whether the messages will be sent. Otherwise the device ID was lost, and they are dead letters: the relay
+        /// may have accepted some of them.
+        public let keepsIdentity: Bool
+    }
+
+    private struct State {
+        var writer: DatabaseWriter<OutboxTables>?
+        var recovery: Recovery?
+    }
+
+    /// The maximum number of transactions that wait for the thread.
+    private static let maxJobCount = 1024
+
+    /// The path of the file.
+    public let path: String
+    private let options: Options
+    private let state = Guarded(State())
+
+    /// Creates an outbox. The file is opened, or created, by the start of the client.
+    public init(path: String, options: Options = Options()) {
+        self.path = path
+        self.options = options
+    }
+
+    /// The damaged file that the latest `open` has set aside; nil if there is none.
+    public var recovery: Recovery? { state.withLock { $0.recovery } }
+
+    /// Opens the file and returns the stored state. A damaged file is set aside (``recovery``), and what can be read of
+    /// it is kept.
+    ///
+    /// - Throws: ``DatabaseError``: `locked` if another object or process uses the file; `newerSchema`, `otherFormat`,
+    ///   `full`, `readOnly`, `cannotOpen`, `ioError`.
+    public func open() async throws -> OutboxState {
+        let writer = try await openWriter()
+        return try await writer.perform { try $0.load() }
+    }
+
+    /// Stores a transaction durably.
+    ///
+    /// - Throws: `MartletError.outboxFull` beyond the quota; ``DatabaseError``.
+    public func commit(_ transaction: OutboxTransaction) async throws {
+        try await opened().perform { try $0.commit(transaction, now: EventLoop.wallClock) }
+    }
+
+    /// Returns the dead letters of a room.
+    public func deadLetters(in room: String) async throws -> [DeadLetter] {
+        try await opened().perform { try $0.deadLetters(in: room) }
+    }
+
+    /// Closes the file, which another object can then open. The end of the object closes it, too, on another thread.
+    public func close() async {
+        let writer = state.withLock { state in
+            defer { state.writer = nil }
+            return state.writer
+        }
+        await writer?.close()
+    }
+
+    private func opened() throws(DatabaseError) -> DatabaseWriter<OutboxTables> {
+        guard let writer = state.withLock({ $0.writer }) else { throw .closed }
+        return writer
+    }
+
+    private func openWriter() async throws -> DatabaseWriter<OutboxTables> {
+        if let writer = state.withLock({ $0.writer }) { return writer }
+        let writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) { [path, options] in
+            try OutboxFile(path: path, options: options).open()
+        }
+        let recovery = try await writer.perform { $0.recovery }
+        state.withLock { state in
+            state.writer = writer
+            state.recovery = recovery
+        }
+        return writer
+    }
+}
+
+extension Outbox where Self == SQLiteOutbox {
+    /// An outbox in a file.
+    public static func sqlite(at path: String, options: SQLiteOutbox.Options = .init()) -> SQLiteOutbox {
+        SQLiteOutbox(path: path, options: options)
+    }
+}

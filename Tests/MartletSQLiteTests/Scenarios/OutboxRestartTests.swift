@@ -1,0 +1,191 @@
+import MartletTransport
+import Testing
+
+@testable import Martlet
+@testable import MartletSQLite
+
+/// Clients that are started one after the other with the same file.
+@Suite("Restarts with an outbox in a file", .timeLimit(.minutes(10)))
+struct OutboxRestartTests {
+    private let folder: TemporaryFolder
+    private let path: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.file("outbox")
+    }
+
+    // R-21, C-74
+    @Test func `messages sent without a connection → accepted once, in order, under their IDs`() async throws {
+        let ids = try await withClient("alice", at: nowhere, outbox: path) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            var ids: [MessageID] = []
+            for number in 1...10 { ids.append(try await lobby.send("\(number)").id) }
+            return ids
+        }
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                #expect(lobby.pending.map(\.id) == ids || lobby.pending.count < ids.count)
+                let eleventh = try await lobby.send("11")
+                #expect(try await eleventh.accepted() == 11)
+            }
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                #expect(lobby.pending.map(\.id) == [] && lobby.lastOffset == 11)
+                #expect(lobby.message(ids[3])?.state == .accepted(offset: 4))
+            }
+            #expect(try await texts(11, in: "lobby", at: relay) == (1...11).map { "\($0)" })
+        }
+    }
+
+    // C-74
+    @Test func `pending messages of an earlier client → handles, which are cancelled and edited`() async throws {
+        let ids = try await withClient("alice", at: nowhere, outbox: path) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            return [try await lobby.send("a").id, try await lobby.send("b").id, try await lobby.send("c").id]
+        }
+        try await withClient("alice", at: nowhere, outbox: path) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            #expect(lobby.pending.map(\.id) == ids)
+            #expect(await lobby.pending[0].cancel())
+            #expect(try await lobby.pending[0].edit(MessageContent(text: "edited")))
+        }
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                for handle in lobby.pending { _ = try await handle.accepted() }
+                #expect(try await lobby.message(ids[1])?.edit(MessageContent(text: "late")) == false)
+            }
+            #expect(try await texts(2, in: "lobby", at: relay) == ["edited", "c"])
+        }
+    }
+
+    /// Stores messages as an earlier client has.
+    private func store(_ entries: (Entries) -> [OutboxEntry]) async throws -> Entries {
+        let outbox = SQLiteOutbox(path: path)
+        let parts = Entries(device: try await outbox.open().device)
+        try await outbox.commit(parts.transaction { $0.appended = entries(parts) })
+        await outbox.close()
+        return parts
+    }
+
+    // C-75, C-76
+    @Test func `an expired message → a dead letter; one that was in flight → sent again`() async throws {
+        let entries = try await store { entries in
+            [
+                entries.entry(1, "sent", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000, isInFlight: true),
+                entries.entry(2, "expired", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000),
+                entries.entry(3, "unlimited", in: "lobby"),
+                entries.entry(
+                    4, "in time", in: "lobby", timeToLive: .seconds(3600), expiresAt: EventLoop.wallClock + 3_600_000),
+            ]
+        }
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                for counter in [1, 3, 4] as [UInt64] { _ = try await lobby.message(entries.id(counter))?.accepted() }
+                #expect(lobby.message(entries.id(2))?.state == .failed(.expired))
+                #expect(try await lobby.deadLetters().map(\.content.text) == ["expired"])
+            }
+            #expect(try await texts(3, in: "lobby", at: relay) == ["sent", "unlimited", "in time"])
+        }
+    }
+
+    // C-75
+    @Test func `a message with a time to live → in flight in the file before the relay has it`() async throws {
+        try await withClient("alice", at: nowhere, outbox: path) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            try await lobby.send(OutgoingMessage(text: "offline", timeToLive: .seconds(3600)))
+        }
+        let outbox = SQLiteOutbox(path: path)
+        #expect(try await outbox.open().pending.map(\.isInFlight) == [false])
+        let spy = SpyingOutbox(outbox)
+        try await withRelay { relay in
+            let client = try Client(to: relay, as: .anonymous("alice"), outbox: spy, configuration: .init())
+            try await withClient(client) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                for handle in lobby.pending { _ = try await handle.accepted() }
+                let online = try await lobby.send(OutgoingMessage(text: "online", timeToLive: .seconds(3600)))
+                _ = try await online.accepted()
+            }
+            let transactions = await spy.transactions
+            let marking = try #require(transactions.firstIndex { !$0.inFlight.isEmpty })
+            let accepting = try #require(transactions.firstIndex { !$0.outcomes.isEmpty })
+            #expect(marking < accepting)
+            #expect(transactions.flatMap(\.appended).map(\.isInFlight) == [true])
+        }
+        await outbox.close()
+    }
+
+    // C-77
+    @Test func `a dead letter of an earlier client → retried once, under another ID, or discarded`() async throws {
+        let ids = try await withClient("alice", at: nowhere, outbox: path) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let ids = [try await lobby.send("again").id, try await lobby.send("never").id]
+            await lobby.close()
+            return ids
+        }
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                #expect(lobby.message(ids[0])?.state == .failed(.closed))
+                let letters = try await lobby.deadLetters()
+                #expect(letters.map(\.id) == ids && letters.map(\.failure) == [.closed, .closed])
+                let handle = try #require(try await lobby.retry(letters[0]))
+                #expect(handle.id != ids[0])
+                #expect(try await lobby.retry(letters[0]) == nil)
+                try await lobby.discard(letters[1])
+                #expect(try await handle.accepted() == 1)
+                #expect(try await lobby.deadLetters() == [])
+            }
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                #expect(try await lobby.deadLetters() == [] && lobby.lastOffset == 1)
+            }
+        }
+    }
+
+    // C-78
+    @Test func `a send beyond the quota → outboxFull, and the next one after an acceptance is stored`() async throws {
+        var options = SQLiteOutbox.Options()
+        options.maxMessageCount = 2
+        try await withClient("alice", at: nowhere, outbox: path, options: options) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let first = try await lobby.send("1")
+            try await lobby.send("2")
+            await #expect(throws: MartletError.outboxFull(limit: .messages(2))) { try await lobby.send("3") }
+            await first.cancel()
+            try await lobby.send("4")
+            #expect(lobby.pending.count == 2)
+        }
+    }
+
+    @Test func `a file that another client uses → start throws an error with the file`() async throws {
+        try await withClient("alice", at: nowhere, outbox: path) { _ in
+            let second = try Client(to: nowhere, as: .anonymous("alice"), outbox: .sqlite(at: path))
+            await #expect(throws: MartletError.outboxFailed("\(DatabaseError.locked(path: path))")) {
+                try await second.start()
+            }
+        }
+    }
+}
+
+/// An outbox that records the transactions of another one.
+private actor SpyingOutbox: Outbox {
+    private let outbox: SQLiteOutbox
+    private(set) var transactions: [OutboxTransaction] = []
+
+    init(_ outbox: SQLiteOutbox) {
+        self.outbox = outbox
+    }
+
+    func open() async throws -> OutboxState { try await outbox.open() }
+
+    func commit(_ transaction: OutboxTransaction) async throws {
+        try await outbox.commit(transaction)
+        transactions.append(transaction)
+    }
+
+    func deadLetters(in room: String) async throws -> [DeadLetter] { try await outbox.deadLetters(in: room) }
+}

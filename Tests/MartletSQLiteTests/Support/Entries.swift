@@ -1,0 +1,29 @@
+import Martlet
+
+/// Creates the parts of transactions.
+struct Entries {
+    let device: DeviceID
+
+    func id(_ counter: UInt64) -> MessageID {
+        MessageID(sender: AccountName("alice")!, device: device, counter: counter)
+    }
+
+    func entry(
+        _ counter: UInt64, _ text: String = "hi", in room: String = "a", timeToLive: Duration? = nil,
+        expiresAt: UInt64? = nil, isInFlight: Bool = false
+    ) -> OutboxEntry {
+        OutboxEntry(
+            id: id(counter), room: room, content: MessageContent(text: text), timeToLive: timeToLive,
+            expiresAt: expiresAt, isInFlight: isInFlight)
+    }
+
+    func outcome(_ counter: UInt64, _ result: OutboxOutcome.Result, in room: String = "a") -> OutboxOutcome {
+        OutboxOutcome(id: id(counter), room: room, result: result)
+    }
+
+    func transaction(_ body: (inout OutboxTransaction) -> Void) -> OutboxTransaction {
+        var transaction = OutboxTransaction()
+        body(&transaction)
+        return transaction
+    }
+}
