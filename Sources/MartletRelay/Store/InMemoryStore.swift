@@ -6,8 +6,8 @@ public import MartletWire
 /// evict the oldest of the least recently used room. Readers receive a gap.
 ///
 /// The logs end with the process. The counters of a device outlive its messages by a lifetime, so a repeated message is
-/// recognized after its eviction. Rooms, counters and progress take at most half of the bytes. Beyond that, and beyond
-/// `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
+/// recognized after its eviction. Rooms, counters and progress take at most half of the bytes. Beyond that,
+/// and beyond `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
 /// Specs/hostile.md row 48). Relays may share a store while each room is served by one of them at a time.
 ///
 /// Roles are kept apart from the logs and never removed. Beyond their bound no room is created and no role is set
@@ -20,7 +20,8 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
         /// The maximum size of the bodies of a room, in bytes. The newest message is kept even if it is longer.
         public var maxByteCountPerRoom = 8 * 1024 * 1024
         /// The maximum size of all rooms, in bytes with objects: bodies, 128 for each message, 512 for each room, and
-        /// 96 for each device that has published in a room and each account with progress in it. The default is half of a relay's default memory budget.
+        /// 96 for each device that has published in a room and each account with progress in it. The default is half of
+        /// a relay's default memory budget.
         public var maxByteCount = 512 * 1024 * 1024
         /// The maximum number of rooms, with or without messages. The least recently used room is removed for another.
         public var maxRooms = 65_536

@@ -2,9 +2,11 @@ import MartletProtocol
 import MartletWire
 
 /// The messages of one room, oldest first, and the counters of devices and the progress of accounts, which outlive
-/// them. A device's counters are kept until it has not published for a lifetime and none of its messages is left.
+/// them. A device's counters are kept until it has not published for a lifetime and none of its messages is left
+///
 struct MemoryLog {
-    /// The sizes of a room, of a device's counters or an account's progress, and of a message without its body, in bytes.
+    /// The sizes of a room, of a device's counters or an account's progress, and of a message without its body, in
+    /// bytes.
     static let roomByteCount = 512
     static let deviceByteCount = 96
     static let entryByteCount = 128

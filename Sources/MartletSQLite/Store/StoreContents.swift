@@ -16,7 +16,8 @@ package enum StoreRecord: Sendable {
     case roles(RoomName, [UInt8], creator: AccountName?)
 }
 
-/// The whole contents of a store, read in one transaction and in small parts. A relay may use the store meanwhile.
+/// The whole contents of a store, read in one transaction and in small parts. A relay may use the store meanwhile
+///
 package final class StoreContents {
     /// The messages and bytes of one record.
     private static let partCount = 256

@@ -16,7 +16,7 @@ extension StoreError: CustomStringConvertible {
         switch self {
         case .outOfOrder(let lastOffset): "the messages do not follow the room's last offset \(lastOffset)"
         case .damaged(let room, let offset):
-            "the store of room \(room) is damaged from offset \(offset) on; run 'martlet store check', and restore a backup"
+            "room \(room) is damaged from offset \(offset) on; run 'martlet store check', and restore a backup"
         case .roomExists(let room): "the store has a room \(room); import into an empty store"
         }
     }

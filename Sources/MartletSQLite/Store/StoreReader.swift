@@ -106,7 +106,7 @@ package final class StoreReader: DatabaseContext {
         selectBatches.bind(2, from)
         defer { selectBatches.reset() }
         var next = from
-        while next <= row.lastOffset {
+        while next <= row.lastOffset, history.entries.count < range.maxCount, byteCount < range.maxByteCount {
             guard try selectBatches.step() else { throw StoreError.damaged(room, offset: next) }
             let first = selectBatches.uint64(0)
             guard first <= next, let batch = try? StoredBatch.decode(selectBatches.bytes(2), firstOffset: first),

@@ -9,7 +9,8 @@ import MartletWire
     internal import Darwin
 #endif
 
-/// Sets a damaged file aside, and copies to a new file the rooms of it that read well.
+/// Sets a damaged file aside, and copies to a new file the rooms of it that read well (R-70, Specs/hostile.md row
+/// 63).
 ///
 /// | state of the directory | after a crash |
 /// |---|---|

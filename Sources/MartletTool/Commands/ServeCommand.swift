@@ -54,12 +54,13 @@ enum ServeCommand {
         ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
-            Without --store messages are kept in memory, the oldest are removed first, and all are lost at the end of \
-            the process. With --store a message is accepted when it is synced to the disk, and a restarted relay has \
-            all rooms; `martlet store` checks, exports and copies the directory. Beyond --memory the relay ends suspended links, then drops the backlog of the slowest clients, and finally \
-            refuses new messages and links. An interrupt or a request to terminate disconnects all clients in order; a \
-            second one ends the process at once. The log never blocks the relay: if its reader is too slow, lines are \
-            dropped and their number is logged.
+            Without --store messages are kept in memory, the oldest are removed first, and all are lost at \
+            the end of the process. With --store a message is accepted when it is synced to the disk, and \
+            a restarted relay has all rooms; `martlet store` checks, exports and copies the directory. \
+            Beyond --memory the relay ends suspended links, then drops the backlog of the slowest clients, \
+            and finally refuses new messages and links. An interrupt or a request to terminate disconnects \
+            all clients in order; a second one ends the process at once. The log never blocks the relay: \
+            if its reader is too slow, lines are dropped and their number is logged.
             """,
             """
             An eighth of --max-connections-per-address may be unauthenticated at a time. An address is refused for \

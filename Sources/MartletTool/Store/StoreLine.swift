@@ -65,19 +65,26 @@ struct StoreLine: Codable {
     private static func parts(of record: StoreRecord) -> [StoreLine] {
         switch record {
         case .room(let name, let log, let firstOffset, let usedAt):
-            [StoreLine(room: Room(name: name.text, log: log.description, firstOffset: firstOffset, usedAt: usedAt))]
+            [
+                StoreLine(
+                    room: Room(
+                        name: name.text, log: String(log.rawValue, radix: 16), firstOffset: firstOffset, usedAt: usedAt)
+                )
+            ]
         case .messages(let entries):
             entries.map {
                 StoreLine(
                     message: Message(
-                        offset: $0.offset, account: $0.sender.text, device: $0.device.description, counter: $0.counter,
+                        offset: $0.offset, account: $0.sender.text, device: String($0.device.rawValue, radix: 16),
+                        counter: $0.counter,
                         acceptedAt: $0.acceptedAt, body: Data($0.body.bytes)))
             }
         case .device(let key, let record, let lastOffset):
             [
                 StoreLine(
                     device: Device(
-                        account: key.account.text, device: key.device.description, watermark: record.watermark,
+                        account: key.account.text, device: String(key.device.rawValue, radix: 16),
+                        watermark: record.watermark,
                         seen: String(record.seen, radix: 16), gaps: record.gaps.map { [$0.lowerBound, $0.upperBound] },
                         lastOffset: lastOffset, usedAt: record.usedAt))
             ]

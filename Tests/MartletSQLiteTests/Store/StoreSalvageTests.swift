@@ -33,6 +33,12 @@ import Testing
         try file.write(to: URL(fileURLWithPath: folder.storePath))
     }
 
+    /// Overwrites bytes of a message in the lobby. A part of it is in another page.
+    private func damageMessage() throws {
+        let text = entries(13...13, byteCount: 2000)[0].body.bytes.prefix(100)
+        try overwrite(text: Array(text), with: [0xFF, 0xFE, 0xFD])
+    }
+
     private func asides() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".corrupt-") }
     }
@@ -63,7 +69,7 @@ import Testing
                 .firstInt64())
         try overwrite(at: (Int(page) - 1) * 4096, with: [UInt8](repeating: 0xAA, count: 4096))
         // A bit of a message in the lobby.
-        try overwrite(text: entries(13...13, byteCount: 2000)[0].body.bytes, with: [0xFF, 0xFE, 0xFD])
+        try damageMessage()
         let (store, events) = try await open()
         guard case .setAside(_, 1, 1) = events.first else {
             Issue.record("no event: \(events)")
@@ -77,7 +83,7 @@ import Testing
 
     @Test func `a damaged message in use -> reads of its room fail there, and other rooms are served`() async throws {
         _ = try fill()
-        try overwrite(text: entries(13...13, byteCount: 2000)[0].body.bytes, with: [0xFF, 0xFE, 0xFD])
+        try damageMessage()
         let (store, events) = try await open()
         #expect(events.isEmpty)
         #expect(
