@@ -50,8 +50,8 @@ struct DoctorReport: Equatable, Sendable {
         self.step = step
     }
 
-    /// Parses the address. A token or password is not used without TLS with another machine, unless `allowsPlaintext`
-    /// is set.
+    /// Parses the address. A token or password is not used without TLS with another machine, unless
+    /// `allowsPlaintext` is set.
     static func begin(
         _ text: String, hasSecret: Bool, allowsPlaintext: Bool
     ) -> (report: DoctorReport, line: DoctorLine) {
