@@ -21,6 +21,8 @@ SECONDS_EACH ?= 210
 WEATHER ?=
 # Options of `make hostile`, such as --quick; see Benchmarks/Hostile/README.md.
 HOSTILE ?=
+# How often `make kill9` kills clients, and the relay.
+KILLS ?= 1000
 # How long `make soak` takes.
 MINUTES ?= 30
 # Planted faults that `make bugs` looks for; all when it is empty.
@@ -51,9 +53,6 @@ tls := $(if $(TLS),--tls)
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
-
-powerloss: deps ## lose power at 10,000 points of a database's life
-	@MARTLET_POWER_LOSSES=10000 $(SWIFT) test --filter 'loss of power'
 
 deps: ## install the system packages that the build needs and this machine lacks
 	@Scripts/install-dependencies
@@ -101,6 +100,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
+	@Scripts/kill9 --clients 20 --relays 20 .build/debug
 	@Specs/model/check authentication >/dev/null
 	@$(MAKE) --no-print-directory replay
 
@@ -136,6 +136,11 @@ simulate: deps ## play whole conversations over a simulated faulty network: make
 powerloss: deps ## cut the power of the databases at 10,000 points, and check that nothing accepted is lost
 	@$(SWIFT) build --build-tests --quiet
 	@MARTLET_POWER_LOSSES=10000 $(SWIFT) test --skip-build --quiet --disable-xctest --filter 'power'
+
+kill9: deps ## kill clients and relays 1,000 times each, and check that nothing is lost or twice: make kill9 KILLS=50
+	@Scripts/install-dependencies python3
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@Scripts/kill9 --clients $(KILLS) --relays $(KILLS)
 
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3

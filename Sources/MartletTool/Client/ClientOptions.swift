@@ -16,6 +16,9 @@ enum ClientOptions {
         "token", "TOKEN", help: "the credential; other users cannot see it in the variable MARTLET_TOKEN")
     static let multipath = Option.flag(
         "multipath", help: "use multipath TCP if both machines support it")
+    static let maxWait = Option.duration(
+        "max-wait", "S", in: .seconds, isZeroAllowed: false,
+        help: "wait at most S seconds before an attempt to reconnect [24 s; 12 s after the relay has ended]")
     static let timeout = Option.duration(
         "timeout", "S", in: .seconds, isZeroAllowed: false,
         help: "end after S seconds without a connection [never]")
@@ -24,7 +27,7 @@ enum ClientOptions {
         "outbox", "FILE", help: "keep unaccepted messages in FILE; the next start with FILE sends them")
 
     static let specs =
-        [target.spec, room.spec, account.spec, token.spec, PasswordInput.option.spec, multipath.spec]
+        [target.spec, room.spec, account.spec, token.spec, PasswordInput.option.spec, multipath.spec, maxWait.spec]
         + TLSArguments.clientSpecs
 
     /// The exit codes of all commands that are clients.
@@ -42,6 +45,7 @@ enum ClientOptions {
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
+        if let wait = arguments[maxWait] { configuration.reconnect.limitWaits(to: wait) }
         configuration.tls = try TLSArguments.client(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         configuration.agent = "\(MartletTool.program.title) \(agent)"
@@ -99,6 +103,13 @@ enum ClientOptions {
         let name = accountName(arguments)
         if let password = try password(arguments) { return .password(account: name, password) }
         return tokenText(arguments).map { .token(account: name, $0) } ?? .anonymous(name)
+    }
+}
+
+extension ReconnectPolicy.Configuration {
+    /// Reduces each ceiling of a wait to a duration.
+    fileprivate mutating func limitWaits(to duration: Duration) {
+        (base, peerClosedBase, cap) = (min(base, duration), min(peerClosedBase, duration), min(cap, duration))
     }
 }
 
