@@ -35,7 +35,7 @@ enum DiskTrial {
 
     static func run() throws -> Sample {
         let file = FileManager.default.temporaryDirectory.appending(path: "martlet-bench-\(UUID().uuidString)")
-        let descriptor = open(file.path, O_CREAT | O_WRONLY | O_APPEND, 0o600)
+        let descriptor = unsafe open(file.path, O_CREAT | O_WRONLY | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw Options.Failure(description: "\(file.path) cannot be created") }
         defer {
             close(descriptor)
