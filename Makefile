@@ -52,7 +52,7 @@ tls := $(if $(TLS),--tls)
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' Makefile)
 
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 deps: ## install the system packages that the build needs and this machine lacks
 	@Scripts/install-dependencies

@@ -24,7 +24,7 @@ enum LinkRule {
         let targets = tree["Makefile"].map(targets(of:)) ?? []
         return tree.markdownFiles.flatMap { file in
             file.lines.enumerated().flatMap { index, line in
-                line.matches(of: /(?:^|`)\s*(?:\$ )?make ([a-z][a-z-]*)/).compactMap { match -> Finding? in
+                line.matches(of: /(?:^|`)\s*(?:\$ )?make ([a-z][a-z0-9-]*)/).compactMap { match -> Finding? in
                     targets.contains(String(match.1))
                         ? nil : Finding(file.path, line: index + 1, "the Makefile has no target \(match.1)")
                 }
@@ -43,7 +43,7 @@ enum LinkRule {
     }
 
     private static func targets(of makefile: SourceFile) -> Set<String> {
-        Set(makefile.lines.compactMap { $0.firstMatch(of: /^([a-z][a-z-]*):/).map { String($0.1) } })
+        Set(makefile.lines.compactMap { $0.firstMatch(of: /^([a-z][a-z0-9-]*):/).map { String($0.1) } })
     }
 
     private static func resolve(_ target: Substring, from file: SourceFile) -> String {
