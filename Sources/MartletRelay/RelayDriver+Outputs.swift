@@ -60,8 +60,13 @@ extension RelayDriver {
     private func askAuthenticator(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
         var request = request
         if request.mechanism != nil {
-            request.channelBinding = peers[key]?.transport.exportSecret(
+            let transport = peers[key]?.transport
+            request.channelBinding = transport?.exportSecret(
                 label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
+            // TLS without a channel binding permits no exchange (C-68).
+            if request.channelBinding == nil, transport?.security != nil {
+                return engine.authenticated(key, .refused(Notice(code: .unauthenticated)), now: now)
+            }
         }
         ask(key, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
     }

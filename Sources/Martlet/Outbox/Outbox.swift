@@ -44,7 +44,7 @@ public protocol ImmediateOutbox: Outbox {
 public struct OutboxState: Sendable {
     /// The ID of the device that created the messages. It remains the same for the lifetime of the outbox (W-34).
     public var device: DeviceID
-    /// A number above all counters that were ever appended, at least 1 (W-98).
+    /// A number above all counters that were ever appended, at least 1 (C-79).
     public var nextCounter: UInt64
     /// The messages without an outcome, in ascending order of their counters within each room.
     public var pending: [OutboxEntry]

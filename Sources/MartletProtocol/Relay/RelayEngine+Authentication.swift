@@ -87,7 +87,8 @@ extension RelayEngine {
         outputs.append(.authenticate(key, request))
     }
 
-    /// The credential has to be of the same account. Otherwise the connection ends as if the earlier one had expired.
+    /// The credential has to be of the same account. Otherwise the connection ends as if the earlier one had expired. A
+    /// relay without the time to decide leaves it the earlier one.
     private mutating func renewed(_ slot: Int, _ answer: AuthenticationAnswer, now: Instant) {
         guard let link = connections[slot].linkSlot else { return }
         let account = sessions.links[link].who.account
@@ -95,6 +96,7 @@ extension RelayEngine {
             var notice = Notice(code: .unauthenticated)
             if case .refused(let refusal) = answer { notice = refusal }
             note(.refused(account, notice.code), on: slot)
+            if notice.code == .serverBusy { return }
             return end(slot, with: .goaway, notice, now: now)
         }
         sessions.setClaims(identity.claims, of: link, now: now)

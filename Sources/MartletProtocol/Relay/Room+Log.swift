@@ -122,10 +122,7 @@ extension Room {
 
     /// Passes the next batch to the store, sends acceptances, and ends closed sessions.
     mutating func flushPublication(into effects: inout Deque<RoomEffect>) {
-        // The store has one call of a room that changes it.
-        if !(usesRoles && moderation.isSaving), let entries = publication.startStoring() {
-            effects.append(.append(name, entries))
-        }
+        startStoring(into: &effects)
         for slot in publication.publishers where members.isLive(slot) {
             let count = members[slot].accepted.count
             for start in stride(from: 0, to: count, by: Accepted.maxRunCount) {
@@ -139,6 +136,12 @@ extension Room {
         publication.removePublishers()
         endClosed(into: &effects)
         releaseIdleMemory()
+    }
+
+    /// Passes the next batch to the store, which has one call of a room that changes it.
+    mutating func startStoring(into effects: inout Deque<RoomEffect>) {
+        guard isBusy, !(usesRoles && moderation.isSaving), let entries = publication.startStoring() else { return }
+        effects.append(.append(name, entries))
     }
 
     /// Ends the closed sessions whose messages are accepted.

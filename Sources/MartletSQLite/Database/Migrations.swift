@@ -35,6 +35,7 @@ package struct Migrations: Sendable {
         let isEmpty = try database.prepare("SELECT count(*) FROM sqlite_master").firstInt64() == 0
         let isNew = found == 0 && id == 0 && isEmpty
         guard isNew || id == Int64(applicationID) else { throw .otherFormat(path: database.path) }
+        guard isNew || found > 0 else { throw .corrupt(path: database.path) }
         guard found <= steps.count else {
             throw .newerSchema(found: found, known: steps.count, path: database.path)
         }

@@ -5,7 +5,7 @@ import MartletWire
 
 /// The statements of an outbox on its thread.
 final class OutboxTables: DatabaseContext {
-    /// The number of counters that are reserved at once, so that not each transaction writes the next counter (W-98).
+    /// The number of counters that are reserved at once, so that not each transaction writes the next counter (C-79).
     static let reservedCount: UInt64 = 1024
     /// The number of outcomes after which old ones are removed.
     private static let outcomesPerRemoval = 256

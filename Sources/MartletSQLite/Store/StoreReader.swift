@@ -13,6 +13,19 @@ struct RoomRow {
     /// The time of the last use, in milliseconds since 1970.
     var usedAt: UInt64
 
+    /// Creates a row; nil if its values cannot be those of a room (R-67).
+    init?(id: Int64, log: UInt64, firstOffset: UInt64, lastOffset: UInt64, byteCount: Int64, usedAt: UInt64) {
+        guard firstOffset >= 1, lastOffset < UInt64(Int64.max), firstOffset <= lastOffset + 1, byteCount >= 0,
+            usedAt < UInt64(Int64.max)
+        else { return nil }
+        self.id = id
+        self.log = LogID(rawValue: log)
+        self.firstOffset = firstOffset
+        self.lastOffset = lastOffset
+        self.byteCount = Int(byteCount)
+        self.usedAt = usedAt
+    }
+
     /// Messages that are kept.
     var count: UInt64 { lastOffset + 1 - firstOffset }
 }
@@ -28,6 +41,7 @@ package final class StoreReader: DatabaseContext {
     private let selectDevices: Statement
     private let selectProgress: Statement
     private let selectBatches: Statement
+    private let selectNewest: Statement
     private let selectRoles: Statement
 
     package init(_ database: Database) throws {
@@ -45,6 +59,8 @@ package final class StoreReader: DatabaseContext {
             ORDER BY delivered DESC LIMIT \(Self.maxProgressCount)
             """)
         selectRoles = try database.prepare("SELECT roles FROM roles WHERE room = ?")
+        selectNewest = try database.prepare(
+            "SELECT first_offset, count FROM batches WHERE room = ?1 ORDER BY first_offset DESC LIMIT 1")
         selectBatches = try database.prepare(
             """
             SELECT first_offset, count, messages FROM batches WHERE room = ?1 AND first_offset >=
@@ -58,18 +74,18 @@ package final class StoreReader: DatabaseContext {
         selectRoom.bind(1, room.text)
         defer { selectRoom.reset() }
         guard try selectRoom.step() else { return nil }
-        let row = RoomRow(
-            id: selectRoom.int64(0), log: LogID(rawValue: selectRoom.uint64(1)), firstOffset: selectRoom.uint64(2),
-            lastOffset: selectRoom.uint64(3), byteCount: Int(selectRoom.int64(4)), usedAt: selectRoom.uint64(5))
-        guard row.firstOffset >= 1, row.lastOffset < .max, row.firstOffset <= row.lastOffset + 1 else {
-            throw StoreError.damaged(room, offset: 0)
-        }
+        guard
+            let row = RoomRow(
+                id: selectRoom.int64(0), log: selectRoom.uint64(1), firstOffset: selectRoom.uint64(2),
+                lastOffset: selectRoom.uint64(3), byteCount: selectRoom.int64(4), usedAt: selectRoom.uint64(5))
+        else { throw StoreError.damaged(room, offset: 0) }
         return row
     }
 
     /// A room's snapshot and the time of its last use; nil for a room that the store does not have.
     package func load(_ room: RoomName) throws -> (snapshot: RoomSnapshot, usedAt: UInt64)? {
         guard let row = try row(of: room) else { return nil }
+        try checkEnd(of: row, room)
         var snapshot = RoomSnapshot(log: row.log, lastOffset: row.lastOffset, firstOffset: row.firstOffset)
         selectDevices.bind(1, row.id)
         defer { selectDevices.reset() }
@@ -93,6 +109,16 @@ package final class StoreReader: DatabaseContext {
         defer { selectRoles.reset() }
         if try selectRoles.step() { snapshot.roles = selectRoles.bytes(0) }
         return (snapshot, row.usedAt)
+    }
+
+    /// Checks that the newest batch ends where the room does. Otherwise offsets would be assigned again (R-1).
+    private func checkEnd(of row: RoomRow, _ room: RoomName) throws {
+        guard row.count > 0 else { return }
+        selectNewest.bind(1, row.id)
+        defer { selectNewest.reset() }
+        guard try selectNewest.step(), case let (first, count) = (selectNewest.uint64(0), selectNewest.uint64(1)),
+            first <= row.lastOffset, row.lastOffset - first + 1 == count
+        else { throw StoreError.damaged(room, offset: row.lastOffset) }
     }
 
     /// The kept messages of a range.

@@ -250,7 +250,7 @@ package final class StoreWriter: DatabaseContext {
             let (first, count) = (oldestBatch.uint64(0), oldestBatch.uint64(1))
             let byteCount = Int(oldestBatch.int64(2))
             oldestBatch.reset()
-            guard first + count <= offset else { break }
+            guard first <= offset, count <= offset - first else { break }
             try remove(first, count, byteCount, from: &row)
         }
         try update(row)
@@ -261,24 +261,31 @@ package final class StoreWriter: DatabaseContext {
         deleteBatch.bind(1, row.id)
         deleteBatch.bind(2, first)
         try deleteBatch.run()
-        row.firstOffset = min(first + count, row.lastOffset + 1)
+        let (end, isOverflow) = first.addingReportingOverflow(count)
+        row.firstOffset = isOverflow ? row.lastOffset + 1 : max(row.firstOffset, min(end, row.lastOffset + 1))
         row.byteCount = max(0, row.byteCount - byteCount)
     }
 
     /// One step of the removal of old messages, devices and rooms. Returns true at the end of a pass.
     package func removeOld(at now: UInt64) throws -> Bool {
         var rows: [(row: RoomRow, name: String)] = []
+        var (visited, count) = (position, 0)
         nextRooms.bind(1, position)
         while try nextRooms.step() {
-            let row = RoomRow(
-                id: nextRooms.int64(0), log: LogID(rawValue: 0), firstOffset: nextRooms.uint64(2),
-                lastOffset: nextRooms.uint64(3), byteCount: Int(nextRooms.int64(4)), usedAt: nextRooms.uint64(5))
+            visited = nextRooms.int64(0)
+            count += 1
+            // A damaged row stays for `martlet store check`, and its room is refused (R-67).
+            guard
+                let row = RoomRow(
+                    id: visited, log: 0, firstOffset: nextRooms.uint64(2), lastOffset: nextRooms.uint64(3),
+                    byteCount: nextRooms.int64(4), usedAt: nextRooms.uint64(5))
+            else { continue }
             rows.append((row, nextRooms.text(1)))
         }
         var budget = Self.maxStepBatchCount
         let cutoff = retention.maxAge.map { now - min(now, UInt64($0)) } ?? 0
-        for (visited, name) in rows {
-            var row = visited
+        for (read, name) in rows {
+            var row = read
             let before = row.firstOffset
             try trim(&row, before: cutoff, &budget)
             if row.firstOffset != before { try update(row) }
@@ -286,7 +293,8 @@ package final class StoreWriter: DatabaseContext {
             try removeUnused(row, name, at: now)
             position = row.id
         }
-        if rows.count == Self.stepRoomCount { return false }
+        position = visited
+        if count == Self.stepRoomCount { return false }
         position = 0
         return try removeLeastRecentlyUsed()
     }
@@ -328,10 +336,11 @@ package final class StoreWriter: DatabaseContext {
                 ORDER BY used_at LIMIT 1
                 """)
             guard try select.step() else { return true }
-            var row = RoomRow(
-                id: select.int64(0), log: LogID(rawValue: 0), firstOffset: select.uint64(1),
-                lastOffset: select.uint64(2), byteCount: Int(select.int64(3)), usedAt: select.uint64(4))
+            let found = RoomRow(
+                id: select.int64(0), log: 0, firstOffset: select.uint64(1), lastOffset: select.uint64(2),
+                byteCount: select.int64(3), usedAt: select.uint64(4))
             select.reset()
+            guard var row = found else { return true }
             let before = row.byteCount
             while total - (before - row.byteCount) > bound, budget > 0, row.count > 0 {
                 oldestBatch.bind(1, row.id)

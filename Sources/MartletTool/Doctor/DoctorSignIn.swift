@@ -26,7 +26,7 @@ enum DoctorSignIn {
     private func run(
         _ hello: Hello, _ password: String, on probe: RelayProbe, timeout: Duration
     ) async throws(DoctorFailure) -> (welcome: Welcome, duration: Duration) {
-        let binding = await probe.channelBinding()
+        guard let binding = await probe.channelBinding() else { throw .serverUnverified }
         var random = SystemRandomNumberGenerator()
         let nonce = (0..<Self.nonceByteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         do {

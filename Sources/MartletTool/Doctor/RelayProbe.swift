@@ -50,13 +50,14 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
         await ask(timeout) { [self] in transport.start(self) }
     }
 
-    /// Returns the channel binding of the connection (C-70); none without TLS.
-    func channelBinding() async -> ChannelBinding {
+    /// Returns the channel binding of the connection (C-70): none without TLS, nil with a TLS that has none.
+    func channelBinding() async -> ChannelBinding? {
         await withCheckedContinuation { continuation in
             loop.execute { [self] in
                 let exporter = transport.exportSecret(
                     label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
-                continuation.resume(returning: exporter.map { .tlsExporter($0) } ?? .none)
+                let unbound: ChannelBinding? = transport.security == nil ? ChannelBinding.none : nil
+                continuation.resume(returning: exporter.map { .tlsExporter($0) } ?? unbound)
             }
         }
     }

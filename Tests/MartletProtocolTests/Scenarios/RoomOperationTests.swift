@@ -84,6 +84,25 @@ import Testing
         #expect(script.savedRoles?[.bob]?.mutedUntil == 60_000)
     }
 
+    //
+    @Test func `row 58, messages and operations that wait alternate at the store`() {
+        var script = RoomScript("alice", "bob", snapshot: nil, roles: RoomRolesConfiguration())
+        script.rooms.loaded(.lobby, RoomSnapshot())
+        script.rooms.rolesSaved(.lobby, .saved)
+        _ = script.drain()
+        script.operate("alice", .mute(.carol, seconds: 60), correlation: 1)
+        script.operate("alice", .mute(.carol, seconds: 90), correlation: 2)
+        script.post("bob", 1)
+        #expect(!script.drain().contains(.append([1])))
+        script.rooms.rolesSaved(.lobby, .saved)
+        let storing = script.drain()
+        #expect(storing.contains(.append([1])) && !storing.contains(.saveRoles(isCreation: false)))
+        script.post("bob", 2)
+        script.store()
+        let saving = script.drain()
+        #expect(saving.contains(.saveRoles(isCreation: false)) && !saving.contains(.append([2])))
+    }
+
     //
     @Test func `a lost log ends the operations that wait, and the next session finds the roles`() {
         var script = RoomScript("alice", snapshot: nil, roles: RoomRolesConfiguration())

@@ -29,6 +29,13 @@ struct MigrationsTests {
         #expect(try database.prepare("SELECT count(*) FROM a").firstInt64() == 0)
     }
 
+    @Test(arguments: [0, -3]) func `a version below 1 in a file with tables → corrupt`(version: Int) throws {
+        let migrations = Migrations(applicationID: 7, steps: ["CREATE TABLE a (i)"])
+        try migrations.run(on: database)
+        try database.execute("PRAGMA user_version=\(version)")
+        #expect(throws: DatabaseError.corrupt(path: database.path)) { try migrations.run(on: database) }
+    }
+
     @Test func `a later schema → newerSchema; another application's file → otherFormat`() throws {
         try Migrations(applicationID: 7, steps: ["CREATE TABLE a (i)", "CREATE TABLE b (i)"]).run(on: database)
         #expect(throws: DatabaseError.newerSchema(found: 2, known: 1, path: database.path)) {

@@ -35,7 +35,7 @@ struct OutboxConformanceTests {
         return (subject, Entries(device: try await subject.outbox.open().device))
     }
 
-    // W-34, W-98
+    // W-34, C-79
     @Test(arguments: Kind.allCases)
     func `a new client → the same device, and a counter above all earlier ones`(kind: Kind) async throws {
         let (subject, entries) = try await opened(kind)

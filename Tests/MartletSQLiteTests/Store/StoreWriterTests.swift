@@ -102,4 +102,24 @@ import Testing
         #expect(
             try store.read(ReadRange(from: 50, maxCount: 3, maxByteCount: .max), of: .lobby).offsets == [50, 51, 52])
     }
+
+    //
+    @Test(arguments: [
+        "first_offset = last_offset + 2", "first_offset = 0", "last_offset = last_offset - 1",
+        "last_offset = -1", "byte_count = -1", "used_at = -1",
+    ])
+    func `row 63, a damaged row of a room -> its load fails, and the others are read and trimmed`(
+        damage: String
+    ) throws {
+        var retention = StoreRetention()
+        retention.maxAge = 100
+        let store = try folder.store(retention)
+        try fill(store, 1...5)
+        _ = try store.load(.attic)
+        _ = try store.append(entries(1...1), to: .attic)
+        try store.writer.database.execute("UPDATE rooms SET \(damage) WHERE name = 'lobby'")
+        #expect(throws: StoreError.self) { _ = try store.load(.lobby) }
+        while try !store.writer.removeOld(at: 5000) {}
+        #expect(try store.load(.attic).firstOffset == 2)
+    }
 }

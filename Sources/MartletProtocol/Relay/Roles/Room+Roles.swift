@@ -54,6 +54,8 @@ extension Room {
         case .operation(let pending):
             if result == .saved { enforce(pending.operation, into: &effects) }
             conclude(pending, result == .saved ? nil : .storeUnavailable, into: &effects)
+            // Messages and operations alternate, so that operations do not delay messages without end (row 58).
+            startStoring(into: &effects)
         case .creation(let creator):
             guard case .loading(let joins) = state else { break }
             switch result {
@@ -95,6 +97,7 @@ extension Room {
     ) {
         guard let slot = members.slot(handle) else { return }
         members[slot].permissions = permissions
+        if usesRoles { moderation.setPermissions(permissions, of: members[slot].who) }
         if members.isPresent(slot) { expelUnentitled([slot], into: &effects) }
     }
 

@@ -25,8 +25,8 @@ struct RoomModeration: Neutral, Sendable {
         /// The number of the request.
         let number: UInt64
         let actor: DeviceKey
-        /// What the room policy permitted to the session that requested it.
-        let permissions: RoomPermissions
+        /// What the room policy permits to the device that requested it.
+        var permissions: RoomPermissions
         let operation: RoomOperation
     }
 
@@ -70,6 +70,11 @@ struct RoomModeration: Neutral, Sendable {
         guard waiting.count < Self.maxWaitingCount else { return false }
         waiting.append(operation)
         return true
+    }
+
+    /// The room policy has decided anew about a device, whose waiting operations are decided by that.
+    mutating func setPermissions(_ permissions: RoomPermissions, of actor: DeviceKey) {
+        for index in waiting.indices where waiting[index].actor == actor { waiting[index].permissions = permissions }
     }
 
     /// Takes the next operation; nil while roles are saved, and when there is none.
