@@ -125,11 +125,16 @@ extension Room {
 
     /// Passes a request to its recipient, or to the relay's request handler when it names none.
     mutating func request(
-        _ handle: MemberHandle, _ request: Request, now: Instant, into effects: inout Deque<RoomEffect>
+        _ handle: MemberHandle, _ request: Request, at wallClock: UInt64, now: Instant,
+        into effects: inout Deque<RoomEffect>
     ) {
         guard let slot = members.slot(handle) else { return }
         guard !requests.isFull(slot) else {
             return answer(slot, request.correlation, .tooManyRequests, into: &effects)
+        }
+        // A request to a member has content like a message.
+        guard request.recipient == nil || mayPublish(slot, at: wallClock) else {
+            return answer(slot, request.correlation, .forbidden, into: &effects)
         }
         var recipient: Int?
         if let name = request.recipient {

@@ -111,7 +111,8 @@ struct Rooms: ~Copyable, Sendable {
             let wallClock = wallClock
             with(handle) { $0.broadcast(handle, transient, at: wallClock, into: &$1) }
         case .request(let handle, let request):
-            with(handle) { $0.request(handle, request, now: now, into: &$1) }
+            let wallClock = wallClock
+            with(handle) { $0.request(handle, request, at: wallClock, now: now, into: &$1) }
             performOperations(Int(handle.room))
         case .respond(let handle, let response): with(handle) { $0.respond(handle, response, into: &$1) }
         case .cancel(let handle, let correlation): with(handle) { $0.cancel(handle, correlation, into: &$1) }

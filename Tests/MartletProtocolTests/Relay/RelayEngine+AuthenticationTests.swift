@@ -260,7 +260,18 @@ import Testing
     }
 
     // C-71, Specs/hostile.md row 56
-    @Test(arguments: [Notice(code: .unauthenticated), Notice(code: .serverBusy, retryAfter: .seconds(5))])
+    @Test func `a renewal refused with serverBusy -> the connection continues until the first credential expires`() {
+        let stage = RelayStage()
+        let peer = member(stage)
+        stage.relay.refusals[.named("alice")] = Notice(code: .serverBusy, retryAfter: .seconds(5))
+        peer.say(Auth(credential: Self.first))
+        #expect(peer.log.last(GoAway.self) == nil && peer.closedAt == nil)
+        stage.run(for: .seconds(60))
+        #expect(peer.farewell == .unauthenticated)
+    }
+
+    // C-71, Specs/hostile.md row 56
+    @Test(arguments: [Notice(code: .unauthenticated), Notice(code: .revoked)])
     func `a refused renewal -> goaway with its notice, and the link waits`(notice: Notice) {
         let stage = RelayStage()
         let peer = member(stage)

@@ -228,6 +228,18 @@ import Testing
         #expect(bob.accepted == [2])
     }
 
+    //
+    @Test func `a reader's request to a member is answered with forbidden`() {
+        let stage = RolesStage()
+        let (alice, bob) = (stage.member("alice"), stage.member("bob"))
+        #expect(alice.operate(.setRole(.reader, of: .bob)) == ErrorCode.none)
+        bob.say(
+            Request(
+                correlation: 7, method: MethodName("ask")!, deadline: .seconds(60), recipient: .named("alice"),
+                content: []), on: .first)
+        #expect(bob.status(of: 7) == .forbidden && alice.log.all(Request.self).isEmpty)
+    }
+
     //
     @Test func `a message that was taken before the mute is accepted when it is published again`() {
         let stage = RolesStage()
