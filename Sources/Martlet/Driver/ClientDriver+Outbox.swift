@@ -136,6 +136,7 @@ extension ClientDriver {
     // MARK: Outcomes
 
     func accepted(_ run: AcceptedRun, in core: RoomCore) {
+        if let offset = run.counters.last.flatMap({ run.offset(of: $0) }) { core.extended(to: offset) }
         core.messagesChanged { run.counters.contains($0) }
         let outcomes = run.counters.map { counter in
             OutboxOutcome(

@@ -204,7 +204,7 @@ extension ClientDriver {
         case .failed(let counter, let failure): failed(counter, failure, in: core)
         case .progress(let progress): handle(progress, in: core)
         case .presence(let account, let presence): core.presenceChanged(account, Room.Presence(presence))
-        case .typing(let account, let isTyping): core.events.publish(.typing(account, isTyping))
+        case .typing(let account, let isTyping): core.typingChanged(account, isTyping)
         case .transient(let account, let kind, let content):
             core.events.publish(.transient(account, kind, content))
         case .request(let incoming): core.received(RoomRequest(incoming, in: core, now: .now))
@@ -215,7 +215,7 @@ extension ClientDriver {
 
     private func handle(_ progress: Receipt.Progress, in core: RoomCore) {
         guard let account = progress.sender else { return }
-        core.progressed(upTo: progress.upTo)
+        core.progressed(progress.mark, of: account, upTo: progress.upTo)
         switch progress.mark {
         case .delivered: core.events.publish(.delivered(to: account, upTo: progress.upTo))
         case .read: core.events.publish(.read(by: account, upTo: progress.upTo))

@@ -106,33 +106,31 @@ public final class Room: Sendable {
 
     /// The accounts that have a member in the room, as far as the relay has reported them, sorted by name. The list has
     /// at most 4096 accounts.
-    public var members: [AccountName] {
-        core.state.withLock { $0.view.members }.sorted { $0.text < $1.text }
-    }
+    public var members: [AccountName] { snapshot.members.map(\.account) }
 
-    /// The offset of the newest message when the relay last opened the room for this client.
-    public var lastOffset: UInt64 { core.state.withLock { $0.view.lastOffset } }
+    /// The offset of the newest known message; 0 before the relay has opened the room.
+    public var lastOffset: UInt64 { snapshot.lastOffset }
 
     /// The offset of the oldest stored message when the relay last opened the room for this client.
-    public var firstOffset: UInt64 { core.state.withLock { $0.view.firstOffset } }
+    public var firstOffset: UInt64 { snapshot.firstOffset }
 
     /// The identity of the log when the relay last opened the room for this client; nil before that, and with a relay
     /// that does not identify its logs.
-    public var log: LogID? { core.state.withLock { $0.view.log } }
+    public var log: LogID? { snapshot.log }
 
     /// Reports to the other members that the user has read all messages up to a cursor.
     ///
     /// - Parameter cursor: The cursor of the last message that was read. A cursor of a log that the relay has lost has
     ///   no effect.
     public func markRead(upTo cursor: RoomCursor) {
-        core.note { $0.changes.read(upTo: cursor) }
+        core.read(upTo: cursor)
     }
 
     /// Reports to the other members that the user has read all messages up to an offset of the present ``log``.
     ///
     /// - Parameter offset: The offset of the last message that was read.
     public func markRead(upTo offset: UInt64) {
-        core.note { $0.changes.read(upTo: RoomCursor(log: $0.view.log, offset: offset)) }
+        core.read(upTo: RoomCursor(log: log, offset: offset))
     }
 
     /// Suspends delivery: the relay holds back the messages of this room until ``resume()``.

@@ -126,6 +126,12 @@ extension RoomCore {
         wake { $0.waiters.takeReaders() }
     }
 
+    /// Reports that the user has read the messages up to a cursor.
+    func read(upTo cursor: RoomCursor) {
+        note { $0.changes.read(upTo: cursor) }
+        wake { $0.changeView { $0.read(upTo: cursor) } }
+    }
+
     func takeRequest() -> RoomRequest? {
         state.withLock { $0.requests.popFirst(now: .now) }
     }

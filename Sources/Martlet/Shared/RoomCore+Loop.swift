@@ -50,9 +50,9 @@ extension RoomCore {
     /// Discards the items and members, because the room is opened with another cursor before the application has
     /// received any item.
     func reopened() {
-        state.withLock { state in
+        wake { state in
             state.inbox = Inbox()
-            state.view.removeMembers()
+            return state.changeView { $0.removeMembers() }
         }
     }
 
@@ -61,11 +61,15 @@ extension RoomCore {
         wake { $0.waiters.takeObservers(where: hasChanged) }
     }
 
-    /// Reports that the ledger has processed a receipt of a member.
-    func progressed(upTo offset: UInt64) {
+    /// Reports that the ledger has processed a receipt of an account.
+    func progressed(_ mark: Receipt.Mark, of account: AccountName, upTo offset: UInt64) {
         wake { state in
+            var woken = state.viewChanged()
+            if mark == .read, account == self.account {
+                woken += state.changeView { $0.read(upTo: RoomCursor(offset: offset)) }
+            }
             let ledger = state.ledger
-            return state.waiters.takeObservers { counter in
+            return woken + state.waiters.takeObservers { counter in
                 if case .accepted(let own)? = ledger.state(of: counter) { own <= offset } else { false }
             }
         }
@@ -77,7 +81,8 @@ extension RoomCore {
         wake { state in
             guard state.end == nil else { return [] }
             state.inbox.append(arrivals)
-            return state.waiters.takeReaders()
+            let last = arrivals.last?.cursor.offset ?? 0
+            return state.waiters.takeReaders() + state.changeView { $0.extend(to: last) }
         }
     }
 
@@ -95,15 +100,27 @@ extension RoomCore {
     }
 
     func opened(firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?) {
-        state.withLock {
-            $0.view.opened(firstOffset: firstOffset, lastOffset: lastOffset, members: members, log: log)
+        wake {
+            $0.changeView {
+                $0.opened(firstOffset: firstOffset, lastOffset: lastOffset, members: members, log: log)
+            }
         }
         events.publish(.opened(firstOffset: firstOffset, lastOffset: lastOffset))
     }
 
     func presenceChanged(_ account: AccountName, _ presence: Room.Presence) {
-        state.withLock { $0.view.note(account, isMember: presence != .left) }
+        wake { $0.changeView { $0.note(account, presence) } }
         events.publish(.presence(account, presence))
+    }
+
+    func typingChanged(_ account: AccountName, _ isTyping: Bool) {
+        wake { $0.changeView { $0.note(account, isTyping: isTyping) } }
+        events.publish(.typing(account, isTyping))
+    }
+
+    /// Reports that the relay has stored messages of this client up to an offset.
+    func extended(to offset: UInt64) {
+        wake { $0.changeView { $0.extend(to: offset) } }
     }
 
     /// Reports that the client has stopped retrying. Readers and tasks that wait for an acceptance receive an error.

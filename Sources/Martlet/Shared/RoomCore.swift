@@ -44,6 +44,8 @@ final class RoomCore: Waitable, LedgerOwner {
         case requests
         /// A change of the message after the given snapshot.
         case message(counter: UInt64, seen: MessageSnapshot)
+        /// A change of the view or of the marks after the given version.
+        case view(version: UInt64)
     }
 
     /// The state of a message that an observer has seen.
@@ -63,7 +65,9 @@ final class RoomCore: Waitable, LedgerOwner {
         var handled = HandledMark()
         var requests = RequestQueue()
         var changes = PendingChanges()
-        var view = RoomView()
+        private(set) var view = RoomView()
+        /// The number of changes of the view and of the marks.
+        private(set) var viewVersion: UInt64 = 0
         var life = Life.open
         var stopReason: StopReason?
         var waiters = RoomWaiters()
@@ -73,6 +77,17 @@ final class RoomCore: Waitable, LedgerOwner {
 
         func snapshot(of counter: UInt64) -> MessageSnapshot {
             MessageSnapshot(state: ledger.state(of: counter), version: ledger.version, end: end, stopReason: stopReason)
+        }
+
+        /// Changes the view. Returns the tasks that wait for a change.
+        mutating func changeView(_ body: (inout RoomView) -> Bool) -> [Waiter] {
+            body(&view) ? viewChanged() : []
+        }
+
+        /// Reports that the view or the marks have changed. Returns the tasks that wait for that.
+        mutating func viewChanged() -> [Waiter] {
+            viewVersion += 1
+            return waiters.takeViewers()
         }
 
         mutating func takeChanges() -> PendingChanges {
@@ -146,6 +161,11 @@ final class RoomCore: Waitable, LedgerOwner {
     /// The number of messages that are neither accepted nor failed.
     var pendingCount: Int { withLedger { $0.pendingCount } }
 
+    /// The present state of the room, its version, and whether the room has ended.
+    var snapshot: (snapshot: Room.Snapshot, version: UInt64, isOver: Bool) {
+        state.withLock { (Room.Snapshot($0.view, $0.ledger.progress), $0.viewVersion, $0.end != nil) }
+    }
+
     // MARK: Waiting
 
     func add(_ waiter: Waiter, for key: Key) -> Bool {
@@ -161,6 +181,9 @@ final class RoomCore: Waitable, LedgerOwner {
             case .message(let counter, let seen):
                 guard state.ledger.version == seen.version, state.stopReason == seen.stopReason else { return false }
                 state.waiters.append(observer: waiter, of: counter)
+            case .view(let seen):
+                guard state.viewVersion == seen else { return false }
+                state.waiters.append(viewer: waiter)
             }
             return true
         }
@@ -174,35 +197,5 @@ final class RoomCore: Waitable, LedgerOwner {
     func wake(_ body: (inout State) -> [Waiter]) {
         let woken = state.withLock { body(&$0) }
         for waiter in woken { waiter.wake() }
-    }
-}
-
-/// The state of a room as the relay has reported it.
-struct RoomView: Sendable {
-    /// The maximum number of members that are stored.
-    static let maxMembers = 4096
-
-    private(set) var members: Set<AccountName> = []
-    private(set) var firstOffset: UInt64 = 0
-    private(set) var lastOffset: UInt64 = 0
-    private(set) var log: LogID?
-
-    mutating func opened(firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?) {
-        self.firstOffset = firstOffset
-        self.lastOffset = lastOffset
-        self.members = Set(members)
-        self.log = log
-    }
-
-    mutating func note(_ account: AccountName, isMember: Bool) {
-        if !isMember {
-            members.remove(account)
-        } else if members.count < Self.maxMembers {
-            members.insert(account)
-        }
-    }
-
-    mutating func removeMembers() {
-        members = []
     }
 }

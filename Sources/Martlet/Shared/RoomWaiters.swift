@@ -2,6 +2,7 @@
 struct RoomWaiters: Sendable {
     private(set) var readers: [Waiter] = []
     private(set) var requestTakers: [Waiter] = []
+    private(set) var viewers: [Waiter] = []
     private(set) var observers: [(counter: UInt64, waiter: Waiter)] = []
 
     mutating func append(reader waiter: Waiter) {
@@ -10,6 +11,10 @@ struct RoomWaiters: Sendable {
 
     mutating func append(requestTaker waiter: Waiter) {
         requestTakers.append(waiter)
+    }
+
+    mutating func append(viewer waiter: Waiter) {
+        viewers.append(waiter)
     }
 
     mutating func append(observer waiter: Waiter, of counter: UInt64) {
@@ -26,6 +31,11 @@ struct RoomWaiters: Sendable {
         return requestTakers
     }
 
+    mutating func takeViewers() -> [Waiter] {
+        defer { viewers = [] }
+        return viewers
+    }
+
     /// Removes the observers of changed messages.
     mutating func takeObservers(where hasChanged: (UInt64) -> Bool) -> [Waiter] {
         guard !observers.isEmpty else { return [] }
@@ -39,12 +49,13 @@ struct RoomWaiters: Sendable {
     }
 
     mutating func takeAll() -> [Waiter] {
-        takeReaders() + takeRequestTakers() + takeObservers { _ in true }
+        takeReaders() + takeRequestTakers() + takeViewers() + takeObservers { _ in true }
     }
 
     mutating func remove(_ id: UInt64) -> Waiter? {
         if let index = readers.firstIndex(where: { $0.id == id }) { return readers.remove(at: index) }
         if let index = requestTakers.firstIndex(where: { $0.id == id }) { return requestTakers.remove(at: index) }
+        if let index = viewers.firstIndex(where: { $0.id == id }) { return viewers.remove(at: index) }
         return observers.firstIndex { $0.waiter.id == id }.map { observers.remove(at: $0).waiter }
     }
 }

@@ -45,7 +45,7 @@ package struct MessageLedger: Sendable {
     }
 
     /// The offsets up to which a member has received and read messages.
-    package struct Progress: Sendable {
+    package struct Progress: Sendable, Equatable {
         package let account: AccountName
         package var delivered: UInt64 = 0
         package var read: UInt64 = 0

@@ -86,6 +86,15 @@ extension Room {
 
     // MARK: Transient frames
 
+    /// A member that joins receives the presence of the accounts that are away.
+    mutating func sendAwayPresence(to slot: Int, into effects: inout Deque<RoomEffect>) {
+        guard members.reportsPresence, members[slot].features.contains(.presence) else { return }
+        for account in members.awayAccounts {
+            let body = EncodedBody(Transient(.presence(.away), sender: account).encode())
+            effects.append(.sendTransient(members[slot].key, body))
+        }
+    }
+
     /// Reports the presence of accounts that have changed, one batch at a time.
     mutating func sendPresence(now: Instant, into effects: inout Deque<RoomEffect>) {
         for change in members.takePresenceChanges(now: now) {

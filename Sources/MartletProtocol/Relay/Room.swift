@@ -191,6 +191,7 @@ struct Room: Sendable {
         let slot = members.insert(member)
         effects.append(.opened(join.member, handle: handle(slot), opened))
         noteEarlierProgress(for: slot, into: &effects)
+        sendAwayPresence(to: slot, into: &effects)
         if !join.permissions.contains(.readHistory) { skipGap(slot, to: log.lastOffset + 1, into: &effects) }
         deliverNext(slot, into: &effects)
     }

@@ -140,6 +140,17 @@ struct RoomMembers: Sendable {
         return slots.contains { !members[$0].isAway } ? .online : .away
     }
 
+    /// The accounts whose members have no connection, in ascending order of the slots.
+    var awayAccounts: [AccountName] {
+        var seen: Set<AccountName> = []
+        return slots.compactMap { slot in
+            guard isPresent(slot), members[slot].isAway, seen.insert(members[slot].who.account).inserted else {
+                return nil
+            }
+            return presence(of: members[slot].who.account) == .away ? members[slot].who.account : nil
+        }
+    }
+
     private mutating func notePresence(of slot: Int, from before: Transient.Presence) {
         let account = members[slot].who.account
         let presence = presence(of: account)

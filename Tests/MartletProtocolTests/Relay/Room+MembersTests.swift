@@ -142,6 +142,16 @@ import Testing
         #expect(script.drain().about("carol") == [.whispered("carol", .transient(erin))])
     }
 
+    //
+    @Test func `a member that joins is sent the accounts that are away, each once`() {
+        var script = RoomScript("alice", "bob", "bob/2", "carol", "carol/2")
+        for who in ["bob", "bob/2", "carol"] { script.with(who) { $0.receive(.setAway($1, true)) } }
+        _ = script.drain()
+        script.join("dave")
+        let away = Transient(.presence(.away), sender: .bob)
+        #expect(script.drain().about("dave").dropFirst() == [.whispered("dave", .transient(away))])
+    }
+
     // MARK: Requests
 
     // S-54, R-41
