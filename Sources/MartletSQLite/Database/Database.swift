@@ -88,6 +88,9 @@ package final class Database {
     /// The number of rows that the last statement inserted, changed or deleted.
     package var changedRowCount: Int { Int(unsafe sqlite3_changes(handle)) }
 
+    /// The number of rows that the connection has inserted, changed or deleted. It wraps.
+    var changeCount: Int32 { unsafe sqlite3_total_changes(handle) }
+
     /// The version of the schema, which the application sets; 0 in a new file.
     package func schemaVersion() throws(DatabaseError) -> Int {
         Int(try prepare("PRAGMA user_version").firstInt64() ?? 0)

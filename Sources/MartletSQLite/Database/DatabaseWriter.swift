@@ -10,6 +10,14 @@ package protocol DatabaseContext: AnyObject, SendableMetatype {
 
 extension DatabaseContext {
     package func rolledBack() {}
+
+    /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back.
+    func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        do { return try database.transaction(body) } catch {
+            rolledBack()
+            throw error
+        }
+    }
 }
 
 /// One thread that writes to a database. All jobs that wait are performed in one transaction, in their order, so that

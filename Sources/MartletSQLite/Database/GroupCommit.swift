@@ -7,7 +7,15 @@ struct Job<Context: DatabaseContext>: Sendable {
 }
 
 /// The transaction of a group of jobs; see `DatabaseWriter`.
+///
+/// | attempt | savepoints | after an error of a job |
+/// |---|---|---|
+/// | first | none: each would copy the pages that its job changes | if the job has changed nothing, it alone fails; otherwise the second attempt follows |
+/// | second | one for each job | the changes of the job are rolled back |
 struct GroupCommit<Context: DatabaseContext> {
+    /// A job has thrown an error after changes.
+    private struct NeedsSavepoints: Error {}
+
     private let begin: Statement
     private let save: Statement
     private let release: Statement
@@ -25,32 +33,52 @@ struct GroupCommit<Context: DatabaseContext> {
             let completions = try perform(jobs, context)
             for completion in completions { completion() }
         } catch {
-            if context.database.isInTransaction { try? context.database.execute("ROLLBACK") }
-            context.rolledBack()
+            rollBack(context)
             for job in jobs { job.fail(error) }
         }
     }
 
-    /// Performs and commits the jobs, and returns the calls of their completions.
     private func perform(_ jobs: [Job<Context>], _ context: Context) throws -> [@Sendable () -> Void] {
+        do {
+            return try perform(jobs, context, inSavepoints: false)
+        } catch is NeedsSavepoints {
+            rollBack(context)
+            return try perform(jobs, context, inSavepoints: true)
+        }
+    }
+
+    /// Performs and commits the jobs, and returns the calls of their completions.
+    private func perform(
+        _ jobs: [Job<Context>], _ context: Context, inSavepoints: Bool
+    ) throws -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         completions.reserveCapacity(jobs.count)
         try begin.run()
         for job in jobs {
-            try save.run()
+            if inSavepoints { try save.run() }
+            let changeCount = context.database.changeCount
             do {
                 let completion = try job.run(context)
-                try release.run()
+                if inSavepoints { try release.run() }
                 completions.append(completion)
             } catch {
                 // Some errors, such as a full disk, can end the whole transaction.
                 guard context.database.isInTransaction else { throw error }
-                try context.database.execute("ROLLBACK TO job; RELEASE job")
+                if inSavepoints {
+                    try context.database.execute("ROLLBACK TO job; RELEASE job")
+                } else if context.database.changeCount != changeCount {
+                    throw NeedsSavepoints()
+                }
                 context.rolledBack()
                 completions.append { job.fail(error) }
             }
         }
         try commit.run()
         return completions
+    }
+
+    private func rollBack(_ context: Context) {
+        if context.database.isInTransaction { try? context.database.execute("ROLLBACK") }
+        context.rolledBack()
     }
 }

@@ -17,11 +17,11 @@ package final class StoreFile {
     }
 
     package func load(_ room: RoomName) throws -> RoomSnapshot {
-        try writer.database.transaction { try writer.load(room, at: now()) }
+        try writer.transaction { try writer.load(room, at: now()) }
     }
 
     package func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
-        try writer.database.transaction { try writer.append(entries, to: room) }
+        try writer.transaction { try writer.append(entries, to: room) }
     }
 
     package func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory {
@@ -29,22 +29,22 @@ package final class StoreFile {
     }
 
     package func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws {
-        try writer.database.transaction { try writer.saveProgress(progress, of: room) }
+        try writer.transaction { try writer.saveProgress(progress, of: room) }
     }
 
     package func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
-        try writer.database.transaction { try writer.saveRoles(roles, of: room, creation: creation) }
+        try writer.transaction { try writer.saveRoles(roles, of: room, creation: creation) }
     }
 
     /// Removes the batches that end before an offset. Returns the first kept offset.
     package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
-        try writer.database.transaction { try writer.trim(room, before: offset) }
+        try writer.transaction { try writer.trim(room, before: offset) }
     }
 
     /// Removes a room and its log.
     package func remove(_ room: RoomName) throws {
         guard let row = try writer.reader.row(of: room) else { return }
-        try writer.database.transaction { try writer.removeRoom(row.id) }
+        try writer.transaction { try writer.removeRoom(row.id) }
     }
 
     /// Opens a database and brings it to the newest version. A damaged file is set aside, and what can be read of it is

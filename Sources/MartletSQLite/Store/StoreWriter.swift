@@ -25,6 +25,7 @@ package final class StoreWriter: DatabaseContext {
     private let nextRooms: Statement
     private let replaceRoles: Statement
     private let countCreated: Statement
+    private var cache = AppendCache()
     /// The last room that the retention has visited.
     private var position: Int64 = 0
 
@@ -77,6 +78,10 @@ package final class StoreWriter: DatabaseContext {
             """)
     }
 
+    package func rolledBack() {
+        cache.removeAll()
+    }
+
     // MARK: Calls of the relay
 
     /// The snapshot of a room. A room that the store does not have begins a log (R-1).
@@ -98,6 +103,7 @@ package final class StoreWriter: DatabaseContext {
 
     /// A room is in use.
     package func touch(_ room: RoomName, at now: UInt64) throws {
+        cache.removeAll()
         touchRoom.bind(1, room.text)
         touchRoom.bind(2, now)
         try touchRoom.run()
@@ -106,7 +112,7 @@ package final class StoreWriter: DatabaseContext {
     /// Appends messages whose offsets continue the log (R-6), in rows of at most `StoredBatch.maxByteCount`, and
     /// removes old ones. Returns the first offset.
     package func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
-        guard var row = try reader.row(of: room) else { throw LogLost() }
+        guard var row = try cache.row(of: room) ?? reader.row(of: room) else { throw LogLost() }
         for index in entries.indices where entries[index].offset != row.lastOffset + 1 + UInt64(index) {
             throw StoreError.outOfOrder(lastOffset: row.lastOffset)
         }
@@ -125,9 +131,12 @@ package final class StoreWriter: DatabaseContext {
         row.lastOffset += UInt64(entries.count)
         row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0)
         try recordDevices(of: entries, row.id)
-        var budget = Self.maxRemovedCount
-        try trim(&row, before: 0, &budget)
+        if row.count > UInt64(retention.maxMessagesPerRoom) || row.byteCount >= retention.maxByteCountPerRoom {
+            var budget = Self.maxRemovedCount
+            try trim(&row, before: 0, &budget)
+        }
         try update(row)
+        cache.store(row, of: room)
         return row.firstOffset
     }
 
@@ -149,9 +158,10 @@ package final class StoreWriter: DatabaseContext {
             let first = start
             repeat { start += 1 } while start < entries.count && entries[start].hasSameDevice(as: entries[start - 1])
             let key = DeviceKey(account: entries[first].sender, device: entries[first].device)
-            var record = try device(key, id) ?? DeviceRecord()
+            var record = try cache.record(of: key, in: id) ?? device(key, id) ?? DeviceRecord()
             record.insert(countersOf: entries[first..<start])
             try save(record, of: key, lastOffset: entries[start - 1].offset, id)
+            cache.store(record, of: key, in: id)
         }
     }
 
@@ -215,6 +225,7 @@ package final class StoreWriter: DatabaseContext {
 
     /// Adds a device and its counters, for an import and for a copy of a damaged file.
     package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
+        cache.removeAll()
         guard let row = try reader.row(of: room) else { throw LogLost() }
         try save(record, of: key, lastOffset: lastOffset, row.id)
     }
@@ -243,6 +254,7 @@ package final class StoreWriter: DatabaseContext {
 
     /// Removes the batches of a room that end before an offset. Returns the first kept offset.
     package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
+        cache.removeAll()
         guard var row = try reader.row(of: room) else { return 1 }
         while row.count > 0 {
             oldestBatch.bind(1, row.id)
@@ -268,6 +280,7 @@ package final class StoreWriter: DatabaseContext {
 
     /// One step of the removal of old messages, devices and rooms. Returns true at the end of a pass.
     package func removeOld(at now: UInt64) throws -> Bool {
+        cache.removeAll()
         var rows: [(row: RoomRow, name: String)] = []
         var (visited, count) = (position, 0)
         nextRooms.bind(1, position)
@@ -317,6 +330,7 @@ package final class StoreWriter: DatabaseContext {
 
     /// Removes a room. Its next log has another identity (R-7).
     package func removeRoom(_ id: Int64) throws {
+        cache.removeAll()
         for table in ["batches", "devices", "progress"] {
             try database.execute("DELETE FROM \(table) WHERE room = \(id)")
         }
