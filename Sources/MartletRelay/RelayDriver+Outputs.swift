@@ -187,7 +187,7 @@ extension RelayDriver {
     private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<UInt64>) {
         switch done {
         case .done(let first): engine.stored(room, upTo: offset, first: first, messageCount: count)
-        case .failed, .tooManyRooms: engine.stored(room, upTo: nil, messageCount: count)
+        case .failed, .tooManyRooms, .rolesFull: engine.stored(room, upTo: nil, messageCount: count)
         case .logLost: engine.logLost(room)
         }
     }
@@ -220,6 +220,7 @@ extension RelayDriver {
         switch done {
         case .done: engine.rolesSaved(room, .saved)
         case .tooManyRooms: engine.rolesSaved(room, .tooManyRooms)
+        case .rolesFull: engine.rolesSaved(room, .full)
         case .failed, .logLost: engine.rolesSaved(room, .failed)
         }
     }
