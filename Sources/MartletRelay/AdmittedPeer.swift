@@ -4,13 +4,19 @@ import MartletWire
 
 /// The share of an accepted connection in the limits of its address.
 ///
-/// The share ends with its last reference, so a connection is counted until it has closed and its authentication has
-/// ended, on every path and on every loop.
+/// The share ends with its last reference, so a connection and its authentication are counted until the connection has
+/// closed and the authenticator has answered, on every path and on every loop.
 final class AdmittedPeer: Sendable {
+    private struct State {
+        /// Whether the connection is not authenticated yet.
+        var isHandshake = true
+        /// Whether an authentication is in progress.
+        var isAuthenticating = false
+    }
+
     private let prefix: AddressPrefix
     private let parts: RelayParts
-    /// Whether the connection is not authenticated yet.
-    private let isHandshake = Guarded(true)
+    private let state = Guarded(State())
 
     private init(_ prefix: AddressPrefix, _ parts: RelayParts) {
         self.prefix = prefix
@@ -18,8 +24,11 @@ final class AdmittedPeer: Sendable {
     }
 
     deinit {
-        let isHandshake = isHandshake.withLock { $0 }
-        parts.limiter.withLock { $0.closed(prefix, isHandshake: isHandshake) }
+        let state = state.withLock { $0 }
+        parts.limiter.withLock { limiter in
+            if state.isAuthenticating { limiter.authenticationEnded(from: prefix) }
+            limiter.closed(prefix, isHandshake: state.isHandshake)
+        }
     }
 
     /// Admits a connection; nil if it is to be closed without a byte (C-11).
@@ -33,9 +42,28 @@ final class AdmittedPeer: Sendable {
         }
     }
 
-    /// The peer has sent a hello.
+    /// The peer has sent a hello, or another credential on an authenticated connection. The latter is not refused for
+    /// the failures of other clients at its address (C-67).
     func authenticationBegan(of account: AccountName, now: Instant) -> PeerLimiter.Start {
-        parts.limiter.withLock { $0.authenticationBegan(of: account, from: prefix, now: now) }
+        state.withLock { state in
+            parts.limiter.withLock { limiter in
+                guard state.isHandshake else { return .authenticate(after: limiter.delay(of: account, now: now)) }
+                let start = limiter.authenticationBegan(of: account, from: prefix, now: now)
+                if case .authenticate = start { state.isAuthenticating = true }
+                return start
+            }
+        }
+    }
+
+    /// The peer has sent a further message of its exchange, which has waited for a duration before.
+    func authenticationContinued(of account: AccountName, waited: Duration, now: Instant) -> PeerLimiter.Start {
+        parts.limiter.withLock { $0.authenticationContinued(of: account, from: prefix, waited: waited, now: now) }
+    }
+
+    /// The duration for which the address of an unauthenticated peer is refused; nil if it is not.
+    func refusal(now: Instant) -> Duration? {
+        guard state.withLock({ $0.isHandshake }) else { return nil }
+        return parts.limiter.withLock { $0.refusal(of: prefix, now: now) }
     }
 
     /// The authenticator has answered. An answer without a decision about the credential is neither success nor
@@ -43,17 +71,23 @@ final class AdmittedPeer: Sendable {
     func authenticationEnded(
         of account: AccountName, _ verdict: AuthenticationVerdict, now: Instant
     ) {
-        switch verdict {
-        case .accepted:
-            let isFirst = isHandshake.withLock { isHandshake in
-                defer { isHandshake = false }
-                return isHandshake
+        if case .challenge = verdict { return }
+        let before = state.withLock { state in
+            defer {
+                state.isAuthenticating = false
+                if case .accepted = verdict { state.isHandshake = false }
             }
-            if isFirst { parts.limiter.withLock { $0.handshakeEnded(prefix) } }
-        case .challenge: break
-        case .refused(let failure):
-            guard failure.notice.code == .unauthenticated else { return }
-            parts.limiter.withLock { $0.authenticationFailed(of: account, from: prefix, now: now) }
+            return state
+        }
+        parts.limiter.withLock { limiter in
+            if before.isAuthenticating { limiter.authenticationEnded(from: prefix) }
+            switch verdict {
+            case .accepted: if before.isHandshake { limiter.handshakeEnded(prefix) }
+            case .challenge: break
+            case .refused(let failure):
+                guard failure.notice.code == .unauthenticated else { return }
+                limiter.authenticationFailed(of: account, from: prefix, now: now)
+            }
         }
     }
 }

@@ -43,6 +43,11 @@ public struct AuditRecord: Equatable, Sendable {
     public var target: AccountName?
     /// The role, the access, or the duration of a mute that the operation sets.
     public var value: String?
+    /// The number of events for which the record stands: refusals, of which this one is the last.
+    public var count = 1
+
+    /// Whether a peer was refused, so that it can cause such events without end.
+    public var isRefusal: Bool { code != nil }
 
     /// Creates the record of an event; nil for an event without meaning for an audit.
     public init?(_ event: RelayEvent) {

@@ -58,9 +58,12 @@ final class PeerConnection: TransportHandler {
 struct AskedPeer: Sendable {
     let account: AccountName
     let presentedToken: ResumeToken?
+    /// The delay of the authentication so far.
+    var waited: Duration
 
-    init(_ request: AuthenticationRequest) {
+    init(_ request: AuthenticationRequest, waited: Duration) {
         (account, presentedToken) = (request.account, request.presentedToken)
+        self.waited = waited
     }
 }
 

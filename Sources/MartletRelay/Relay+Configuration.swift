@@ -52,6 +52,7 @@ extension Relay {
                 ("limits.maxConnections", limits.maxConnections, 1...(.max)),
                 ("limits.maxHandshakes", limits.maxHandshakes, 1...(.max)),
                 ("limits.maxTotalHandshakes", limits.maxTotalHandshakes, 1...(.max)),
+                ("limits.maxAuthentications", limits.maxAuthentications, 1...(.max)),
                 ("limits.maxFailures", limits.maxFailures, 1...(.max)),
                 ("engine.maxConnections", engine.maxConnections, 1...(.max)),
                 ("engine.maxLinks", engine.maxLinks, 1...(.max)),

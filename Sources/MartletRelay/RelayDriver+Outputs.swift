@@ -42,22 +42,42 @@ extension RelayDriver {
         guard let peer = peers[key] else { return }
         var request = claim
         request.certificate = peer.transport.security?.peerCertificate
-        switch peer.admitted.authenticationBegan(of: request.account, now: now) {
-        case .refuse(let retryAfter):
-            engine.authenticated(key, .refused(Notice(code: .serverBusy, retryAfter: retryAfter)), now: now)
-        case .authenticate(.zero): askAuthenticator(key, request, now: now)
+        start(peer.admitted.authenticationBegan(of: request.account, now: now), of: peer, now: now) {
+            $0.askAuthenticator(key, request, waited: $1, now: $2)
+        }
+    }
+
+    /// Calls the authenticator at once or after a delay, or refuses the peer. The closure receives the delay.
+    private func start(
+        _ start: PeerLimiter.Start, of peer: PeerConnection, now: Instant,
+        _ call: @escaping (RelayDriver, Duration, Instant) -> Void
+    ) {
+        switch start {
+        case .refuse(let retryAfter): refuse(peer.key, retryAfter: retryAfter, now: now)
+        case .authenticate(.zero): call(self, .zero, now)
         case .authenticate(let delay):
-            let timer = LoopTimer(on: loop) { [weak self] in
-                guard let self else { return }
-                self.peers[key]?.authenticationDelay = nil
-                self.askAuthenticator(key, request, now: self.enter())
+            let timer = LoopTimer(on: loop) { [weak self, key = peer.key] in
+                guard let self, let peer = self.peers[key] else { return }
+                peer.authenticationDelay = nil
+                let now = self.enter()
+                // The address may have been refused meanwhile.
+                if let retryAfter = peer.admitted.refusal(now: now) {
+                    return self.refuse(key, retryAfter: retryAfter, now: now)
+                }
+                call(self, delay, now)
             }
             peer.authenticationDelay = timer
             timer.set(deadline: (now + delay).nanoseconds)
         }
     }
 
-    private func askAuthenticator(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
+    private func refuse(_ key: ConnectionKey, retryAfter: Duration, now: Instant) {
+        engine.authenticated(key, .refused(Notice(code: .serverBusy, retryAfter: retryAfter)), now: now)
+    }
+
+    private func askAuthenticator(
+        _ key: ConnectionKey, _ request: AuthenticationRequest, waited: Duration, now: Instant
+    ) {
         var request = request
         if request.mechanism != nil {
             let transport = peers[key]?.transport
@@ -68,13 +88,20 @@ extension RelayDriver {
                 return engine.authenticated(key, .refused(Notice(code: .unauthenticated)), now: now)
             }
         }
-        ask(key, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
+        ask(key, AskedPeer(request, waited: waited), now: now) { [parts, request] in await parts.authenticate(request) }
     }
 
+    /// The limits are asked again before the exchange continues, because the guesses of other connections may have
+    /// failed since it began (C-67, Specs/hostile.md row 64).
     private func continueExchange(_ key: ConnectionKey, _ message: Credential, now: Instant) {
-        guard let pending = peers[key]?.exchange.take() else { return }
-        ask(key, pending.peer, now: now) { [parts, exchange = pending.exchange, account = pending.peer.account] in
-            await parts.proceed(exchange, of: account, with: message)
+        guard let peer = peers[key], let pending = peer.exchange.take() else { return }
+        var asked = pending.peer
+        let limit = peer.admitted.authenticationContinued(of: asked.account, waited: asked.waited, now: now)
+        start(limit, of: peer, now: now) { driver, delay, now in
+            asked.waited += delay
+            driver.ask(key, asked, now: now) { [parts = driver.parts, exchange = pending.exchange, asked] in
+                await parts.proceed(exchange, of: asked.account, with: message)
+            }
         }
     }
 
@@ -160,7 +187,7 @@ extension RelayDriver {
     private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<UInt64>) {
         switch done {
         case .done(let first): engine.stored(room, upTo: offset, first: first, messageCount: count)
-        case .failed, .tooManyRooms: engine.stored(room, upTo: nil, messageCount: count)
+        case .failed, .tooManyRooms, .rolesFull: engine.stored(room, upTo: nil, messageCount: count)
         case .logLost: engine.logLost(room)
         }
     }
@@ -193,6 +220,7 @@ extension RelayDriver {
         switch done {
         case .done: engine.rolesSaved(room, .saved)
         case .tooManyRooms: engine.rolesSaved(room, .tooManyRooms)
+        case .rolesFull: engine.rolesSaved(room, .full)
         case .failed, .logLost: engine.rolesSaved(room, .failed)
         }
     }

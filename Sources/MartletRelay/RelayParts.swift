@@ -108,6 +108,7 @@ final class RelayParts: Sendable {
     private func failed<Answer>(_ room: RoomName, _ error: any Error) -> StoreAnswer<Answer> {
         // A refusal of an account is not a failure of the store.
         if error is TooManyRooms { return .tooManyRooms }
+        if error is RolesFull { return .rolesFull }
         onEvent(.storeFailed(room, error))
         return error is LogLost ? .logLost : .failed
     }
@@ -135,6 +136,8 @@ enum StoreAnswer<Answer> {
     case logLost
     /// The account has created as many rooms as it may.
     case tooManyRooms
+    /// The rooms of the room's creator have roles of the maximum size.
+    case rolesFull
 
     /// The result; nil after a failure.
     var value: Answer? {

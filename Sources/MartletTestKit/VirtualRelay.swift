@@ -273,6 +273,7 @@ public final class VirtualRelay {
     @discardableResult
     func store(_ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?) -> RolesResult {
         if let creation {
+            guard roles[room] == nil else { return .failed }
             guard createdCounts[creation.account] ?? 0 < creation.maxRoomCount else { return .tooManyRooms }
             createdCounts[creation.account, default: 0] += 1
         }

@@ -74,4 +74,42 @@ import Testing
         share.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
         #expect(share.authenticationBegan(of: account, now: now) == .refuse(retryAfter: .seconds(1)))
     }
+
+    // C-67
+    @Test func `a renewal at a refused address → delayed by its account, not refused and not counted`() throws {
+        var limits = PeerLimits()
+        limits.maxFailures = 1
+        limits.maxAuthentications = 1
+        let parts = try parts(limits)
+        let (alice, bob) = (try #require(AccountName("alice")), try #require(AccountName("bob")))
+        let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        let other = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .zero))
+        share.authenticationEnded(of: alice, .accepted(Identity(alice), final: nil), now: now)
+        #expect(other.authenticationBegan(of: bob, now: now) == .authenticate(after: .zero))
+        #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .zero))
+        other.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
+        #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .milliseconds(200)))
+        #expect(share.refusal(now: now) == nil && other.refusal(now: now) == .seconds(1))
+    }
+
+    // Specs/hostile.md row 64
+    @Test func `row 64, an authentication in progress → ended by a verdict, and by the end of its connection`() throws {
+        var limits = PeerLimits()
+        limits.maxAuthentications = 1
+        let parts = try parts(limits)
+        let account = try #require(AccountName("alice"))
+        let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        var other = AdmittedPeer.admit(nil, to: parts, now: now)
+        let busy = PeerLimiter.Start.refuse(retryAfter: .seconds(1))
+        #expect(other?.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
+        #expect(share.authenticationBegan(of: account, now: now) == busy)
+        other = nil
+        #expect(share.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
+        let third = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        #expect(third.authenticationBegan(of: account, now: now) == busy)
+        share.authenticationEnded(of: account, .refused(AuthenticationFailure(parts.busy)), now: now)
+        #expect(third.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
+        withExtendedLifetime(share) {}
+    }
 }

@@ -18,6 +18,10 @@ struct AccountTable: Sendable {
     /// (S-4).
     static let opensBurst = 512
     static let opensPerMinute = 66 * 60
+    /// The units of operations on rooms that an account requests at once, and in a minute thereafter (R-72,
+    /// Specs/hostile.md row 66).
+    static let operationsBurst = 1_024
+    static let operationsPerMinute = 100 * 60
 
     private struct Account: Sendable {
         let name: AccountName
@@ -26,6 +30,7 @@ struct AccountTable: Sendable {
         /// The number of sessions of all links.
         var sessionCount = 0
         var opens = TokenBucket(burst: AccountTable.opensBurst, perMinute: AccountTable.opensPerMinute)
+        var operations = TokenBucket(burst: AccountTable.operationsBurst, perMinute: AccountTable.operationsPerMinute)
         /// The lowest remaining allowance of the ended links (S-59).
         var unproductive = Link.unproductiveBucket
         /// The allowance for messages; nil without a bound.
@@ -91,6 +96,16 @@ struct AccountTable: Sendable {
 
     /// An account opens a session; false when the rate is exceeded.
     mutating func takeOpen(_ account: Int32, now: Instant) -> Bool { accounts[Int(account)].opens.take(now: now) }
+
+    /// An account has requested an operation. Its cost is known afterwards, so the rate may be overdrawn.
+    mutating func spendOperation(_ units: Int, of account: Int32, now: Instant) {
+        accounts[Int(account)].operations.spend(units, now: now)
+    }
+
+    /// Whether an account has not overdrawn its rate of operations.
+    func mayOperate(_ account: Int32, now: Instant) -> Bool {
+        accounts[Int(account)].operations.availableAt(0) <= now
+    }
 
     /// Whether accounts have a rate.
     var isRated: Bool { rate != nil }

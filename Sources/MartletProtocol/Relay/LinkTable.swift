@@ -168,6 +168,14 @@ struct LinkTable {
     /// Takes a session's opening from the account's rate; false when the rate is exceeded.
     mutating func takeOpen(_ slot: Int, now: Instant) -> Bool { accounts.takeOpen(links[slot].account, now: now) }
 
+    /// The link's account has requested an operation on a room.
+    mutating func spendOperation(_ units: Int, of slot: Int, now: Instant) {
+        accounts.spendOperation(units, of: links[slot].account, now: now)
+    }
+
+    /// Whether the link's account may request an operation on a room.
+    mutating func mayOperate(_ slot: Int, now: Instant) -> Bool { accounts.mayOperate(links[slot].account, now: now) }
+
     /// The link's account publishes a message.
     mutating func spend(byteCount: Int, of slot: Int, now: Instant) {
         if accounts.isRated { accounts.spend(byteCount: byteCount, of: links[slot].account, now: now) }

@@ -21,7 +21,7 @@ package struct AddressPrefix: Hashable, Sendable {
 /// | state of a prefix | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | a connection is admitted |
-/// | connected | the numbers of its connections and of those in the handshake, its recent failures | the last one closes |
+/// | connected | its numbers of connections, handshakes, authentications; its recent failures | the last one closes |
 /// | kept | its recent failures, of which there is at least one | a connection; `removeExpired`; eviction |
 ///
 /// | state of an account | owns | ends |
@@ -30,7 +30,8 @@ package struct AddressPrefix: Hashable, Sendable {
 /// | kept | its recent failures | `removeExpired`, when their number has halved to zero; eviction |
 ///
 /// A prefix with `PeerLimits.maxFailures` recent failures is refused for a time that doubles with each further one. An
-/// account is never refused, because any peer could then lock it out; its authentications are delayed.
+/// account is never refused, because any peer could then lock it out; its authentications are delayed. A renewal on an
+/// authenticated connection is delayed by its account only, because other clients may share the prefix.
 package struct PeerLimiter: Sendable {
     /// The maximum number of kept prefixes, and of kept accounts. A further one replaces the one whose failures end
     /// first. A prefix with connections is always kept, so connections beyond this number raise it.
@@ -62,6 +63,8 @@ package struct PeerLimiter: Sendable {
         var connectionCount = 0
         /// The number of the connections that are not authenticated.
         var handshakeCount = 0
+        /// The number of the authentications in progress.
+        var authenticationCount = 0
         var failures = FailureScore()
         var refusedUntil = Instant.zero
     }
@@ -122,10 +125,41 @@ package struct PeerLimiter: Sendable {
 
     // MARK: Authentications
 
-    /// A hello arrived on an admitted connection.
-    package func authenticationBegan(of account: AccountName, from prefix: AddressPrefix, now: Instant) -> Start {
-        if let end = prefixes[prefix]?.refusedUntil, end > now { return .refuse(retryAfter: end - now) }
+    /// A hello arrived on an admitted connection. An answer other than a refusal begins an authentication, and the
+    /// caller reports its end once.
+    package mutating func authenticationBegan(
+        of account: AccountName, from prefix: AddressPrefix, now: Instant
+    ) -> Start {
+        if let retryAfter = refusal(of: prefix, now: now) { return .refuse(retryAfter: retryAfter) }
+        // Guesses in progress have not failed yet (Specs/hostile.md row 64).
+        guard prefixes[prefix]?.authenticationCount ?? 0 < limits.maxAuthentications else {
+            return .refuse(retryAfter: Self.minRefusal)
+        }
+        prefixes[prefix]?.authenticationCount += 1
         return .authenticate(after: delay(of: account, now: now))
+    }
+
+    /// A further message of an authentication in progress arrived. Failures since its begin count for it too
+    /// (Specs/hostile.md row 64).
+    ///
+    /// - Parameter waited: the delay of the authentication so far.
+    package func authenticationContinued(
+        of account: AccountName, from prefix: AddressPrefix, waited: Duration, now: Instant
+    ) -> Start {
+        if let retryAfter = refusal(of: prefix, now: now) { return .refuse(retryAfter: retryAfter) }
+        return .authenticate(after: max(delay(of: account, now: now) - waited, .zero))
+    }
+
+    /// An authentication has ended: accepted, refused, or with its connection.
+    package mutating func authenticationEnded(from prefix: AddressPrefix) {
+        guard let count = prefixes[prefix]?.authenticationCount, count > 0 else { return }
+        prefixes[prefix]?.authenticationCount = count - 1
+    }
+
+    /// The duration for which a prefix is refused; nil if it is not.
+    package func refusal(of prefix: AddressPrefix, now: Instant) -> Duration? {
+        guard let end = prefixes[prefix]?.refusedUntil, end > now else { return nil }
+        return end - now
     }
 
     /// The delay of an authentication of an account, in proportion to its recent failures.

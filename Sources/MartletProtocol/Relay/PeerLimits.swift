@@ -12,6 +12,9 @@ public struct PeerLimits: Equatable, Sendable {
     /// The number of connections of all prefixes that are not authenticated yet, beyond which a prefix may have one
     /// such connection only (Specs/hostile.md row 52).
     public var maxTotalHandshakes = 1_024
+    /// The maximum number of authentications of a prefix in progress, without renewals. Further ones are refused for a
+    /// time (C-67, Specs/hostile.md row 64).
+    public var maxAuthentications = 8
     /// The number of recent failed authentications of a prefix, 1 to 16, from which on the prefix is refused for a time
     /// (C-67). With a larger number prefixes are never refused.
     public var maxFailures = 5
@@ -27,6 +30,7 @@ public struct PeerLimits: Equatable, Sendable {
         limits.maxConnections = .max
         limits.maxHandshakes = .max
         limits.maxTotalHandshakes = .max
+        limits.maxAuthentications = .max
         limits.maxFailures = .max
         limits.maxAuthenticationDelay = .zero
         return limits

@@ -395,6 +395,10 @@ public struct RelayEngine: ~Copyable {
     }
 
     private mutating func perform(_ effect: consuming RoomEffect, now: Instant) {
+        if case .note(let note, let key?) = effect, key.link.loop == sessions.rooms.place.number {
+            guard let link = sessions.links.slot(key.link) else { return self.note(note) }
+            return self.note(note, on: sessions.links[link].connection)
+        }
         guard let fault = sessions.apply(effect, into: &outputs, now: now) else { return }
         if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
     }

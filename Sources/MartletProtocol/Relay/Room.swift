@@ -30,8 +30,10 @@ public enum RoomEffect: Sendable {
     case read(RoomName, MemberHandle, ReadRange)
     /// A request without a recipient.
     case request(RoomName, MemberHandle, Request)
-    /// An event for a log.
-    case note(RelayNote)
+    /// The member's account has requested an operation on the room, which costs this many units of its rate.
+    case charge(MemberKey, units: Int)
+    /// An event for a log, and the member whose peer it concerns.
+    case note(RelayNote, of: MemberKey?)
 }
 
 /// A range of a log to read.
@@ -125,7 +127,9 @@ struct Room: Sendable {
     }
 
     /// The instant at which the room has work although no event occurs.
-    var deadline: Instant? { requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline) }
+    var deadline: Instant? {
+        requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
+    }
 
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
@@ -177,7 +181,7 @@ struct Room: Sendable {
             joins.append(join)
             return state = .loading(joins)
         }
-        if usesRoles, moderation.roles == nil { return create(for: [join], into: &effects) }
+        if isUncreated { return create(for: [join], into: &effects) }
         guard mayEnter(join.who.account, join.permissions) else {
             return effects.append(.reset(join.member, .roomForbidden))
         }

@@ -78,9 +78,10 @@ extension RoomEffect {
     fileprivate var member: MemberKey? {
         switch self {
         case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
-            .sendTransient(let key, _), .pending(let key), .release(let key, _):
+            .sendTransient(let key, _), .pending(let key), .release(let key, _), .charge(let key, _):
             key
-        case .load, .append, .saveProgress, .saveRoles, .read, .request, .note: nil
+        case .note(_, let key): key
+        case .load, .append, .saveProgress, .saveRoles, .read, .request: nil
         }
     }
 }

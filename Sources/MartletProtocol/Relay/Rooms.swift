@@ -113,7 +113,6 @@ struct Rooms: ~Copyable, Sendable {
         case .request(let handle, let request):
             let wallClock = wallClock
             with(handle) { $0.request(handle, request, at: wallClock, now: now, into: &$1) }
-            performOperations(Int(handle.room))
         case .respond(let handle, let response): with(handle) { $0.respond(handle, response, into: &$1) }
         case .cancel(let handle, let correlation): with(handle) { $0.cancel(handle, correlation, into: &$1) }
         }
@@ -176,7 +175,7 @@ struct Rooms: ~Copyable, Sendable {
             try rooms[index].beginRoles(roles, snapshot)
             return true
         } catch {
-            effects.append(.note(.rolesInvalid(rooms[index].name, error)))
+            effects.append(.note(.rolesInvalid(rooms[index].name, error), of: nil))
             return false
         }
     }
@@ -193,17 +192,18 @@ struct Rooms: ~Copyable, Sendable {
     mutating func rolesSaved(_ name: RoomName, _ result: RolesResult) {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
+        let isUnknown = result == .failed && rooms[index].isUncreated
         enter(rooms[index].rolesSaved(result, into: &effects))
-        performOperations(index)
+        // The next session loads the room, which the store may have created.
+        if isUnknown { remove(index) }
         markDirty(index)
     }
 
     /// Performs the operations of a room that wait.
-    private mutating func performOperations(_ index: Int) {
-        guard rooms.isLive(index), rooms[index].isModerating else { return }
+    private mutating func performOperations(_ index: Int, now: Instant) {
+        guard rooms[index].isModerating else { return }
         if let room = batch.room { closeBatch(of: Int(room)) }
-        rooms[index].performOperations(at: wallClock, batch: &batch, into: &effects)
-        markDirty(index)
+        rooms[index].performOperations(at: wallClock, now: now, batch: &batch, into: &effects)
     }
 
     /// The result of `append`; nil when the store failed.
@@ -215,7 +215,6 @@ struct Rooms: ~Copyable, Sendable {
         } else {
             rooms[index].storeFailed(into: &effects)
         }
-        performOperations(index)
         markDirty(index)
     }
 
@@ -295,6 +294,8 @@ struct Rooms: ~Copyable, Sendable {
     private mutating func flush(_ index: Int, now: Instant) {
         guard rooms.isLive(index) else { return }
         closeBatch(of: index)
+        // The operations of a turn are saved together.
+        performOperations(index, now: now)
         rooms[index].isDirty = false
         rooms[index].flush(now: now, into: &effects)
         memoryByteCount += rooms[index].takeChargeChange()

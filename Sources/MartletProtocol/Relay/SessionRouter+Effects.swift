@@ -47,7 +47,9 @@ extension SessionRouter {
             outputs.append(.saveRoles(room, roles, creation: creation))
         case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
-        case .note(let note): outputs.append(.note(note, on: nil))
+        case .charge(let key, let units):
+            if let slot = dirtySlot(key) { links.spendOperation(units, of: slot, now: now) }
+        case .note(let note, _): outputs.append(.note(note, on: nil))
         }
         return nil
     }

@@ -445,8 +445,12 @@ struct SessionRouter: ~Copyable {
         case .valid(let request) where !links[slot].sessions[at: index].permissions.contains(.request):
             answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
         case .valid(let request):
-            if configuration.roomRoles != nil, request.recipient == nil, RoomMethod(request.method) != nil {
+            if configuration.roomRoles != nil, request.recipient == nil, let method = RoomMethod(request.method) {
                 budget.charge(TurnBudget.operationUnits)
+                guard method == .roles || links.mayOperate(slot, now: now) else {
+                    let status = ErrorCode.tooManyRequests
+                    return answer(Response(correlation: request.correlation, status: status), on: session, of: slot)
+                }
             }
             rooms.call(.request(handle, request), now: now)
         case .invalid(let response):

@@ -93,7 +93,7 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
         logs.withLock { $0.save(progress, of: room, bounds) }
     }
 
-    /// Keeps the roles of a room. Throws `Failure.rolesFull` or `TooManyRooms`.
+    /// Keeps the roles of a room. Throws `Failure.rolesFull`, `RoomHasRoles`, `TooManyRooms` or `RolesFull`.
     public func saveRoles(_ bytes: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
         try roles.withLock { try $0.save(bytes, of: room, creation, maxByteCount: bounds.maxRoleByteCount) }
     }

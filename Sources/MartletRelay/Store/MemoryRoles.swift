@@ -1,30 +1,54 @@
 import MartletProtocol
 import MartletWire
 
-/// The roles of all rooms in memory, and the number of rooms that each account has created.
+/// The roles of all rooms in memory, with the number of rooms that each account has created and the size of their
+/// roles.
 struct MemoryRoles {
     /// The size of a room beside its roles, with the account that has created it, in bytes.
     static let roomByteCount = 512
 
-    private var roles: [RoomName: [UInt8]] = [:]
-    private var createdCounts: [AccountName: Int] = [:]
+    private struct Room {
+        var roles: [UInt8]
+        /// The account that has created the room; nil if the room is older than its roles.
+        var creator: AccountName?
+    }
+
+    /// What the rooms that an account has created take.
+    private struct Share {
+        var roomCount = 0
+        /// Bytes of the roles.
+        var byteCount = 0
+    }
+
+    private var rooms: [RoomName: Room] = [:]
+    private var shares: [AccountName: Share] = [:]
     /// The size of the roles of all rooms, in bytes with objects.
     private(set) var byteCount = 0
 
-    subscript(room: RoomName) -> [UInt8]? { roles[room] }
+    subscript(room: RoomName) -> [UInt8]? { rooms[room]?.roles }
 
-    /// Saves the roles of a room. Throws `InMemoryStore.Failure.rolesFull` or `TooManyRooms`, and then saves nothing.
+    /// Saves the roles of a room. Throws `InMemoryStore.Failure.rolesFull`, `RoomHasRoles`, `TooManyRooms` or
+    /// `RolesFull`, and then saves nothing. Roles that become shorter are always saved.
     mutating func save(
-        _ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?, maxByteCount: Int
+        _ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?, maxByteCount: Int,
+        maxByteCountPerCreator: Int = RoomRoles.maxByteCountPerCreator
     ) throws {
-        let created = creation.map { createdCounts[$0.account] ?? 0 }
-        if let creation, let created, created >= creation.maxRoomCount { throw TooManyRooms() }
-        let before = roles[room].map { $0.count + Self.roomByteCount } ?? 0
-        let after = byteCount - before + bytes.count + Self.roomByteCount
-        // Roles that become shorter are always saved.
+        let before = rooms[room]
+        if let creation {
+            guard before == nil else { throw RoomHasRoles() }
+            guard shares[creation.account]?.roomCount ?? 0 < creation.maxRoomCount else { throw TooManyRooms() }
+        }
+        let growth = bytes.count - (before?.roles.count ?? 0)
+        let creator = creation?.account ?? before?.creator
+        var share = creator.flatMap { shares[$0] } ?? Share()
+        share.byteCount += growth
+        // Specs/hostile.md row 67
+        guard creator == nil || share.byteCount <= maxByteCountPerCreator || growth <= 0 else { throw RolesFull() }
+        let after = byteCount + growth + (before == nil ? Self.roomByteCount : 0)
         guard after <= maxByteCount || after <= byteCount else { throw InMemoryStore.Failure.rolesFull }
         byteCount = after
-        roles[room] = bytes
-        if let creation { createdCounts[creation.account] = (created ?? 0) + 1 }
+        rooms[room] = Room(roles: bytes, creator: creator)
+        if creation != nil { share.roomCount += 1 }
+        if let creator { shares[creator] = share }
     }
 }

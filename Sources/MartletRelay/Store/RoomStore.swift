@@ -39,13 +39,31 @@ public protocol RoomRoleStore: RoomStore {
     /// - Parameters:
     ///   - roles: The stored form of the roles, at most 2 MiB.
     ///   - creation: Not nil if an account creates the room. The store counts the rooms that each account has created.
-    ///     It throws `TooManyRooms`, and saves nothing, if this one exceeds `maxRoomCount`.
+    ///     It throws `TooManyRooms`, and saves nothing, if this one exceeds `maxRoomCount`. It throws `RoomHasRoles`,
+    ///     and saves nothing, if it has roles of the room.
+    /// - Throws: `RolesFull`, and saves nothing, if the roles become longer and those of all rooms of the room's
+    ///   creator exceed `RoomRoles.maxByteCountPerCreator`.
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws
 }
 
 /// The error of `saveRoles` when the account has created as many rooms as it may. The session that would have created
 /// the room is reset with `tooManyRooms`.
 public struct TooManyRooms: Error {
+    /// Creates the error.
+    public init() {}
+}
+
+/// The error of `saveRoles` when the account that has created the room has rooms with roles of the maximum size. The
+/// operation is refused, and a creation as by `TooManyRooms`.
+public struct RolesFull: Error {
+    /// Creates the error.
+    public init() {}
+}
+
+/// The error of `saveRoles` when an account creates a room of which the store has roles, for example because the answer
+/// to an earlier creation was lost. The sessions are reset with `storeUnavailable`, and the next one loads the room
+///
+public struct RoomHasRoles: Error {
     /// Creates the error.
     public init() {}
 }

@@ -26,6 +26,8 @@ package final class StoreWriter: DatabaseContext {
     private let replaceRoles: Statement
     private let countCreated: Statement
     private var cache = AppendCache()
+    private let selectCreator: Statement
+    private let sumOfCreator: Statement
     /// The last room that the retention has visited.
     private var position: Int64 = 0
 
@@ -71,6 +73,8 @@ package final class StoreWriter: DatabaseContext {
             ON CONFLICT (room) DO UPDATE SET roles = excluded.roles, creator = coalesce(creator, excluded.creator)
             """)
         countCreated = try database.prepare("SELECT count(*) FROM roles WHERE creator = ?")
+        selectCreator = try database.prepare("SELECT length(roles), creator FROM roles WHERE room = ?")
+        sumOfCreator = try database.prepare("SELECT coalesce(sum(length(roles)), 0) FROM roles WHERE creator = ?")
         nextRooms = try database.prepare(
             """
             SELECT id, name, first_offset, last_offset, byte_count, used_at FROM rooms WHERE id > ?
@@ -202,16 +206,33 @@ package final class StoreWriter: DatabaseContext {
 
     /// Keeps the roles of a room, which outlive its log (R-57).
     ///
-    /// - Throws: `TooManyRooms` if the account has created as many rooms as it may.
+    /// - Throws: `TooManyRooms` if the account has created as many rooms as it may, `RoomHasRoles` if the room is to be
+    ///   created and has roles, `RolesFull` if the roles of its creator's rooms are too long (Specs/hostile.md row 67).
     package func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
+        let before = try stored(room)
         if let creation {
+            guard before == nil else { throw RoomHasRoles() }
             countCreated.bind(1, creation.account.text)
             if try countCreated.firstInt64() ?? 0 >= creation.maxRoomCount { throw TooManyRooms() }
+        }
+        let growth = roles.count - (before?.byteCount ?? 0)
+        if growth > 0, let creator = creation?.account.text ?? before?.creator {
+            sumOfCreator.bind(1, creator)
+            let sum = Int(try sumOfCreator.firstInt64() ?? 0)
+            if sum + growth > RoomRoles.maxByteCountPerCreator { throw RolesFull() }
         }
         replaceRoles.bind(1, room.text)
         replaceRoles.bind(2, roles)
         replaceRoles.bind(3, creation?.account.text)
         try replaceRoles.run()
+    }
+
+    /// Bytes of a room's roles, and the account that has created the room; nil if it has no roles.
+    private func stored(_ room: RoomName) throws -> (byteCount: Int, creator: String?)? {
+        selectCreator.bind(1, room.text)
+        defer { selectCreator.reset() }
+        guard try selectCreator.step() else { return nil }
+        return (Int(selectCreator.int64(0)), selectCreator.optionalText(1))
     }
 
     private func update(_ row: RoomRow) throws {

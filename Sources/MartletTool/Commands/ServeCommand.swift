@@ -63,8 +63,9 @@ enum ServeCommand {
             if its reader is too slow, lines are dropped and their number is logged.
             """,
             """
-            An eighth of --max-connections-per-address may be unauthenticated at a time. An address is refused for \
-            up to 60 s after failed authentications. Behind a proxy all clients have the address of the proxy. \
+            An eighth of --max-connections-per-address may be unauthenticated at a time, and a quarter of these \
+            may be signing in. An address is refused for up to 60 s after failed authentications. Behind a proxy all \
+            clients have the address of the proxy. \
             --audit never blocks the relay either. The signal HUP opens its file again, for example after a rename.
             """,
             """
@@ -173,6 +174,7 @@ enum ServeCommand {
         let maxConnections = arguments[maxConnections] ?? configuration.limits.maxConnections
         configuration.limits.maxConnections = maxConnections > 0 ? maxConnections : .max
         configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 8, 1) : .max
+        configuration.limits.maxAuthentications = maxConnections > 0 ? max(maxConnections / 32, 1) : .max
         if maxConnections == 0 { configuration.limits.maxTotalHandshakes = .max }
         if let rate = arguments[accountRate] {
             var bound = AccountRate()

@@ -8,6 +8,7 @@ import MartletWire
 /// The audit log of `serve`: a file to which one JSON object for each record is appended.
 ///
 /// The log never blocks the relay. If the disk is too slow, records are dropped, and their number is written later.
+/// Refusals are grouped, and dropped before other records are (Specs/hostile.md row 65).
 /// After `reopen` a file of the same name receives the records, so that the earlier file can be moved away before.
 final class AuditLog: Sendable {
     /// A record of the log.
@@ -34,6 +35,7 @@ final class AuditLog: Sendable {
     private let path: String
     private let descriptor: Int32
     private let log: LineLog<Entry>
+    private let refusals = Guarded(AuditRefusals())
 
     /// Opens the file, and creates it for its owner alone if it does not exist.
     init(path: String) throws(CommandError) {
@@ -54,7 +56,14 @@ final class AuditLog: Sendable {
     }
 
     /// Appends a record. The method can be called from any thread.
-    func add(_ event: Event) { log.add(Entry(event: event)) }
+    func add(_ event: Event) {
+        guard case .relay(let record) = event else { return log.add(Entry(event: event)) }
+        add(refusals.withLock { $0.add(record, now: Instant(nanoseconds: EventLoop.clock)) })
+    }
+
+    private func add(_ records: [AuditRecord]) {
+        for record in records { log.add(Entry(event: .relay(record)), isSecondary: record.isRefusal) }
+    }
 
     /// Opens the file again. After an error the log continues in the earlier file.
     func reopen() throws(CommandError) {
@@ -67,7 +76,10 @@ final class AuditLog: Sendable {
     }
 
     /// Returns when all records are written, or after `LogBounds.finishTimeout`.
-    func finish() async { await log.finish() }
+    func finish() async {
+        add(refusals.withLock { $0.finish() })
+        await log.finish()
+    }
 
     // MARK: Lines
 
@@ -101,6 +113,7 @@ final class AuditLog: Sendable {
         ]
         return [named(record.event.rawValue)]
             + fields.compactMap { name, value in value.map { .init(name, .string($0)) } }
+            + (record.count > 1 ? [.init("count", .count(record.count))] : [])
     }
 
     private static func named(_ event: String) -> JSONLine.Member { .init("event", .string(event)) }

@@ -39,9 +39,10 @@ final class LineLog<Entry: Sendable>: Sendable {
         }
     }
 
-    /// Adds an entry. The method can be called from any thread.
-    func add(_ entry: Entry) {
-        queue.withLock { $0.add(entry) }
+    /// Adds an entry. A secondary one is dropped before it takes the place of others. The method can be called from any
+    /// thread.
+    func add(_ entry: Entry, isSecondary: Bool = false) {
+        queue.withLock { $0.add(entry, isSecondary: isSecondary) }
         wake.signal()
     }
 

@@ -3,6 +3,7 @@
 /// | event | result |
 /// |---|---|
 /// | an entry is added | it is queued; the oldest entry is dropped if the queue is full |
+/// | a secondary entry is added | it is queued, or dropped if the queue is half full |
 /// | entries could not be written | they count as dropped |
 /// | the writer requests the next step | all queued entries, and the number of entries dropped before them |
 /// | the log is finished | the writer ends when all entries are written |
@@ -27,8 +28,9 @@ struct LogQueue<Entry: Sendable>: Sendable {
     /// Creates a queue of at most `maxCount` entries.
     init(maxCount: Int) { self.maxCount = maxCount }
 
-    mutating func add(_ entry: Entry) {
+    mutating func add(_ entry: Entry, isSecondary: Bool = false) {
         if isFinished { return }
+        if isSecondary, entries.count >= maxCount / 2 { return droppedCount += 1 }
         if entries.count < maxCount { return entries.append(entry) }
         entries[firstIndex] = entry
         firstIndex = (firstIndex + 1) % maxCount

@@ -20,6 +20,18 @@ import Testing
         #expect(table.find(.alice) == nil && table.count == 1)
     }
 
+    // R-72, Specs/hostile.md row 66
+    @Test func `row 66, units of operations beyond the burst → none until they are refilled, 100 a second`() {
+        var table = AccountTable()
+        let (alice, bob) = (table.index(of: .alice, now: Self.start), table.index(of: .bob, now: Self.start))
+        table.spendOperation(AccountTable.operationsBurst, of: alice, now: Self.start)
+        #expect(table.mayOperate(alice, now: Self.start))
+        table.spendOperation(100, of: alice, now: Self.start)
+        #expect(!table.mayOperate(alice, now: Self.start + .milliseconds(999)))
+        #expect(table.mayOperate(alice, now: Self.start + .seconds(1)))
+        #expect(table.mayOperate(bob, now: Self.start))
+    }
+
     @Test func `an account with a new link within the lifetime is not removed`() {
         var table = AccountTable()
         let alice = table.index(of: .alice, now: Self.start)

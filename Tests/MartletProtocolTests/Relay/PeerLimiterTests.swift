@@ -23,6 +23,12 @@ import Testing
         return answer
     }
 
+    private func begin(
+        _ account: AccountName, from prefix: AddressPrefix = prefix, _ limiter: inout PeerLimiter
+    ) -> PeerLimiter.Start {
+        limiter.authenticationBegan(of: account, from: prefix, now: Self.start)
+    }
+
     private func fail(_ count: Int, _ limiter: inout PeerLimiter, at now: Instant = start) {
         for _ in 0..<count { limiter.authenticationFailed(of: .alice, from: Self.prefix, now: now) }
     }
@@ -86,6 +92,45 @@ import Testing
         for _ in 0..<10_000 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
         #expect(
             limiter.authenticationBegan(of: .alice, from: Self.prefix, now: Self.start) == .authenticate(after: .zero))
+    }
+
+    // C-67, Specs/hostile.md row 64
+    @Test func `row 64, 8 authentications of an address in progress → the next is refused for 1 s, until one ends`() {
+        var limiter = limiter()
+        for _ in 0..<10 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
+        #expect(limiter.accepted(Self.other, now: Self.start) == .admit)
+        for _ in 0..<8 { #expect(begin(.alice, &limiter) == .authenticate(after: .zero)) }
+        #expect(begin(.bob, &limiter) == .refuse(retryAfter: .seconds(1)))
+        #expect(begin(.bob, from: Self.other, &limiter) == .authenticate(after: .zero))
+        limiter.authenticationEnded(from: Self.prefix)
+        #expect(begin(.bob, &limiter) == .authenticate(after: .zero))
+        #expect(begin(.bob, &limiter) == .refuse(retryAfter: .seconds(1)))
+    }
+
+    // C-67, Specs/hostile.md row 64
+    @Test func `row 64, failures since the begin of an exchange → its next message is delayed or refused`() {
+        var limiter = limiter()
+        for _ in 0..<2 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
+        fail(1, &limiter)
+        #expect(begin(.alice, &limiter) == .authenticate(after: .milliseconds(200)))
+        func next(_ waited: Int) -> PeerLimiter.Start {
+            limiter.authenticationContinued(
+                of: .alice, from: Self.prefix, waited: .milliseconds(waited), now: Self.start)
+        }
+        #expect(next(200) == .authenticate(after: .zero))
+        fail(3, &limiter)
+        #expect(next(200) == .authenticate(after: .milliseconds(600)))
+        #expect(next(900) == .authenticate(after: .zero))
+        fail(1, &limiter)
+        #expect(next(200) == .refuse(retryAfter: .seconds(1)))
+    }
+
+    @Test func `more ends than authentications → no effect`() {
+        var limiter = limiter { $0.maxAuthentications = 1 }
+        #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
+        limiter.authenticationEnded(from: Self.prefix)
+        #expect(begin(.alice, &limiter) == .authenticate(after: .zero))
+        #expect(begin(.alice, &limiter) == .refuse(retryAfter: .seconds(1)))
     }
 
     @Test func `IPv4 and IPv6 addresses with equal bits → different prefixes`() {

@@ -191,17 +191,117 @@ import Testing
     @Test func `row 58, operations beyond those that wait are answered with serverBusy`() {
         let stage = RolesStage()
         let alice = stage.member("alice")
+        var peers = (0..<9).map { stage.member("peer\($0)") }
+        for number in 0..<9 {
+            #expect(alice.operate(.setRole(.owner, of: .named("peer\(number)"))) == ErrorCode.none)
+        }
+        stage.relay.storeDelay = .seconds(1)
+        alice.request(.ban(.named("first")))
+        // One change is saved, 64 operations wait.
+        let last = peers.removeLast()
+        var requests: [(peer: RawPeer, request: UInt64)] = []
+        for peer in peers {
+            for number in 0..<8 { requests.append((peer, peer.request(.ban(.named("a\(number)"))))) }
+        }
+        #expect(!requests.contains { $0.peer.status(of: $0.request) != nil })
+        #expect(last.operate(.ban(.named("b"))) == .serverBusy)
+        stage.stage.run(for: .seconds(59))
+        #expect(requests.allSatisfy { $0.peer.status(of: $0.request) == ErrorCode.none })
+        #expect(stage.roles?.count == 10 + 9)
+    }
+
+    //
+    @Test func `a ninth operation of an account that waits is answered with tooManyRequests`() {
+        let stage = RolesStage()
+        let alice = stage.member("alice")
         let root = stage.member("root")
         stage.relay.storeDelay = .seconds(1)
-        var requests: [UInt64] = []
-        for number in 0..<40 { requests.append(alice.request(.ban(.named("a\(number)")))) }
-        #expect(!requests.contains { alice.status(of: $0) != nil })
-        var others: [UInt64] = []
-        for number in 0..<40 { others.append(root.request(.ban(.named("b\(number)")))) }
-        // One is saved, 64 wait.
-        #expect(others.filter { root.status(of: $0) == .serverBusy }.count == 80 - 65)
-        stage.stage.run(for: .seconds(59))
-        #expect(stage.roles?.count ?? 0 > 50)
+        let requests = (0..<10).map { alice.request(.ban(.named("a\($0)"))) }
+        #expect(alice.status(of: requests[8]) == nil && alice.status(of: requests[9]) == .tooManyRequests)
+        let other = root.request(.ban(.named("b")))
+        #expect(root.status(of: other) == nil)
+        stage.stage.run(for: .seconds(3))
+        #expect(root.status(of: other) == ErrorCode.none && stage.roles?.count == 1 + 9 + 1)
+    }
+
+    // R-72, Specs/hostile.md row 66
+    @Test func `row 66, operations beyond the rate of an account are answered with tooManyRequests`() {
+        let stage = RolesStage()
+        let alice = stage.member("alice")
+        let root = stage.member("root")
+        let statuses = (0..<AccountTable.operationsBurst + 10).map { _ in alice.operate(.unban(.bob)) }
+        #expect(statuses.first == ErrorCode.none && statuses.last == .tooManyRequests)
+        #expect(alice.operate(.listRoles(after: nil)) == ErrorCode.none)
+        #expect(root.operate(.unban(.bob)) == ErrorCode.none)
+        stage.stage.run(for: .seconds(1))
+        #expect(alice.operate(.unban(.bob)) == ErrorCode.none)
+    }
+
+    //
+    @Test func `operations of a turn are saved together and answered together, also the refused ones`() {
+        for result in [RolesResult.saved, .failed, .full] {
+            var script = RoomScript("alice", "bob", snapshot: nil, roles: RoomRolesConfiguration())
+            script.rooms.loaded(.lobby, RoomSnapshot(roles: RoomRoles(owner: .alice).encoded()))
+            _ = script.drain()
+            script.operate("alice", .invite(.carol), correlation: 1)
+            script.operate("alice", .setRole(.reader, of: .alice), correlation: 2)
+            script.operate("alice", .ban(.bob), correlation: 3)
+            script.operate("alice", .unban(.bob), correlation: 4)
+            let saving = script.drain()
+            #expect(saving.count { $0 == .saveRoles(isCreation: false) } == 1)
+            #expect(saving.count { $0 == .charged("alice", 1) } == 4)
+            #expect(script.savedRoles?[.carol]?.role == .member && script.savedRoles?[.bob]?.isBanned == true)
+            #expect(saving.statuses.isEmpty)
+            script.rooms.rolesSaved(.lobby, result)
+            let answers = script.drain()
+            let status: ErrorCode = result == .saved ? .none : result == .full ? .refused : .storeUnavailable
+            let second: ErrorCode = result == .saved ? .refused : status
+            #expect(Array(answers.statuses.prefix(3)) == [status, second, status])
+            #expect(answers.contains(.reset("bob", .roomForbidden)) == (result == .saved))
+            // The second operation on an account belongs to the next change.
+            #expect(answers.contains(.saveRoles(isCreation: false)) == (result == .saved))
+        }
+    }
+
+    // R-72, Specs/hostile.md row 66
+    @Test func `row 66, operations on long roles are saved every 100 ms, together`() throws {
+        var script = RoomScript("alice", snapshot: nil, roles: RoomRolesConfiguration())
+        script.rooms.loaded(.lobby, RoomSnapshot(roles: try RoomScript.longRoles().encoded()))
+        _ = script.drain()
+        script.operate("alice", .invite(.carol), correlation: 1)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        script.rooms.rolesSaved(.lobby, .saved)
+        _ = script.drain()
+        for number in 2...5 as ClosedRange<UInt64> {
+            script.operate("alice", .invite(.named("guest\(number)")), correlation: number)
+            script.now = script.now + .milliseconds(20)
+            #expect(!script.drain().contains(.saveRoles(isCreation: false)))
+        }
+        script.now = script.now + .milliseconds(20)
+        #expect(script.rooms.deadline == script.now)
+        script.rooms.deadlinePassed(now: script.now)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        script.rooms.rolesSaved(.lobby, .saved)
+        #expect(script.drain().statuses == [.none, .none, .none, .none])
+        #expect(script.savedRoles?[.named("guest5")]?.role == .member)
+    }
+
+    //
+    @Test func `a creation with an unknown result → the next session loads the room, and finds its owner`() {
+        var script = RoomScript("alice", snapshot: nil, roles: RoomRolesConfiguration())
+        script.rooms.loaded(.lobby, RoomSnapshot())
+        _ = script.drain()
+        script.join("carol")
+        script.rooms.rolesSaved(.lobby, .failed)
+        script.join("bob")
+        #expect(
+            script.drain() == [
+                .reset("alice", .storeUnavailable), .reset("carol", .storeUnavailable), .load("lobby"),
+            ])
+        script.rooms.loaded(.lobby, RoomSnapshot(roles: RoomRoles(owner: .alice).encoded()))
+        let opened = script.drain()
+        #expect(opened.contains { if case .opened("bob", _, _, _) = $0 { true } else { false } })
+        #expect(!opened.contains(.saveRoles(isCreation: true)))
     }
 
     // R-50, Specs/hostile.md row 58
@@ -265,5 +365,12 @@ extension RoomScript {
         let request = Request(
             correlation: correlation, method: operation.method.name, deadline: .seconds(60), content: operation.content)
         with(name) { $0.receive(.request($1, request)) }
+    }
+}
+
+extension [RoomScript.Effect] {
+    /// The statuses of the responses.
+    fileprivate var statuses: [ErrorCode] {
+        compactMap { if case .told(_, .response(let response)) = $0 { response.status } else { nil } }
     }
 }

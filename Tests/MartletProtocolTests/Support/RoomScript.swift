@@ -20,6 +20,7 @@ struct RoomScript: ~Copyable {
         case append([UInt64])
         case saveProgress([String: AccountProgress])
         case saveRoles(isCreation: Bool)
+        case charged(String, Int)
         case noted(RelayNote)
         case read(String, from: UInt64)
         case asked(String, Request)
@@ -46,6 +47,16 @@ struct RoomScript: ~Copyable {
         for member in members { join(member) }
         if let snapshot { rooms.loaded(room, snapshot) }
         _ = drain()
+    }
+
+    /// Roles of more than 16 KiB, of a room that alice owns.
+    static func longRoles() throws -> RoomRoles {
+        var roles = RoomRoles(owner: .alice)
+        for number in 0..<600 {
+            let account = AccountName.named("an account with a long name \(number)")
+            roles = try roles.applying(.invite(account), by: .owner, at: 0) ?? roles
+        }
+        return roles
     }
 
     static func who(_ name: String) -> DeviceKey {
@@ -185,7 +196,8 @@ struct RoomScript: ~Copyable {
         case .saveRoles(_, let bytes, let creation):
             savedRoles = try? RoomRoles(decoding: bytes)
             return .saveRoles(isCreation: creation != nil)
-        case .note(let note): return .noted(note)
+        case .charge(let key, let units): return .charged(name(key), units)
+        case .note(let note, _): return .noted(note)
         case .read(_, let handle, let range): return .read(name(handle.key), from: range.from)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
         }

@@ -210,6 +210,28 @@ import Testing
         }
     }
 
+    // C-67, Specs/hostile.md row 64
+    @Test func `row 64, answers to challenges that were sent before failures -> serverBusy, not verified`() async throws
+    {
+        var limits = PeerLimits.unlimited
+        limits.maxFailures = 2
+        try await withRelay(limits: limits, authenticator: try authenticator()) { _, port in
+            var guesses: [(peer: WirePeer, answer: [UInt8])] = []
+            for _ in 0..<4 {
+                let peer = try await WirePeer.connect(to: port)
+                var client = try TestPasswords.client("ada", "wrong")
+                let challenge = try await peer.beginExchange(client.start())
+                guesses.append((peer, try client.receive(serverFirst: challenge)))
+            }
+            var codes: [ErrorCode] = []
+            for guess in guesses {
+                await guess.peer.send(Auth(credential: Credential(guess.answer)))
+                codes.append(try await guess.peer.expect(Reject.self).notice.code)
+            }
+            #expect(codes == [.unauthenticated, .unauthenticated, .serverBusy, .serverBusy])
+        }
+    }
+
     // C-68
     @Test func `a mechanism at a relay without mechanisms -> unauthenticated with the reason`() async throws {
         try await withRelay { _, port in

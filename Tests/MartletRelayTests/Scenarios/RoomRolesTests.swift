@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
 import Testing
 
@@ -47,6 +48,24 @@ import Testing
             let roster = try RoomRoster(parsing: content)
             #expect(roster.ownRole == .owner && roster.standings.map(\.account.text) == ["alice", "bob", "carol"])
         }
+    }
+
+    // Specs/hostile.md row 65
+    @Test(arguments: [1, 3]) func `row 65, a refused operation → a record with the address of its peer`(loopCount: Int)
+        async throws
+    {
+        let log = EventLog()
+        let configuration = RoleMatrix.configuration(.withoutTimeouts)
+        try await withRelay(configuration, loopCount: loopCount, policy: RoleMatrix.Policy(), onEvent: log.note) {
+            let alice = try await peer("alice", at: $1)
+            try await alice.open()
+            let bob = try await peer("bob", at: $1)
+            try await bob.open()
+            #expect(try await bob.operate(.ban(AccountName("alice")!)) == .forbidden)
+            while !log.all.contains(where: { AuditRecord($0)?.code == .forbidden }) { await Task.yield() }
+        }
+        let record = log.all.compactMap { AuditRecord($0) }.first { $0.code == .forbidden }
+        #expect(record?.event == .roomOperation && record?.peer?.ip == .loopbackV4)
     }
 
     //

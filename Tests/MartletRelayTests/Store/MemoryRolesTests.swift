@@ -46,6 +46,26 @@ import Testing
         try roles.save(bytes(2), of: lobby, nil, maxByteCount: 10_000)
     }
 
+    // R-73, Specs/hostile.md row 67
+    @Test func `row 67, roles of an account's rooms beyond its bound are refused, shorter ones and others' are saved`()
+        throws
+    {
+        var roles = MemoryRoles()
+        func save(_ count: Int, of room: RoomName, _ creator: AccountName? = nil) throws {
+            let creation = creator.map { RoomCreation(account: $0, maxRoomCount: 2) }
+            try roles.save(bytes(count), of: room, creation, maxByteCount: 10_000, maxByteCountPerCreator: 10)
+        }
+        try save(6, of: lobby, ada)
+        #expect(throws: RolesFull.self) { try save(5, of: hall, ada) }
+        try save(4, of: hall, ada)
+        #expect(throws: RolesFull.self) { try save(7, of: lobby) }
+        try save(5, of: lobby)
+        try save(5, of: hall)
+        try save(9, of: RoomName("attic")!, AccountName("bob")!)
+        // A room without a creator has the bound of the store only.
+        try save(11, of: RoomName("cellar")!)
+    }
+
     @Test func `roles outlive a log that the store has removed`() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxRooms = 1

@@ -92,6 +92,43 @@ import Testing
         #expect(try await store.load(.attic).roles == nil)
     }
 
+    //
+    @Test(arguments: Kind.allCases)
+    func `a creation of a room that has roles -> refused, and the roles are unchanged`(kind: Kind) async throws {
+        let store = try await store(kind)
+        for name in ["alice", "bob"] {
+            let creation = RoomCreation(account: AccountName(name)!, maxRoomCount: 1)
+            if name == "alice" {
+                try await store.saveRoles([1], of: .lobby, creation: creation)
+            } else {
+                await #expect(throws: RoomHasRoles.self) {
+                    try await store.saveRoles([2], of: .lobby, creation: creation)
+                }
+                try await store.saveRoles([3], of: .attic, creation: creation)
+            }
+        }
+        #expect(try await store.load(.lobby).roles == [1])
+    }
+
+    // R-73, Specs/hostile.md row 67
+    @Test(arguments: Kind.allCases)
+    func `row 67, more than 4 MiB of roles of an account's rooms -> refused, shorter ones are saved`(kind: Kind)
+        async throws
+    {
+        let store = try await store(kind)
+        let half = [UInt8](repeating: 1, count: RoomRoles.maxByteCountPerCreator / 2)
+        let alice = RoomCreation(account: AccountName("alice")!, maxRoomCount: 9)
+        try await store.saveRoles(half, of: .lobby, creation: alice)
+        try await store.saveRoles(half, of: .attic, creation: alice)
+        await #expect(throws: RolesFull.self) { try await store.saveRoles(half + [1], of: .attic, creation: nil) }
+        await #expect(throws: RolesFull.self) {
+            try await store.saveRoles([1], of: RoomName("third")!, creation: alice)
+        }
+        try await store.saveRoles(Array(half.dropLast()), of: .attic, creation: nil)
+        try await store.saveRoles([1], of: RoomName("third")!, creation: alice)
+        #expect(try await store.load(.attic).roles?.count == half.count - 1)
+    }
+
     //
     @Test(arguments: Kind.allCases)
     func `progress only rises`(kind: Kind) async throws {

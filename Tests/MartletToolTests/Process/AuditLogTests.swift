@@ -48,6 +48,28 @@ import Testing
             try line(.roomDecisionsRevoked(of: nil, in: lobby)) == start + #""roomDecisionsRevoked","room":"lobby"}"#)
     }
 
+    // Specs/hostile.md row 65
+    @Test func `row 65, refusals of one account → one line at once, and one with their number at the end`()
+        async throws
+    {
+        let ada = try #require(AccountName("ada"))
+        let refusal = try #require(AuditRecord(.note(.refused(ada, .unauthenticated), peer: peer)))
+        let sign = try #require(AuditRecord(.revoked(ada)))
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("audit")
+            let log = try AuditLog(path: file.path)
+            for _ in 0..<5 { log.add(.relay(refusal)) }
+            log.add(.relay(sign))
+            await log.finish()
+            let tails = try lines(file).map { $0.drop { $0 != "," } }
+            let refused = #","event":"refused","account":"ada","peer":"192.0.2.1:4711","code":"unauthenticated""#
+            #expect(
+                tails == [
+                    refused[...] + "}", #","event":"revoked","account":"ada"}"#, refused[...] + #","count":4}"#,
+                ])
+        }
+    }
+
     @Test func `records of the tool → an object with their fields`() throws {
         let address = try #require(SocketAddress("[::1]:7227"))
         let start = #"{"time":"1970-01-01T00:00:00.000Z","event":"#

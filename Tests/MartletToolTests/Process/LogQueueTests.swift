@@ -28,6 +28,17 @@ import Testing
         #expect(next(&queue) == "[9] dropped 0")
     }
 
+    // Specs/hostile.md row 65
+    @Test func `row 65, secondary entries take half of the queue, and others all of it`() {
+        var queue = LogQueue<Int>(maxCount: 4)
+        for entry in 1...9 { queue.add(entry, isSecondary: true) }
+        queue.add(10)
+        #expect(next(&queue) == "[1, 2, 10] dropped 7")
+        for entry in 1...4 { queue.add(entry) }
+        queue.add(5, isSecondary: true)
+        #expect(next(&queue) == "[1, 2, 3, 4] dropped 1")
+    }
+
     @Test func `entries that could not be written are counted with the next entry`() {
         var queue = LogQueue<Int>(maxCount: 3)
         queue.add(1)

@@ -11,6 +11,12 @@ extension Room {
     /// Whether an operation waits, or is saved.
     var isModerating: Bool { usesRoles && moderation.isBusy }
 
+    /// The instant at which operations that wait are performed; nil if there are none, or while the store is busy.
+    var operationsDeadline: Instant? { usesRoles && !publication.isStoring ? moderation.deadline : nil }
+
+    /// Whether nobody has created the room.
+    var isUncreated: Bool { usesRoles && moderation.roles == nil }
+
     /// Bytes of the longest content of an announcement.
     static let maxAnnouncementByteCount = 16 * 1024
 
@@ -28,7 +34,7 @@ extension Room {
 
     /// Returns the sessions that join now: all of them, unless the room has to be created first.
     mutating func admitted(_ joins: [JoinRequest], into effects: inout Deque<RoomEffect>) -> [JoinRequest] {
-        guard usesRoles, moderation.roles == nil else { return joins }
+        guard isUncreated else { return joins }
         create(for: joins, into: &effects)
         return []
     }
@@ -51,24 +57,27 @@ extension Room {
     mutating func rolesSaved(_ result: RolesResult, into effects: inout Deque<RoomEffect>) -> [JoinRequest] {
         switch moderation.saved(result == .saved) {
         case nil: break
-        case .operation(let pending):
-            if result == .saved { enforce(pending.operation, into: &effects) }
-            conclude(pending, result == .saved ? nil : .storeUnavailable, into: &effects)
+        case .operations(let decided):
+            for entry in decided {
+                if result == .saved, entry.refusal == nil { enforce(entry.operation.operation, into: &effects) }
+                conclude(entry.operation, result.refusal ?? entry.refusal, into: &effects)
+            }
             // Messages and operations alternate, so that operations do not delay messages without end (row 58).
             startStoring(into: &effects)
         case .creation(let creator):
             guard case .loading(let joins) = state else { break }
             switch result {
             case .saved:
-                effects.append(.note(.roomCreated(creator.who, name, .none)))
+                effects.append(.note(.roomCreated(creator.who, name, .none), of: nil))
                 state = .ready
                 return joins
-            case .tooManyRooms:
-                effects.append(.note(.roomCreated(creator.who, name, .tooManyRooms)))
+            case .tooManyRooms, .full:
+                effects.append(.note(.roomCreated(creator.who, name, .tooManyRooms), of: creator.member))
                 let others = joins.filter { $0.member != creator.member }
                 if others.count < joins.count { effects.append(.reset(creator.member, .tooManyRooms)) }
                 create(for: others, into: &effects)
             case .failed:
+                // The room is loaded again, because the store may have its roles.
                 for join in joins { effects.append(.reset(join.member, .storeUnavailable)) }
                 state = .ready
             }
@@ -117,12 +126,14 @@ extension Room {
             return respond(nil, list(after: account, number, of: slot), into: &effects)
         }
         let pending = RoomModeration.Pending(
-            number: number, actor: members[slot].who, permissions: members[slot].permissions, operation: operation)
+            number: number, member: members[slot].key, actor: members[slot].who,
+            permissions: members[slot].permissions, operation: operation)
         // What is not permitted now takes no place in the queue (Specs/hostile.md row 58).
         guard let roles = moderation.roles, rank(of: pending, in: roles) != nil else {
             return conclude(pending, .forbidden, into: &effects)
         }
-        if !moderation.append(pending) { conclude(pending, .busy, into: &effects) }
+        if let refusal = moderation.append(pending) { return conclude(pending, refusal, into: &effects) }
+        effects.append(.charge(pending.member, units: moderation.operationUnits))
     }
 
     /// The rank in which an account performs an operation; nil if it may not.
@@ -141,27 +152,35 @@ extension Room {
         return Response(correlation: number, content: roster.encode())
     }
 
-    /// Performs the waiting operations in their order, until one of them has to be saved.
+    /// Performs the waiting operations in their order. The changes of those that follow each other are saved together
+    ///
     ///
     /// - Parameters:
-    ///   - now: the relay's wall clock in milliseconds since 1970.
+    ///   - wallClock: the relay's wall clock in milliseconds since 1970.
     ///   - batch: an empty batch.
     mutating func performOperations(
-        at now: UInt64, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
+        at wallClock: UInt64, now: Instant, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
     ) {
-        while !publication.isStoring, let pending = moderation.next() {
+        guard !publication.isStoring, let roles = moderation.roles else { return }
+        var change = RoomModeration.Change(roles: roles)
+        while let pending = moderation.next(after: change, now: now) {
             do throws(RoomRefusal) {
-                try perform(pending, at: now, batch: &batch, into: &effects)
+                try perform(pending, &change, at: wallClock, batch: &batch, into: &effects)
             } catch {
-                conclude(pending, error, into: &effects)
+                conclude(pending, error, after: &change, into: &effects)
             }
         }
+        guard !change.operations.isEmpty else { return }
+        let bytes = change.roles.encoded()
+        moderation.save(change.roles, for: .operations(change.operations), byteCount: bytes.count, now: now)
+        effects.append(.saveRoles(name, bytes, creation: nil))
     }
 
     private mutating func perform(
-        _ pending: RoomModeration.Pending, at now: UInt64, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
+        _ pending: RoomModeration.Pending, _ change: inout RoomModeration.Change, at now: UInt64,
+        batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
     ) throws(RoomRefusal) {
-        guard let roles = moderation.roles, let rank = rank(of: pending, in: roles) else { throw .forbidden }
+        guard let rank = rank(of: pending, in: change.roles) else { throw .forbidden }
         switch pending.operation {
         case .kick(let account):
             let slots = members.slots(of: account)
@@ -170,12 +189,21 @@ extension Room {
             conclude(pending, nil, into: &effects)
         case .announce(let content): try announce(content, pending, at: now, batch: &batch)
         case .listRoles, .ban, .unban, .mute, .unmute, .invite, .setRole, .setAccess:
-            guard let next = try roles.applying(pending.operation, by: rank, at: now) else {
-                return conclude(pending, nil, into: &effects)
+            guard let next = try change.roles.applying(pending.operation, by: rank, at: now) else {
+                return conclude(pending, nil, after: &change, into: &effects)
             }
-            moderation.save(next, for: .operation(pending))
-            effects.append(.saveRoles(name, next.encoded(), creation: nil))
+            change.roles = next
+            change.operations.append(RoomModeration.Decided(operation: pending, refusal: nil))
         }
+    }
+
+    /// Answers an operation that changes nothing: at once, or with the change by which it was decided.
+    private mutating func conclude(
+        _ pending: RoomModeration.Pending, _ refusal: RoomRefusal?, after change: inout RoomModeration.Change,
+        into effects: inout Deque<RoomEffect>
+    ) {
+        guard !change.operations.isEmpty else { return conclude(pending, refusal, into: &effects) }
+        change.operations.append(RoomModeration.Decided(operation: pending, refusal: refusal))
     }
 
     /// The rank of an account that an operation affects: what the room keeps, or that of an administrator who is here.
@@ -190,8 +218,9 @@ extension Room {
         _ pending: RoomModeration.Pending, _ refusal: RoomRefusal?, into effects: inout Deque<RoomEffect>
     ) {
         let status = refusal?.status ?? .none
-        effects.append(
-            .note(.roomOperation(RoomOperationRecord(pending.operation, by: pending.actor, in: name, status))))
+        let record = RoomOperationRecord(pending.operation, by: pending.actor, in: name, status)
+        // The link's loop knows the address of a peer that is refused.
+        effects.append(.note(.roomOperation(record), of: refusal == nil ? nil : pending.member))
         let response = Response(correlation: pending.number, status: status, reason: refusal?.reason)
         respond(nil, response, into: &effects)
     }
@@ -254,5 +283,16 @@ extension Room {
     mutating func announcementsDiscarded(into effects: inout Deque<RoomEffect>) {
         guard usesRoles else { return }
         for pending in moderation.takeAnnounced(upTo: .max) { conclude(pending, .storeUnavailable, into: &effects) }
+    }
+}
+
+extension RolesResult {
+    /// Why operations are not performed; nil if their changes are saved.
+    fileprivate var refusal: RoomRefusal? {
+        switch self {
+        case .saved: nil
+        case .full: .rolesFull
+        case .tooManyRooms, .failed: .storeUnavailable
+        }
     }
 }

@@ -5,18 +5,27 @@ import MartletWire
 /// | state | owns | ends |
 /// |---|---|---|
 /// | not created | nothing | `saved`, when an account has created the room |
-/// | settled | the roles | `save` |
+/// | settled | the roles, the instant from which on they may be saved again | `save` |
 /// | saving | the roles in effect, those that are saved, the cause of the change | `saved` |
 ///
 /// | state of an operation | owns | ends |
 /// |---|---|---|
 /// | waiting | an entry in the queue | `next`, in its order |
-/// | saving | the changed roles | `saved` |
+/// | saving | a place in the change of the roles, with other operations | `saved` |
 /// | announced | the offset of its message | `takeAnnounced`, when the message is durable or discarded |
 struct RoomModeration: Neutral, Sendable {
     static let neutral = RoomModeration()
     /// Operations of a room that wait, beyond which others are refused.
     static let maxWaitingCount = 64
+    /// Operations of an account in a room that wait, beyond which others of it are refused.
+    static let maxWaitingCountPerAccount = 8
+    /// The minimum duration between the begins of two saves of longer roles than `shortByteCount`. Operations wait
+    /// meanwhile (R-72, Specs/hostile.md row 66).
+    static let saveInterval: Duration = .milliseconds(100)
+    /// Bytes of roles that are saved without an interval.
+    static let shortByteCount = 16 * 1024
+    /// Bytes of roles in memory for which an operation costs one unit more.
+    static let bytesPerUnit = 16 * 1024
     /// Bytes of a waiting operation, with objects, an announcement's content excluded.
     private static let operationByteCount = 256
 
@@ -24,6 +33,8 @@ struct RoomModeration: Neutral, Sendable {
     struct Pending: Sendable {
         /// The number of the request.
         let number: UInt64
+        /// The session that requested it.
+        let member: MemberKey
         let actor: DeviceKey
         /// What the room policy permits to the device that requested it.
         var permissions: RoomPermissions
@@ -33,7 +44,32 @@ struct RoomModeration: Neutral, Sendable {
     /// What has changed the roles.
     enum Cause: Sendable {
         case creation(JoinRequest)
-        case operation(Pending)
+        case operations([Decided])
+    }
+
+    /// An operation whose result depends on roles that are saved.
+    struct Decided: Sendable {
+        let operation: Pending
+        /// Why it is not performed; nil if it is.
+        let refusal: RoomRefusal?
+    }
+
+    /// Operations that are decided one after another, and whose changes are saved together.
+    ///
+    /// | state | owns | ends |
+    /// |---|---|---|
+    /// | empty | the roles in effect | an operation changes them |
+    /// | changed | the changed roles, the operations since the first change | the roles are saved |
+    struct Change {
+        var roles: RoomRoles
+        var operations: [Decided] = []
+
+        /// Whether an operation can be decided by roles that are not saved. Each account is changed at most once in a
+        /// change, so that every state of it takes effect.
+        func takes(_ operation: RoomOperation) -> Bool {
+            operations.isEmpty
+                || operation.changesRoles && !operations.contains { $0.operation.operation.target == operation.target }
+        }
     }
 
     private(set) var configuration = RoomRolesConfiguration()
@@ -41,6 +77,8 @@ struct RoomModeration: Neutral, Sendable {
     private(set) var roles: RoomRoles?
     private var saving: (roles: RoomRoles, cause: Cause)?
     private var waiting = Deque<Pending>()
+    /// The instant from which on roles may be saved again.
+    private var saveAt = Instant.zero
     private var announced: [(offset: UInt64, operation: Pending)] = []
 
     /// Begins with the roles of the store; nil if nobody has created the room.
@@ -60,16 +98,30 @@ struct RoomModeration: Neutral, Sendable {
     /// Bytes in memory, with objects.
     var byteCount: Int {
         (roles?.byteCount ?? 0) + (saving?.roles.byteCount ?? 0)
-            + (waiting.count + announced.count) * Self.operationByteCount
+            + (savingCount + waiting.count + announced.count) * Self.operationByteCount
     }
+
+    /// The operations whose change is saved.
+    private var savingCount: Int {
+        if case .operations(let operations)? = saving?.cause { operations.count } else { 0 }
+    }
+
+    /// The units of an account's rate that an operation costs: more in a room with long roles.
+    var operationUnits: Int { 1 + (roles?.byteCount ?? 0) / Self.bytesPerUnit }
+
+    /// The instant at which the first operation can be performed; nil if none waits, or while roles are saved.
+    var deadline: Instant? { isSaving || waiting.isEmpty ? nil : saveAt }
 
     // MARK: Operations
 
-    /// Adds an operation; false if too many wait.
-    mutating func append(_ operation: Pending) -> Bool {
-        guard waiting.count < Self.maxWaitingCount else { return false }
+    /// Adds an operation. Returns the reason if too many wait.
+    mutating func append(_ operation: Pending) -> RoomRefusal? {
+        guard waiting.count < Self.maxWaitingCount else { return .busy }
+        let account = operation.actor.account
+        guard waiting.indices.count(where: { waiting[$0].actor.account == account }) < Self.maxWaitingCountPerAccount
+        else { return .tooManyOperations }
         waiting.append(operation)
-        return true
+        return nil
     }
 
     /// The room policy has decided anew about a device, whose waiting operations are decided by that.
@@ -77,11 +129,21 @@ struct RoomModeration: Neutral, Sendable {
         for index in waiting.indices where waiting[index].actor == actor { waiting[index].permissions = permissions }
     }
 
-    /// Takes the next operation; nil while roles are saved, and when there is none.
-    mutating func next() -> Pending? { isSaving ? nil : waiting.popFirst() }
+    /// Takes the next operation, unless it waits for the end of a change or for the next save.
+    mutating func next(after change: Change, now: Instant) -> Pending? {
+        guard !isSaving, let operation = waiting.first?.operation, change.takes(operation),
+            saveAt <= now || !operation.changesRoles
+        else { return nil }
+        return waiting.popFirst()
+    }
 
     /// The changed roles go to the store.
-    mutating func save(_ roles: RoomRoles, for cause: Cause) { saving = (roles, cause) }
+    ///
+    /// - Parameter byteCount: bytes of their stored form.
+    mutating func save(_ roles: RoomRoles, for cause: Cause, byteCount: Int = 0, now: Instant = .zero) {
+        saving = (roles, cause)
+        saveAt = byteCount > Self.shortByteCount ? now + Self.saveInterval : .zero
+    }
 
     /// The store has answered: the saved roles are in effect. Returns the cause of the change.
     mutating func saved(_ isDurable: Bool) -> Cause? {
@@ -110,5 +172,15 @@ struct RoomModeration: Neutral, Sendable {
         check.equal("saving roles", isSaving, false)
         check.empty("operations that wait", count: waiting.count)
         check.empty("announcements that are not durable", count: announced.count)
+    }
+}
+
+extension RoomOperation {
+    /// Whether the operation can change the roles of a room.
+    var changesRoles: Bool {
+        switch self {
+        case .ban, .unban, .mute, .unmute, .invite, .setRole, .setAccess: true
+        case .kick, .announce, .listRoles: false
+        }
     }
 }

@@ -63,6 +63,10 @@ enum RoomRefusal: Error, Equatable, Sendable {
     case tooLarge
     /// Too many operations or messages wait.
     case busy
+    /// Too many operations of the account wait.
+    case tooManyOperations
+    /// The rooms that the room's creator has created have roles of the maximum size.
+    case rolesFull
     /// The change was not saved.
     case storeUnavailable
 
@@ -71,9 +75,10 @@ enum RoomRefusal: Error, Equatable, Sendable {
         switch self {
         case .forbidden: .forbidden
         case .noMember: .noRecipient
-        case .banned, .lastOwner, .full: .refused
+        case .banned, .lastOwner, .full, .rolesFull: .refused
         case .tooLarge: .messageTooLarge
         case .busy: .serverBusy
+        case .tooManyOperations: .tooManyRequests
         case .storeUnavailable: .storeUnavailable
         }
     }
@@ -84,6 +89,8 @@ enum RoomRefusal: Error, Equatable, Sendable {
         case .banned: "the account is banned"
         case .lastOwner: "the room would have no owner"
         case .full(let count): "\(count) accounts are the maximum"
+        case .rolesFull: "the rooms of the room's creator have the maximum of roles"
+        case .tooManyOperations: "\(RoomModeration.maxWaitingCountPerAccount) operations of the account wait"
         case .forbidden, .noMember, .tooLarge, .busy, .storeUnavailable: nil
         }
     }

@@ -17,6 +17,9 @@ public struct RoomRoles: Sendable {
     public static let maxBanCount = 4096
     /// The maximum number of muted accounts.
     public static let maxMuteCount = 4096
+    /// The maximum number of bytes of the stored roles of all rooms that an account has created (R-73, Specs/hostile.md
+    /// row 67).
+    public static let maxByteCountPerCreator = 4 << 20
     /// Bytes of an account in memory beside its name.
     static let standingByteCount = SortedMap<AccountName, RoomStanding>.entryByteCount + 32
 

@@ -34,6 +34,8 @@ public enum RolesResult: Sendable {
     case saved
     /// The account has created as many rooms as it may. Nothing is saved.
     case tooManyRooms
+    /// The rooms of the room's creator have roles of the maximum size. Nothing is saved.
+    case full
     /// The store has failed. It is unknown whether the roles are saved, until they are loaded again.
     case failed
 }

@@ -4,46 +4,102 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct RoomModerationTests {
-    private func pending(_ number: UInt64) -> RoomModeration.Pending {
-        RoomModeration.Pending(
-            number: number, actor: RoomScript.who("alice"), permissions: .all, operation: .setAccess(.closed))
+    private static let now = Instant(nanoseconds: 1_000_000_000)
+
+    private func pending(
+        _ number: UInt64, _ operation: RoomOperation = .setAccess(.closed), by actor: String = "alice"
+    ) -> RoomModeration.Pending {
+        let member = MemberKey(link: LinkKey(slot: 0, generation: 1), session: .first)
+        return RoomModeration.Pending(
+            number: number, member: member, actor: RoomScript.who(actor), permissions: .all, operation: operation)
     }
 
     private func moderation() -> RoomModeration { RoomModeration(RoomRolesConfiguration(), RoomRoles(owner: .alice)) }
 
+    private let empty = RoomModeration.Change(roles: RoomRoles(owner: .alice))
+
+    private func change(_ operations: RoomOperation...) -> RoomModeration.Change {
+        var change = empty
+        change.operations = operations.map { RoomModeration.Decided(operation: pending(0, $0), refusal: nil) }
+        return change
+    }
+
     @Test func `operations wait while roles are saved, and follow in their order`() {
         var moderation = moderation()
-        for number in 1...3 as ClosedRange<UInt64> { #expect(moderation.append(pending(number)) == true) }
-        let first = moderation.next()
+        for number in 1...3 as ClosedRange<UInt64> { #expect(moderation.append(pending(number)) == nil) }
+        let first = moderation.next(after: empty, now: Self.now)
         #expect(first?.number == 1)
-        moderation.save(RoomRoles(owner: .bob), for: .operation(pending(1)))
-        #expect(moderation.next() == nil && moderation.isBusy)
-        #expect(moderation.roles?[.alice] != nil)
-        guard case .operation(let cause)? = moderation.saved(true) else {
+        moderation.save(RoomRoles(owner: .bob), for: .operations(change(.setAccess(.closed)).operations))
+        #expect(moderation.next(after: empty, now: Self.now) == nil && moderation.isBusy)
+        #expect(moderation.roles?[.alice] != nil && moderation.deadline == nil)
+        guard case .operations(let cause)? = moderation.saved(true) else {
             Issue.record("no cause")
             return
         }
-        #expect(cause.number == 1 && moderation.roles?[.bob] != nil && moderation.roles?[.alice] == nil)
-        #expect(moderation.next()?.number == 2)
-        #expect(moderation.next()?.number == 3)
+        #expect(cause.count == 1 && moderation.roles?[.bob] != nil && moderation.roles?[.alice] == nil)
+        #expect(moderation.next(after: empty, now: Self.now)?.number == 2)
+        #expect(moderation.next(after: empty, now: Self.now)?.number == 3)
         #expect(!moderation.isBusy)
     }
 
     @Test func `roles that were not saved have no effect`() {
         var moderation = moderation()
-        moderation.save(RoomRoles(owner: .bob), for: .operation(pending(1)))
+        moderation.save(RoomRoles(owner: .bob), for: .operations([]))
         #expect(moderation.saved(false) != nil)
         #expect(moderation.roles?[.alice] != nil && !moderation.isSaving)
         #expect(moderation.saved(true) == nil)
     }
 
-    //
-    @Test func `more operations than the maximum are refused`() {
+    //
+    @Test func `a change takes operations on other accounts, and neither a kick nor an announcement`() {
+        let change = change(.ban(.bob), .setAccess(.closed))
+        for operation in [.ban(.carol), .invite(.alice)] as [RoomOperation] { #expect(change.takes(operation)) }
+        let others: [RoomOperation] = [
+            .unban(.bob), .setAccess(.open), .kick(.carol), .announce(MessageContent(text: "x")),
+        ]
+        for operation in others { #expect(!change.takes(operation) && empty.takes(operation)) }
+    }
+
+    // R-72, Specs/hostile.md row 66
+    @Test func `row 66, after a save of long roles → changes wait for 100 ms, a kick does not`() {
         var moderation = moderation()
-        for number in 0..<RoomModeration.maxWaitingCount { #expect(moderation.append(pending(UInt64(number))) == true) }
-        #expect(moderation.append(pending(99)) == false)
-        _ = moderation.next()
-        #expect(moderation.append(pending(99)) == true)
+        let byteCount = RoomModeration.shortByteCount
+        for (count, waits) in [(byteCount, false), (byteCount + 1, true)] {
+            moderation.save(RoomRoles(owner: .alice), for: .operations([]), byteCount: count, now: Self.now)
+            _ = moderation.saved(true)
+            for operation in [.kick(.bob), .ban(.bob)] as [RoomOperation] {
+                #expect(moderation.append(pending(1, operation)) == nil)
+            }
+            #expect(moderation.next(after: empty, now: Self.now)?.operation == .kick(.bob))
+            let end = Self.now + .milliseconds(100)
+            if waits {
+                #expect(moderation.next(after: empty, now: end + .nanoseconds(-1)) == nil)
+                #expect(moderation.deadline == end)
+            }
+            #expect(moderation.next(after: empty, now: waits ? end : Self.now)?.operation == .ban(.bob))
+            #expect(moderation.deadline == nil)
+        }
+    }
+
+    //
+    @Test func `an operation costs one unit, and one more for each 16 KiB of roles`() throws {
+        #expect(moderation().operationUnits == 1)
+        let roles = try RoomScript.longRoles()
+        #expect(RoomModeration(RoomRolesConfiguration(), roles).operationUnits == 1 + roles.byteCount / 16_384)
+        #expect(roles.byteCount > 16_384)
+    }
+
+    //
+    @Test func `more operations than the maximum are refused, of the room and of an account`() {
+        var moderation = moderation()
+        for number in 0..<RoomModeration.maxWaitingCount {
+            #expect(moderation.append(pending(UInt64(number), by: "name\(number / 8)")) == nil)
+            if number == 8 { #expect(moderation.append(pending(99, by: "name0")) == .tooManyOperations) }
+        }
+        #expect(moderation.append(pending(99)) == .busy)
+        _ = moderation.next(after: empty, now: Self.now)
+        #expect(moderation.append(pending(99, by: "name1")) == .tooManyOperations)
+        #expect(moderation.append(pending(99, by: "name0")) == nil)
     }
 
     @Test func `announcements are taken up to the durable offset`() {
@@ -62,9 +118,9 @@ import Testing
         var moderation = moderation()
         let before = moderation.byteCount
         #expect(before > 0)
-        #expect(moderation.append(pending(1)) == true)
+        #expect(moderation.append(pending(1)) == nil)
         #expect(moderation.byteCount > before)
-        moderation.save(RoomRoles(owner: .bob), for: .operation(pending(1)))
+        moderation.save(RoomRoles(owner: .bob), for: .operations(change(.ban(.bob)).operations))
         #expect(moderation.byteCount > 2 * before)
     }
 }
