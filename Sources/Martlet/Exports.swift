@@ -2,6 +2,8 @@
 @_exported public import enum MartletProtocol.ConnectionFailure
 @_exported public import enum MartletProtocol.HeartbeatStrategy
 @_exported public import enum MartletProtocol.LinkQuality
+@_exported public import struct MartletProtocol.MessageChange
+@_exported public import struct MartletProtocol.MessageEffects
 @_exported public import enum MartletProtocol.PathKind
 @_exported public import enum MartletProtocol.PauseReason
 @_exported public import struct MartletProtocol.ReconnectPolicy
@@ -15,13 +17,18 @@
 @_exported public import struct MartletTransport.TLSIdentity
 @_exported public import struct MartletTransport.TLSPin
 @_exported public import struct MartletWire.AccountName
+@_exported public import struct MartletWire.Attachment
 @_exported public import struct MartletWire.ContentKind
+@_exported public import enum MartletWire.ContentValue
 @_exported public import struct MartletWire.DeviceID
 @_exported public import struct MartletWire.ErrorCode
+@_exported public import struct MartletWire.EventName
 @_exported public import struct MartletWire.Limits
 @_exported public import struct MartletWire.LogID
+@_exported public import enum MartletWire.MessageBody
 @_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MessageID
+@_exported public import struct MartletWire.MessageReference
 @_exported public import enum MartletWire.RoomAccess
 @_exported public import enum MartletWire.RoomRole
 @_exported public import struct MartletWire.RoomRoster

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import expected.bodies
 import expected.codes
+import expected.contents
 import expected.conversations
 import expected.fields
 import expected.framing
@@ -26,7 +27,7 @@ WIDTH = 120
 HEX = 106
 MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messages, expected.sessions,
            expected.sequences, expected.conversations, expected.fields, expected.codes,
-           expected.links, expected.packets, expected.scram]
+           expected.links, expected.packets, expected.scram, expected.contents]
 
 
 def written(value, column=0):

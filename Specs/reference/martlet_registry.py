@@ -100,11 +100,26 @@ class Tag(Named):
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
+    ARRAY = 0x0160, "array"
+    OBJECT = 0x0161, "object"
     TEXT = 0x0201, "text"
     DATA = 0x0202, "data"
     NAME = 0x0203, "name"
     MEDIA_TYPE = 0x0204, "mediaType"
     CHUNK = 0x0205, "chunk"
+    TARGET = 0x0206, "target"
+    REACTION = 0x0207, "reaction"
+    REMOVED = 0x0208, "removed"
+    EVENT = 0x0209, "event"
+    BYTE_COUNT = 0x020A, "byteCount"
+    LOCATION = 0x020B, "location"
+    DIGEST = 0x020C, "digest"
+    NULL = 0x0210, "null"
+    BOOL = 0x0211, "bool"
+    INTEGER = 0x0212, "integer"
+    UNSIGNED = 0x0213, "unsigned"
+    DOUBLE = 0x0214, "double"
+    KEY = 0x0215, "key"
 
 
 class ContentKind(Named):
@@ -118,6 +133,12 @@ class ContentKind(Named):
     LOCATION = 0x1006, "location"
     CONTACT = 0x1007, "contact"
     COMMAND = 0x1008, "command"
+    EDIT = 0x1009, "edit"
+    DELETE = 0x100A, "delete"
+    REACTION = 0x100B, "reaction"
+    REPLY = 0x100C, "reply"
+    SYSTEM = 0x100D, "system"
+    ATTACHMENT = 0x100E, "attachment"
     ACK = 0x2001, "ack"
     HEARTBEAT = 0x3001, "heartbeat"
 
@@ -326,11 +347,26 @@ VALUES = {
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),
+    Tag.ARRAY: Value("container"),
+    Tag.OBJECT: Value("container"),
     Tag.TEXT: Value("text"),
     Tag.DATA: Value("bytes"),
     Tag.NAME: Value("text", most=256),
     Tag.MEDIA_TYPE: Value("text", most=128),
     Tag.CHUNK: Value("bytes"),
+    Tag.TARGET: Value("bytes", least=25, most=152),
+    Tag.REACTION: Value("text", least=1, most=64),
+    Tag.REMOVED: Value("u8", most=1, sizes=(1,)),
+    Tag.EVENT: Value("name", least=1, most=64),
+    Tag.BYTE_COUNT: Value("u64", sizes=(8,)),
+    Tag.LOCATION: Value("text", least=1, most=2048),
+    Tag.DIGEST: Value("bytes", least=32, most=32),
+    Tag.NULL: Value("bytes", most=0),
+    Tag.BOOL: Value("u8", most=1, sizes=(1,)),
+    Tag.INTEGER: Value("u64", sizes=(8,)),
+    Tag.UNSIGNED: Value("u64", sizes=(8,)),
+    Tag.DOUBLE: Value("bytes", least=8, most=8),
+    Tag.KEY: Value("text", most=256),
 }
 
 # 15.6: the tags in the order of their codes, from 1.

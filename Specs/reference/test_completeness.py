@@ -27,6 +27,10 @@ HEADER = struct.Struct(">IBBHIIBBHII")
 FRAME_OF_LETTER = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "Q": "response"}
 # Fields of operations, which a relay reads in a content and refuses in a response. The tests of RoomOperation check it.
 OPERATION_TAGS = range(0x005A, 0x005E)
+# Fields of contents that only applications read. contents.json refuses their values.
+CONTENT_TAGS = {0x0160, 0x0161, *range(0x0206, 0x0216)}
+# Tags that no frame is refused for.
+UNREFUSED_TAGS = CONTENT_TAGS.union(OPERATION_TAGS)
 # Frames with a code whose clauses are about another subject, and codes that only applications receive.
 NOT_SENT = ("G", "T")
 
@@ -213,7 +217,7 @@ class Check:
 
     def values_of_tag(self, tag, name, text):
         def has(tlvs, number):
-            is_exempt = tlvs is self.bad_tlvs and tag in OPERATION_TAGS
+            is_exempt = tlvs is self.bad_tlvs and tag in UNREFUSED_TAGS
             return is_exempt or any(int.from_bytes(tlv.value, "big") == number for tlv in tlvs[tag])
 
         if found := re.search(r"at least ([\d,]+)", text):
@@ -238,7 +242,7 @@ class Check:
             self.want(f"{most + 1} of {name}, refused", tag in OPERATION_TAGS or any(
                 tlv.count == most + 1 for tlv in self.bad_tlvs[tag]))
         else:
-            self.want(f"two of {name}, refused", tag >= 0x0202 or tag in OPERATION_TAGS or any(
+            self.want(f"two of {name}, refused", tag >= 0x0202 or tag in UNREFUSED_TAGS or any(
                 tlv.count == 2 for tlv in self.bad_tlvs[tag]))
 
     def features(self):
@@ -368,17 +372,17 @@ class Check:
 
     def citations(self):
         known = set()
-        for name in ("wire", "connection", "session", "relay"):
-            known |= set(re.findall(r"^\*\*([WCSR]-\d+)\*\*", (SPECS / f"{name}.md").read_text(), re.M))
+        for name in ("wire", "connection", "session", "relay", "messages"):
+            known |= set(re.findall(r"^\*\*([WCSRM]-\d+)\*\*", (SPECS / f"{name}.md").read_text(), re.M))
         for clause in sorted(self.clauses - known):
             self.want(f"the clause {clause}, which a vector cites", False)
         for clause in sorted(known, key=lambda c: int(c[2:])):
-            if clause.startswith("W") and clause not in ABOUT_CONDUCT:
+            if clause[0] in "WM" and clause not in ABOUT_CONDUCT:
                 self.want(f"a vector about {clause}", clause in self.clauses)
 
 
-# Clauses of wire.md about carriers, time, queues or the behaviour of applications, which bytes cannot violate.
-ABOUT_CONDUCT = {"W-1", "W-34", "W-49", "W-62", "W-75"}
+# Clauses about carriers, time, queues or the behaviour of applications, which bytes cannot violate.
+ABOUT_CONDUCT = {"W-1", "W-34", "W-49", "W-62", "W-75", "M-18"}
 
 
 def vectors(name):

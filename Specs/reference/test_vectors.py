@@ -4,6 +4,7 @@
 usage: test_vectors.py [--verbose] [FILE.json ...]
 """
 
+import itertools
 import json
 import re
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from martlet_basics import WireError
 from martlet_body import value_json
+from martlet_contents import effects, encoded_value, parse
 from martlet_link import ReceiveWindow, SessionReceiver, whole_sequence
 from martlet_packets import PacketWriter
 from martlet_registry import CLIENT, FEATURES, SERVER, Features, FrameType
@@ -330,7 +332,26 @@ def check_scram(vector):
     same(len(messages), {"challenge": 2, "proof": 3, "signature": 4, None: 4}[refused], "number of messages")
 
 
-CHECKS = {"scram": check_scram, "sequences": check_sequence, "windows": check_window, "assembled": check_assembled,
+def check_content(vector):
+    """Checks the fields of a content, or the code of its fault."""
+    content = bytes_of(vector["content"])
+    try:
+        fields, error = parse(vector["kind"], content), None
+    except WireError as fault:
+        fields, error = None, fault.code.wire_name
+    same((fields, error), (expanded(vector.get("fields")), vector.get("error")), "fields and error")
+    if fields and "value" in fields:
+        same(encoded_value(fields["value"]).hex(), content.hex(), "encoded value")
+
+
+def check_changes(vector):
+    """Applies the changes in every order."""
+    for changes in itertools.permutations(vector["changes"]):
+        same(effects(vector["target"], changes), vector["result"], "effects")
+
+
+CHECKS = {"scram": check_scram, "contents": check_content, "changes": check_changes,
+          "sequences": check_sequence, "windows": check_window, "assembled": check_assembled,
           "conversations": check_conversation, "resumes": check_conversation, "links": check_link, "floods": check_link,
           "floods-beyond": check_link}
 

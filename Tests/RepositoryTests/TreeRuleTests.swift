@@ -85,7 +85,7 @@ struct TreeRuleTests {
         #expect(findings(credit, source, "@Test func a() {}").count == 2)
         #expect(findings(credit + credit, source, test) == ["S-36 is defined twice"])
         #expect(findings(credit + "**W-9** A letter of another's.\n", source, test) == [])
-        #expect(RequirementRule.findings(in: SourceTree([])).count == 5)
+        #expect(RequirementRule.findings(in: SourceTree([])).count == 6)
     }
 
     @Test func `a bound that the code does not declare → a finding`() {

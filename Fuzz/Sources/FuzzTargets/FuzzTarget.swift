@@ -26,6 +26,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case roles
     /// The names of `PeerCertificate`.
     case certificate
+    /// `MessageBody` and `ContentValue`.
+    case content
 
     /// The invariant in one sentence.
     public var invariant: String {
@@ -56,6 +58,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "no stored roles or request trap, decoded ones encode to the same bytes, and operations keep the bounds"
         case .certificate:
             "no names trap, none are invented, and the account of a certificate is one of them"
+        case .content:
+            "no content traps, a parsed content is restored, and a value has one encoding"
         }
     }
 
@@ -75,6 +79,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .rules: RulesTarget.run(input)
         case .roles: RolesTarget.run(input)
         case .certificate: CertificateTarget.run(input)
+        case .content: ContentTarget.run(input)
         }
     }
 }

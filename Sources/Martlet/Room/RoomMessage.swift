@@ -33,8 +33,31 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
     public var text: String? { message.text }
     /// The time at which the relay accepted the message, in milliseconds since 1970, by the clock of the relay.
     public var acceptedAt: UInt64 { stamp.acceptedAt }
+    /// A reference to the message, for a reply, an edit, a deletion or a reaction.
+    public var reference: MessageReference { MessageReference(id, offset: stamp.offset) }
+    /// The content by its kind.
+    ///
+    /// - Throws: `invalidContent` if the content of a known kind is damaged. Show such a message as one that cannot be
+    ///   displayed (M-1).
+    public var body: MessageBody {
+        get throws(MartletError) {
+            do throws(WireError) { return try MessageBody(content) } catch { throw .invalidContent("\(error)") }
+        }
+    }
     /// The duration after sending in which the message is of use to its readers; nil if it is unlimited.
     public var timeToLive: Duration? { message.timeToLive }
+
+    /// Returns the application's value in the content, as ``OutgoingMessage/init(_:kind:timeToLive:isCompressible:)``
+    /// has encoded it.
+    ///
+    /// - Throws: `invalidContent` if the content does not contain exactly one value, or not a value of this type.
+    public func decode<Value: Decodable>(_: Value.Type = Value.self) throws(MartletError) -> Value {
+        do {
+            return try ContentValue(content: content.bytes.rawBytes).decode()
+        } catch {
+            throw .invalidContent("\(error)")
+        }
+    }
 
     /// The size of the content, which counts against the credit of the session, in bytes.
     var contentByteCount: Int { message.content.byteCount }

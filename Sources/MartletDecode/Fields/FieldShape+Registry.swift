@@ -8,12 +8,12 @@ extension FieldShape {
         switch tag {
         case .code, .status: self = .code
         case .reason, .redirect, .account, .agent, .mechanism, .sender, .room, .member, .method, .recipient, .text,
-            .name, .mediaType:
+            .name, .mediaType, .reaction, .event, .location, .key:
             self = .text
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
             .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .upTo,
-            .correlation, .deadline, .typing:
+            .correlation, .deadline, .typing, .removed, .byteCount, .bool, .integer, .unsigned:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features
@@ -29,6 +29,7 @@ extension FieldShape {
         case .receiptKind: self = .receiptKind
         case .presence: self = .presence
         case .chunk: self = .chunk
+        case .target: self = .reference
         default: self = .bytes
         }
     }
@@ -46,6 +47,12 @@ extension ContentKind {
         case .location: "location"
         case .contact: "contact"
         case .command: "command"
+        case .edit: "edit"
+        case .delete: "delete"
+        case .reaction: "reaction"
+        case .reply: "reply"
+        case .system: "system"
+        case .attachment: "attachment"
         case .ack: "ack"
         case .heartbeat: "heartbeat"
         default: hex(rawValue, digits: 4)

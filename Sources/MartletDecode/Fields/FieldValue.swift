@@ -33,7 +33,7 @@ public indirect enum FieldValue: Equatable, Sendable {
 enum FieldShape: Sendable {
     case number, identifier, text, bytes, secret
     case version, code, features, contentKind, sessionKind, receiptKind, presence
-    case position, echo, sessionAck, run, standing, chunk
+    case position, echo, sessionAck, run, standing, chunk, reference
 
     /// The value in these bytes.
     func value(_ bytes: [UInt8], showingSecrets: Bool) -> FieldValue {
@@ -62,6 +62,10 @@ enum FieldShape: Sendable {
         case .sessionAck: return Self.sessionAck(bytes)
         case .standing:
             return Self.record(bytes, ["role": 1, "banned": 1, "mutedUntil": 8], rest: "account") { name in
+                String(validating: name, as: UTF8.self).map { .text($0) }
+            }
+        case .reference:
+            return Self.record(bytes, ["device": 8, "counter": 8, "offset": 8], rest: "account") { name in
                 String(validating: name, as: UTF8.self).map { .text($0) }
             }
         case .chunk: return Self.record(bytes, ["offset": 8, "total": 8], rest: "bytes") { .bytes(Array($0)) }

@@ -15,8 +15,20 @@ extension ContentKind {
     public static let location = ContentKind(rawValue: 0x1006)
     /// The contact data of a person.
     public static let contact = ContentKind(rawValue: 0x1007)
-    /// A command to a bot.
+    /// A value of an application, for example a command to a bot.
     public static let command = ContentKind(rawValue: 0x1008)
+    /// Another text for a message.
+    public static let edit = ContentKind(rawValue: 0x1009)
+    /// The deletion of a message.
+    public static let delete = ContentKind(rawValue: 0x100A)
+    /// A reaction to a message, or its removal.
+    public static let reaction = ContentKind(rawValue: 0x100B)
+    /// A text in reply to a message.
+    public static let reply = ContentKind(rawValue: 0x100C)
+    /// An event of the application.
+    public static let system = ContentKind(rawValue: 0x100D)
+    /// A file, or where it is.
+    public static let attachment = ContentKind(rawValue: 0x100E)
     /// An acknowledgement. The number is reserved and not sent as content.
     public static let ack = ContentKind(rawValue: 0x2001)
     /// A heartbeat. The number is reserved and not sent as content.

@@ -184,6 +184,12 @@ extension Tag {
     /// Container of the application's fields.
     @inlinable
     public static var content: Tag { Tag(rawValue: 0x0142) }
+    /// Container of values (Specs/messages.md).
+    @inlinable
+    public static var array: Tag { Tag(rawValue: 0x0160) }
+    /// Container of pairs of key and value (Specs/messages.md).
+    @inlinable
+    public static var object: Tag { Tag(rawValue: 0x0161) }
     /// UTF-8.
     @inlinable
     public static var text: Tag { Tag(rawValue: 0x0201) }
@@ -199,6 +205,45 @@ extension Tag {
     /// u64 offset, u64 total, bytes.
     @inlinable
     public static var chunk: Tag { Tag(rawValue: 0x0205) }
+    /// u64 device, u64 counter, u64 offset or 0, name of the account: a reference to a message.
+    @inlinable
+    public static var target: Tag { Tag(rawValue: 0x0206) }
+    /// UTF-8, 1 to 64 bytes.
+    @inlinable
+    public static var reaction: Tag { Tag(rawValue: 0x0207) }
+    /// u8, 0 or 1: whether a reaction is removed.
+    @inlinable
+    public static var removed: Tag { Tag(rawValue: 0x0208) }
+    /// UTF-8, 1 to 64 bytes, the name of a system event.
+    @inlinable
+    public static var event: Tag { Tag(rawValue: 0x0209) }
+    /// u64, bytes of an attachment.
+    @inlinable
+    public static var byteCount: Tag { Tag(rawValue: 0x020A) }
+    /// UTF-8, 1 to 2,048 bytes: where an attachment is.
+    @inlinable
+    public static var location: Tag { Tag(rawValue: 0x020B) }
+    /// Exactly 32 bytes, SHA-256 of an attachment.
+    @inlinable
+    public static var digest: Tag { Tag(rawValue: 0x020C) }
+    /// Empty.
+    @inlinable
+    public static var null: Tag { Tag(rawValue: 0x0210) }
+    /// u8, 0 or 1.
+    @inlinable
+    public static var bool: Tag { Tag(rawValue: 0x0211) }
+    /// u64, a signed integer in two's complement.
+    @inlinable
+    public static var integer: Tag { Tag(rawValue: 0x0212) }
+    /// u64, from 2⁶³.
+    @inlinable
+    public static var unsigned: Tag { Tag(rawValue: 0x0213) }
+    /// 8 bytes, IEEE 754 binary64.
+    @inlinable
+    public static var double: Tag { Tag(rawValue: 0x0214) }
+    /// UTF-8, at most 256 bytes.
+    @inlinable
+    public static var key: Tag { Tag(rawValue: 0x0215) }
 }
 
 extension Tag {
@@ -210,7 +255,8 @@ extension Tag {
         .nonce, .creditUsed, .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor,
         .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .acceptedRun,
         .receiptKind, .upTo, .correlation, .method, .deadline, .recipient, .status, .presence, .typing, .limits,
-        .resume, .content, .text, .data, .name, .mediaType, .chunk,
+        .resume, .content, .array, .object, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed,
+        .event, .byteCount, .location, .digest, .null, .bool, .integer, .unsigned, .double, .key,
     ]
 }
 
@@ -279,11 +325,26 @@ extension Tag: CustomStringConvertible {
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"
+        case .array: "array"
+        case .object: "object"
         case .text: "text"
         case .data: "data"
         case .name: "name"
         case .mediaType: "mediaType"
         case .chunk: "chunk"
+        case .target: "target"
+        case .reaction: "reaction"
+        case .removed: "removed"
+        case .event: "event"
+        case .byteCount: "byteCount"
+        case .location: "location"
+        case .digest: "digest"
+        case .null: "null"
+        case .bool: "bool"
+        case .integer: "integer"
+        case .unsigned: "unsigned"
+        case .double: "double"
+        case .key: "key"
         default: hexadecimal(rawValue)
         }
     }

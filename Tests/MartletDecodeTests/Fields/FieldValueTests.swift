@@ -4,12 +4,12 @@ import Testing
 @testable import MartletDecode
 
 @Suite struct FieldValueTests {
-    @Test func `every registered tag but data → a form other than bytes`() {
+    @Test func `every registered tag but data, digest, null and double → a form other than bytes`() {
         let plain = MartletWire.Tag.registered.filter { tag in
             guard !tag.isContainer else { return false }
             return if case .bytes = FieldShape(tag) { true } else { false }
         }
-        #expect(plain == [.data])
+        #expect(plain == [.data, .digest, .null, .double])
     }
 
     @Test func `a record → its members by name`() {
@@ -32,6 +32,16 @@ import Testing
         for bytes in [head + [0xFF], Array(head.dropLast())] {
             #expect(FieldShape(.standing).value(bytes, showingSecrets: false) == .bytes(bytes))
         }
+    }
+
+    @Test func `a reference to a message → its numbers and the account`() {
+        let head: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 9]
+        let members: [FieldValue.Member] = [
+            .init(name: "device", value: .number(7)), .init(name: "counter", value: .number(3)),
+            .init(name: "offset", value: .number(9)), .init(name: "account", value: .text("ada")),
+        ]
+        #expect(FieldShape(.target).value(head + Array("ada".utf8), showingSecrets: false) == .record(members))
+        #expect(FieldShape(.target).value(head + [0xFF], showingSecrets: false) == .bytes(head + [0xFF]))
     }
 
     @Test func `a secret → its length, or its bytes if requested`() {

@@ -187,11 +187,13 @@ struct MessageTests {
         #expect(!ContentKind(rawValue: 0xFFFF).isApplicationDefined)
         #expect(!ContentKind(rawValue: 0xEFFF).isApplicationDefined)
         let named: [ContentKind] = [
-            .text, .image, .file, .audio, .video, .location, .contact, .command, .ack, .heartbeat,
+            .text, .image, .file, .audio, .video, .location, .contact, .command, .edit, .delete, .reaction, .reply,
+            .system, .attachment, .ack, .heartbeat,
         ]
         #expect(
             named.map(\.rawValue) == [
-                0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1006, 0x1007, 0x1008, 0x2001, 0x3001,
+                0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1006, 0x1007, 0x1008, 0x1009, 0x100A, 0x100B, 0x100C, 0x100D,
+                0x100E, 0x2001, 0x3001,
             ])
     }
 }

@@ -32,7 +32,7 @@ enum CitationRule {
 
     private static func missingClauses(in line: Substring, _ clauses: Set<String>) -> [String] {
         guard RequirementRule.documents.keys.contains(where: { line.contains($0 + "-") }) else { return [] }
-        return line.matches(of: /\b[CRSW]-[0-9]+\b/).map { String($0.0) }.filter { !clauses.contains($0) }
+        return line.matches(of: /\b[CMRSW]-[0-9]+\b/).map { String($0.0) }.filter { !clauses.contains($0) }
     }
 
     private static func hasSection(_ document: SourceFile, _ number: Substring) -> Bool {

@@ -5,7 +5,8 @@
 enum RequirementRule {
     /// The normative documents by the first letter of their clauses.
     static let documents = [
-        "C": "Specs/connection.md", "R": "Specs/relay.md", "S": "Specs/session.md", "W": "Specs/wire.md",
+        "C": "Specs/connection.md", "M": "Specs/messages.md", "R": "Specs/relay.md", "S": "Specs/session.md",
+        "W": "Specs/wire.md",
     ]
     static let hostile = "Specs/hostile.md"
 
@@ -67,7 +68,7 @@ enum RequirementRule {
             : ["c", "h"].contains(file.pathExtension) ? file.lines : []
         // A row may be on the line after its document.
         let text = lines.joined(separator: " ")
-        return text.matches(of: /\b[CRSW]-[0-9]+\b/).map { String($0.0) }
+        return text.matches(of: /\b[CMRSW]-[0-9]+\b/).map { String($0.0) }
             + text.matches(of: /Specs\/hostile\.md (row [0-9]+)\b/).map { String($0.1) }
     }
 }

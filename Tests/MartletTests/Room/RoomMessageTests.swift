@@ -1,0 +1,35 @@
+import MartletWire
+import Testing
+
+@testable import Martlet
+
+@Suite("Received messages")
+struct RoomMessageTests {
+    private func received(_ content: MessageContent) throws -> RoomMessage {
+        let stamp = RelayStamp(
+            offset: 12, acceptedAt: 1_700_000_000_000, sender: AccountName("ada")!, device: DeviceID(rawValue: 7))
+        return try #require(RoomMessage(Message(counter: 3, content: content, relay: stamp)))
+    }
+
+    @Test func `a message → a reference with its identity and offset`() throws {
+        let message = try received(MessageContent(text: "a"))
+        #expect(message.reference == MessageReference(message.id, offset: 12))
+        #expect(try message.body == .text("a"))
+    }
+
+    // M-1
+    @Test func `a damaged content of a known kind → invalidContent; an unknown kind → its number`() throws {
+        let damaged = try received(MessageContent(kind: .delete, bytes: []))
+        #expect(throws: MartletError.self) { try damaged.body }
+        let kind = ContentKind(rawValue: 0xF001)
+        #expect(try received(MessageContent(kind: kind, bytes: [])).body == .other(kind))
+    }
+
+    @Test func `a value → the value of a Decodable type; another type or content → invalidContent`() throws {
+        let message = try received(try OutgoingMessage(["a": [1, 2]]).content)
+        #expect(try message.decode([String: [Int]].self) == ["a": [1, 2]])
+        #expect(throws: MartletError.self) { try message.decode(String.self) }
+        let other = try received(MessageContent(kind: .command, bytes: []))
+        #expect(throws: MartletError.self) { try other.decode(String.self) }
+    }
+}
