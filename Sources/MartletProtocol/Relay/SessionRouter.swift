@@ -445,8 +445,12 @@ struct SessionRouter: ~Copyable {
         case .valid(let request) where !links[slot].sessions[at: index].permissions.contains(.request):
             answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
         case .valid(let request):
-            if configuration.roomRoles != nil, request.recipient == nil, RoomMethod(request.method) != nil {
-                budget.charge(TurnBudget.operationUnits)
+            let isOperation = configuration.roomRoles != nil && RoomMethod(request.method) != nil
+            let readsHistory = request.method == HistoryQuery.method
+            if request.recipient == nil, isOperation || readsHistory { budget.charge(TurnBudget.operationUnits) }
+            let permissions = links[slot].sessions[at: index].permissions
+            guard request.recipient != nil || !readsHistory || permissions.contains(.readHistory) else {
+                return answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
             }
             rooms.call(.request(handle, request), now: now)
         case .invalid(let response):
