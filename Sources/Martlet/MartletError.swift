@@ -45,6 +45,8 @@ public enum MartletError: Error, Equatable, Sendable {
     case deadlineExceeded
     /// The link ended before the request was answered. It is unknown whether the request was executed.
     case connectionLost
+    /// The cursor belongs to a log that the relay has lost. The value is the identity of the present log.
+    case logReplaced(current: LogID?)
     /// The outbox threw an error. The text describes that error.
     case outboxFailed(String)
     /// The outbox contains as many messages or bytes without an outcome as its quota permits. Wait until messages are
@@ -86,7 +88,7 @@ public enum MartletError: Error, Equatable, Sendable {
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
         case .notAccepted(.expired), .deadlineExceeded, .connectionLost, .gaveUp(.attemptLimit): .network
-        case .gaveUp, .roomClosed, .notAccepted: .relay
+        case .gaveUp, .roomClosed, .notAccepted, .logReplaced: .relay
         case .answeredWithFailure: .member
         case .outboxFailed, .outboxFull: .storage
         }
@@ -100,7 +102,7 @@ public enum MartletError: Error, Equatable, Sendable {
         case .roomClosed: .room
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
-            .deadlineExceeded, .connectionLost, .outboxFailed, .outboxFull:
+            .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull:
             .call
         }
     }
@@ -136,6 +138,7 @@ extension MartletError: CustomStringConvertible {
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
         case .deadlineExceeded: "the request was not answered within its timeout"
         case .connectionLost: "the link ended before the request was answered"
+        case .logReplaced: "the relay has lost the log to which the cursor belongs"
         case .outboxFailed(let text): "the outbox failed: \(text)"
         case .outboxFull(.messages(let count)): "the outbox contains \(count) unaccepted messages, which is the limit"
         case .outboxFull(.bytes(let count)): "the unaccepted messages of the outbox exceed the limit of \(count) bytes"

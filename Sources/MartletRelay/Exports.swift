@@ -42,5 +42,6 @@
 @_exported public import struct MartletWire.PeerCertificate
 @_exported public import enum MartletWire.RoomMethod
 @_exported public import struct MartletWire.RoomName
+@_exported public import struct MartletWire.RoomRetention
 @_exported public import enum MartletWire.WireError
 @_exported public import protocol MartletWire.WireName

@@ -23,7 +23,7 @@ extension RelayDriver {
         case .append(let room, let entries): append(entries, to: room)
         case .saveProgress(let room, let progress): save(progress, of: room)
         case .saveRoles(let room, let roles, let creation): save(roles, of: room, creation)
-        case .read(let room, let member, let range): read(range, of: room, for: member)
+        case .read(let room, let id, let range): read(range, of: room, id)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .send(let loop, let messages): send(messages, to: loop)
         case .transfer(let key, let loop): transfer(key, to: loop)
@@ -225,15 +225,15 @@ extension RelayDriver {
         }
     }
 
-    private func read(_ range: ReadRange, of room: RoomName, for member: MemberHandle) {
+    private func read(_ range: ReadRange, of room: RoomName, _ id: ReadID) {
         if let store = parts.immediateStore {
             let history = parts.storing(room) { try store.read(range, of: room) }.value
-            return engine.read(member, history?.entries, first: history?.firstOffset ?? 1)
+            return engine.read(id, history?.entries, first: history?.firstOffset ?? 1)
         }
         callStore(room) { store in
             try await store.read(range, of: room)
         } then: { driver, history in
-            driver.engine.read(member, history.value?.entries, first: history.value?.firstOffset ?? 1)
+            driver.engine.read(id, history.value?.entries, first: history.value?.firstOffset ?? 1)
         }
     }
 
@@ -257,7 +257,9 @@ extension RelayDriver {
     private func answer(_ request: Request, of member: MemberHandle, in room: RoomName) {
         if let method = RelayMethod(request.method) {
             return engine.respond(
-                to: member, method.answer(request.correlation, about: engine.state(of: member)))
+                to: member,
+                method.answer(
+                    request.correlation, about: engine.state(of: member), parts.store.retention))
         }
         guard let handler = parts.requestHandler, let sender = request.sender else {
             return engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))

@@ -119,8 +119,8 @@ final class VirtualLoops {
         loop(of: room).engine.rolesSaved(room, result)
     }
 
-    func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
-        loops[Int(handle.loop)].engine.read(handle, entries, first: first)
+    func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
+        loops[Int(id.loop)].engine.read(id, entries, first: first)
     }
 
     func respond(to handle: MemberHandle, _ response: Response) {

@@ -93,7 +93,7 @@ public final class VirtualRelay {
         case load(RoomName)
         case append(RoomName, [LogEntry])
         case saveRoles(RoomName, [UInt8], RoomCreation?)
-        case read(RoomName, MemberHandle, ReadRange)
+        case read(RoomName, ReadID, ReadRange)
         case send(Int, [LoopMessage])
     }
 
@@ -196,7 +196,7 @@ public final class VirtualRelay {
             case .saveProgress(let room, let marks): save(marks, of: room)
             case .saveRoles(let room, let roles, let creation):
                 later(.saveRoles(room, roles, creation), storeDelay, &work, now: now)
-            case .read(let room, let handle, let range): later(.read(room, handle, range), storeDelay, &work, now: now)
+            case .read(let room, let id, let range): later(.read(room, id, range), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
                 requests.append((handle, request))
                 guard answersRequests else { break }
@@ -235,8 +235,8 @@ public final class VirtualRelay {
         case .saveRoles(let room, let roles, let creation):
             loops.rolesSaved(room, refusesAppends ? .failed : store(roles, of: room, creation))
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
-        case .read(let room, let handle, let range):
-            loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
+        case .read(let room, let id, let range):
+            loops.read(id, refusesReads ? nil : entries(of: room, in: range), first: first(room))
         }
     }
 

@@ -6,8 +6,9 @@ struct MartletTool {
     static let program = CommandLineProgram(
         name: "martlet", summary: "Messages between people and programs, over connections that may fail.",
         commands: [
-            ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, BotCommand.spec,
-            UserCommand.spec, StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec, DoctorCommand.spec,
+            ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, HistoryCommand.spec,
+            BotCommand.spec, UserCommand.spec, StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec,
+            DoctorCommand.spec,
         ])
 
     static func main() { program.main() }

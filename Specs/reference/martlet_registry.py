@@ -87,9 +87,15 @@ class Tag(Named):
     ACCESS = 0x005B, "access"
     DURATION = 0x005C, "duration"
     STANDING = 0x005D, "standing"
+    BEFORE = 0x005E, "before"
+    LIMIT = 0x005F, "limit"
     ACCEPTED_RUN = 0x0060, "acceptedRun"
     RECEIPT_KIND = 0x0061, "receiptKind"
     UP_TO = 0x0062, "upTo"
+    MESSAGE = 0x0063, "message"
+    MAX_AGE = 0x0064, "maxAge"
+    MAX_COUNT = 0x0065, "maxCount"
+    MAX_BYTE_COUNT = 0x0066, "maxByteCount"
     CORRELATION = 0x0070, "correlation"
     METHOD = 0x0071, "method"
     DEADLINE = 0x0072, "deadline"
@@ -334,9 +340,15 @@ VALUES = {
     Tag.ACCESS: Value("u8", most=2, sizes=(1,)),
     Tag.DURATION: Value("u32", least=1, sizes=(4,)),
     Tag.STANDING: Value("bytes", least=11, most=138),
+    Tag.BEFORE: Value("u64", sizes=(8,)),
+    Tag.LIMIT: Value("u16", least=1, sizes=(2,)),
     Tag.ACCEPTED_RUN: Value("integers", sizes=(8, 4, 8)),
     Tag.RECEIPT_KIND: Value("u8", least=1, most=3, sizes=(1,)),
     Tag.UP_TO: Value("u64", sizes=(8,)),
+    Tag.MESSAGE: Value("bytes"),
+    Tag.MAX_AGE: Value("u64", sizes=(8,)),
+    Tag.MAX_COUNT: Value("u64", sizes=(8,)),
+    Tag.MAX_BYTE_COUNT: Value("u64", sizes=(8,)),
     Tag.CORRELATION: Value("u64", sizes=(8,)),
     Tag.METHOD: Value("name", least=1, most=64),
     Tag.DEADLINE: Value("u32", sizes=(4,)),

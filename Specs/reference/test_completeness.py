@@ -25,8 +25,8 @@ WIRE = (SPECS / "wire.md").read_text()
 REGISTRIES = (SPECS / "registries.md").read_text()
 HEADER = struct.Struct(">IBBHIIBBHII")
 FRAME_OF_LETTER = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "Q": "response"}
-# Fields of operations, which a relay reads in a content and refuses in a response. The tests of RoomOperation check it.
-OPERATION_TAGS = range(0x005A, 0x005E)
+# Fields of operations and of history, which stand in a content. The tests of RoomOperation and HistoryPage check them.
+OPERATION_TAGS = (*range(0x005A, 0x0060), *range(0x0063, 0x0067))
 # Fields of contents that only applications read. contents.json refuses their values.
 CONTENT_TAGS = {0x0160, 0x0161, *range(0x0206, 0x0216)}
 # Tags that no frame is refused for.

@@ -14,6 +14,7 @@ struct MartletErrorTests {
         (.notAccepted(.cancelled), .caller, .message),
         (.answeredWithFailure(.refused, reason: nil), .member, .call),
         (.connectionLost, .network, .call),
+        (.logReplaced(current: nil), .relay, .call),
         (.outboxFailed("disk full"), .storage, .call),
     ])
     func `an error has the origin and scope of its case`(

@@ -15,7 +15,16 @@ enum ClientBenches {
                             .martlet, options,
                             [CommandLine.arguments[0], "client-load", "--seconds", "\(options.seconds)"])
                     }
-                ])
+                ]),
+            Case(
+                "client/page of 50 messages", per: "page",
+                [
+                    Subject("martlet") {
+                        try LoadProcess.trial(
+                            .martlet, options,
+                            [CommandLine.arguments[0], "history-load", "--seconds", "\(options.seconds)"])
+                    }
+                ]),
         ]
     }
 }

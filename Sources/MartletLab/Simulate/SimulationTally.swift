@@ -10,6 +10,7 @@ struct SimulationTally: Sendable {
     private(set) var messageCount = 0
     private(set) var deliveryCount = 0
     private(set) var answerCount = 0
+    private(set) var pageCount = 0
     private(set) var faultCount = 0
     private(set) var connectionCount = 0
     private(set) var handshakeCount = 0
@@ -27,6 +28,7 @@ struct SimulationTally: Sendable {
         messageCount += result.messageCount
         deliveryCount += result.deliveryCount
         answerCount += result.answerCount
+        pageCount += result.pageCount
         faultCount += result.faultCount
         connectionCount += result.connectionCount
         handshakeCount += result.handshakeCount
@@ -48,7 +50,8 @@ struct SimulationTally: Sendable {
         return [
             "  seeds          \(Quantity.grouped(seedCount)), \(Quantity.fixed(perSecond, digits: 1)) a second",
             "  messages       \(Quantity.grouped(messageCount)), delivered \(Quantity.grouped(deliveryCount)) times",
-            "  requests       \(Quantity.grouped(answerCount)) answered by other members",
+            "  requests       \(Quantity.grouped(answerCount)) answered by other members, "
+                + "\(Quantity.grouped(pageCount)) pages of history",
             "  faults         \(Quantity.grouped(faultCount)), connections \(Quantity.grouped(connectionCount))",
             "  virtual time   \(Quantity.clock(virtualTime)) in \(Quantity.text(realTime)), "
                 + "\(Quantity.grouped(Int(ratio))) times as fast",
@@ -64,7 +67,8 @@ struct SimulationTally: Sendable {
         .object([
             .init("seeds", .count(seedCount)), .init("messages", .count(messageCount)),
             .init("deliveries", .count(deliveryCount)),
-            .init("answers", .count(answerCount)), .init("faults", .count(faultCount)),
+            .init("answers", .count(answerCount)), .init("pages", .count(pageCount)),
+            .init("faults", .count(faultCount)),
             .init("connections", .count(connectionCount)), .init("handshakes", .count(handshakeCount)),
             .init("resumptions", .count(resumptionCount)), .init("virtualMs", .milliseconds(virtualTime)),
             .init("settlingMs", .milliseconds(settlingTime)),

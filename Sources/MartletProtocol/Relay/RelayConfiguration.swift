@@ -175,7 +175,7 @@ public enum RelayOutput: Sendable {
     /// account, and refuses one beyond its maximum.
     case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
     /// Read messages; the result is `read`.
-    case read(RoomName, MemberHandle, ReadRange)
+    case read(RoomName, ReadID, ReadRange)
     /// Answer a request without a recipient; the result is `respond`.
     case request(RoomName, MemberHandle, Request)
     /// Pass messages to the engine of another loop with `receive`, in their order.

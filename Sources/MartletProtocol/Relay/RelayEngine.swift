@@ -250,9 +250,9 @@ public struct RelayEngine: ~Copyable {
     }
 
     /// The result of `.read`; nil when the store failed. `first` is the lowest offset that the store keeps.
-    public mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
+    public mutating func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
         noteEvent()
-        sessions.rooms.local.read(handle, entries, first: first)
+        sessions.rooms.local.read(id, entries, first: first)
     }
 
     /// The result of `.request`.

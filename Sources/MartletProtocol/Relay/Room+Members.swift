@@ -162,6 +162,7 @@ extension Room {
             correlation: number, method: request.method, deadline: timeout, recipient: request.recipient,
             sender: members[slot].who.account, content: request.content)
         guard let recipient else {
+            if routed.method == HistoryQuery.method { return readHistory(number, routed, for: handle, into: &effects) }
             if usesRoles, let method = RoomMethod(routed.method) {
                 return operate(number, routed, method, of: slot, into: &effects)
             }

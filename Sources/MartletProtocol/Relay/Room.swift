@@ -26,8 +26,8 @@ public enum RoomEffect: Sendable {
     case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Make roles durable, in their stored form; the result is `rolesSaved`.
     case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
-    /// Read messages; the result is `read` for the same member.
-    case read(RoomName, MemberHandle, ReadRange)
+    /// Read messages; the result is `read`.
+    case read(RoomName, ReadID, ReadRange)
     /// A request without a recipient.
     case request(RoomName, MemberHandle, Request)
     /// The member's account has requested an operation on the room, which costs this many units of its rate.
@@ -53,6 +53,17 @@ public struct ReadRange: Equatable, Sendable {
     }
 }
 
+/// A read of a room's log, for a lagging member or for a member's request.
+public struct ReadID: Hashable, Sendable {
+    /// The member.
+    var member: MemberHandle
+    /// The number of the request in the room; nil for messages that are delivered.
+    var request: UInt64?
+
+    /// The loop of the room.
+    package var loop: UInt8 { member.loop }
+}
+
 /// A member's slot in a room, which finds the member without a search. A handle of an earlier use of the slot finds
 /// nothing.
 public struct MemberHandle: Hashable, Sendable {
@@ -74,8 +85,8 @@ public struct MemberHandle: Hashable, Sendable {
 /// the members, in this order: nothing is confirmed or delivered that a crash could revert.
 ///
 /// `RoomLog` has the durable messages, `Publication` the others, `RoomMembers` the members and their presence,
-/// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, `DeduplicationWindows` the counters
-/// of devices, and `RoomModeration` the roles.
+/// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, `HistoryReads` those for pages of
+/// history, `DeduplicationWindows` the counters of devices, and `RoomModeration` the roles.
 struct Room: Sendable {
     enum State: Sendable {
         case loading([JoinRequest])
@@ -92,6 +103,7 @@ struct Room: Sendable {
     var windows = DeduplicationWindows()
     var receipts = RoomReceipts()
     var requests = RoomRequests()
+    var history = HistoryReads()
     /// The instant at which unsaved progress is passed to the store; nil when there is none.
     private var saveDeadline: Instant?
     /// The bytes that the table of rooms counts for the room.
@@ -334,6 +346,7 @@ struct Room: Sendable {
         publication.check(&check)
         moderation.check(&check)
         requests.check(&check)
+        history.check(&check)
         receipts.check(&check)
         check.equal("messages that were not offered", log.hasUnoffered, false)
         check.equal("memory for messages that are not durable", isBusy && log.tail.isEmpty, false)

@@ -228,8 +228,14 @@ struct Rooms: ~Copyable, Sendable {
     }
 
     /// The result of `read`; nil when the store failed. `first` is the lowest offset that the store keeps.
-    mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
-        with(handle) { $0.read(handle, entries, first: first, into: &$1) }
+    mutating func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
+        with(id.member) { room, effects in
+            if let number = id.request {
+                room.historyRead(number, for: id.member, entries, first: first, into: &effects)
+            } else {
+                room.read(id.member, entries, first: first, into: &effects)
+            }
+        }
     }
 
     /// The answer of the relay's request handler, to a request of a member.

@@ -45,7 +45,7 @@ extension SessionRouter {
         case .saveProgress(let room, let progress): outputs.append(.saveProgress(room, progress))
         case .saveRoles(let room, let roles, let creation):
             outputs.append(.saveRoles(room, roles, creation: creation))
-        case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))
+        case .read(let room, let id, let range): outputs.append(.read(room, id, range))
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
         case .charge(let key, let units):
             if let slot = dirtySlot(key) { links.spendOperation(units, of: slot, now: now) }

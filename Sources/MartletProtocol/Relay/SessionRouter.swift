@@ -445,12 +445,17 @@ struct SessionRouter: ~Copyable {
         case .valid(let request) where !links[slot].sessions[at: index].permissions.contains(.request):
             answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
         case .valid(let request):
-            if configuration.roomRoles != nil, request.recipient == nil, let method = RoomMethod(request.method) {
-                budget.charge(TurnBudget.operationUnits)
-                guard method == .roles || links.mayOperate(slot, now: now) else {
-                    let status = ErrorCode.tooManyRequests
-                    return answer(Response(correlation: request.correlation, status: status), on: session, of: slot)
-                }
+            guard request.recipient == nil else { return rooms.call(.request(handle, request), now: now) }
+            let readsHistory = request.method == HistoryQuery.method
+            let method = configuration.roomRoles == nil ? nil : RoomMethod(request.method)
+            if method != nil || readsHistory { budget.charge(TurnBudget.operationUnits) }
+            if let method, method != .roles, !links.mayOperate(slot, now: now) {
+                let status = ErrorCode.tooManyRequests
+                return answer(Response(correlation: request.correlation, status: status), on: session, of: slot)
+            }
+            let permissions = links[slot].sessions[at: index].permissions
+            guard !readsHistory || permissions.contains(.readHistory) else {
+                return answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
             }
             rooms.call(.request(handle, request), now: now)
         case .invalid(let response):

@@ -17,7 +17,8 @@ struct TurnBudget {
     static let messageUnits = 1
     /// The work of a transient frame, which goes to all members of a room.
     static let transientUnits = 16
-    /// The work of an operation on a room, which saves all roles of the room (Specs/hostile.md row 58).
+    /// The work of an operation on a room, which saves all roles of the room (Specs/hostile.md row 58), or of a page of
+    /// history, which is read in several steps (Specs/hostile.md row 74).
     static let operationUnits = 64
     /// The work of a join, which reports the other members.
     static let openUnits = 16

@@ -66,6 +66,12 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
         self.init(bounds: bounds)
     }
 
+    /// The number and the bytes of messages of a room. Fewer are kept when the store is full.
+    public var retention: RoomRetention {
+        RoomRetention(
+            maxCount: UInt64(bounds.maxMessagesPerRoom), maxByteCount: UInt64(bounds.maxByteCountPerRoom))
+    }
+
     /// The number of rooms that were loaded and not removed.
     public var roomCount: Int { logs.withLock(\.count) }
 

@@ -25,9 +25,15 @@ public protocol RoomStore: Sendable {
     /// others of the room. It need not be durable before the next `append` of the room is. Without an implementation
     /// the offsets end with the room in memory.
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws
+
+    /// The bounds of each room that members may learn. Without an implementation there are none.
+    var retention: RoomRetention { get }
 }
 
 extension RoomStore {
+    /// No bounds.
+    public var retention: RoomRetention { RoomRetention() }
+
     /// Keeps nothing.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
 }

@@ -47,6 +47,8 @@ public final class SQLiteStore: RoomRoleStore {
     private let reader: DatabaseReader<StoreReader>
     private let retentionTask = Guarded<Task<Void, Never>?>(nil)
     private let onEvent: @Sendable (StoreEvent) -> Void
+    /// The bounds of each room.
+    public let retention: RoomRetention
 
     /// Opens the store in a directory, or creates it. A damaged file is set aside.
     ///
@@ -56,6 +58,10 @@ public final class SQLiteStore: RoomRoleStore {
         onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
     ) async throws {
         self.onEvent = onEvent
+        self.retention = RoomRetention(
+            maxAge: retention.maxAge.map { UInt64(clamping: $0) },
+            maxCount: UInt64(clamping: retention.maxMessagesPerRoom),
+            maxByteCount: UInt64(clamping: retention.maxByteCountPerRoom))
         lock = Guarded(try Self.lock(directory))
         let path = "\(directory)/\(StoreSchema.fileName)"
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {

@@ -68,6 +68,25 @@ extension Scenario {
         if generator.below(4) == 0 { policyDelay = .milliseconds([0, 50, 500, 3000][generator.below(4)]) }
         if generator.below(8) == 0 { credentialLifetime = .seconds(20 + generator.below(100)) }
         if generator.below(8) == 0 { addRoles(&generator, until: at) }
+        if generator.below(3) == 0 { addHistory(&generator, until: at) }
+    }
+
+    /// Adds requests for pages of history.
+    private mutating func addHistory(_ generator: inout Generator, until end: Duration) {
+        let milliseconds = Int(end.nanoseconds / 1_000_000)
+        for _ in 0..<(5 + generator.below(40)) {
+            let direction = Direction.allCases[generator.below(3)]
+            let place = generator.below(generator.below(3) == 0 ? 200 : 20)
+            let action = Action.readHistory(
+                device: generator.below(devices.count), room: generator.below(roomCount), direction, place: place)
+            steps.append(Step(at: .milliseconds(generator.below(milliseconds + 1)), action: action))
+        }
+        sortSteps()
+    }
+
+    /// Orders the steps by their times. Simultaneous steps keep their order.
+    private mutating func sortSteps() {
+        steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     }
 
     /// Adds operations of the first device's account on the others.
@@ -81,8 +100,7 @@ extension Scenario {
             let at = Duration.milliseconds(generator.below(milliseconds + 1))
             steps.append(Step(at: at, action: .operate(operation, room: generator.below(roomCount))))
         }
-        // Simultaneous steps keep their order.
-        steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+        sortSteps()
     }
 
     /// Limits just above the protocol's minimums, so that windows fill and messages exceed the device's limit.

@@ -60,6 +60,19 @@ public struct Scenario: Sendable {
         case revoke(device: Int, lasts: Duration)
         /// The first device's account, which administers all rooms, performs an operation.
         case operate(RoomOperation, room: Int)
+        /// A device requests a page of history. The place is a number of messages before the last one that the device
+        /// knows, or of seconds before now.
+        case readHistory(device: Int, room: Int, Direction, place: Int)
+    }
+
+    /// A direction in a log.
+    public enum Direction: CaseIterable, Sendable {
+        /// Messages before a place.
+        case before
+        /// Messages after a place.
+        case after
+        /// Messages from a time.
+        case time
     }
 
     /// An operation of a store.

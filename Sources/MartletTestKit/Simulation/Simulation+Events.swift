@@ -46,7 +46,9 @@ extension Simulation {
         case .response(let number, let outcome):
             trace.note(now, device: device.number, "receives the outcome of", number)
             let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
-            if !operationEnded(key, outcome) { note(.requestsEndOnce, requests.ended(key, outcome, at: now)) }
+            if !operationEnded(key, outcome), !historyEnded(key, outcome) {
+                note(.requestsEndOnce, requests.ended(key, outcome, at: now))
+            }
         case .transmit, .fetchCredential, .answerChallenge: break
         }
     }

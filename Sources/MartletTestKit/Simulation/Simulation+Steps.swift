@@ -76,6 +76,8 @@ extension Simulation {
             }
         case .revoke(let number, let time): revoke(devices[number].account, time)
         case .operate(let operation, let room): operate(operation, in: rooms[room])
+        case .readHistory(let number, let room, let direction, let place):
+            readHistory(devices[number], rooms[room], direction, place: place)
         }
     }
 

@@ -37,6 +37,8 @@ public struct Violation: Sendable, CustomStringConvertible {
         case nothingIsRetained = "no state is left over"
         /// Each request has one outcome in time, is received once, and is answered with its own content.
         case requestsEndOnce = "requests end once"
+        /// The messages of a page of history are those of the log, without a gap, from the place that was requested.
+        case pagesAreOfTheLog = "pages of history are parts of the log"
         /// A receipt does not exceed what the account has taken or read, and publishers receive the receipts for their
         /// last message.
         case receiptsAreCorrect = "receipts are correct"

@@ -145,6 +145,12 @@ extension Tag {
     /// u8 role, u8 banned, u64 end of a mute, name of the account; repeats up to 64 times.
     @inlinable
     public static var standing: Tag { Tag(rawValue: 0x005D) }
+    /// u64: messages with lower offsets.
+    @inlinable
+    public static var before: Tag { Tag(rawValue: 0x005E) }
+    /// u16 from 1, the maximum number of messages.
+    @inlinable
+    public static var limit: Tag { Tag(rawValue: 0x005F) }
     /// u64 first counter, u32 count, u64 first offset; repeats up to 256 times.
     @inlinable
     public static var acceptedRun: Tag { Tag(rawValue: 0x0060) }
@@ -154,6 +160,18 @@ extension Tag {
     /// u64, an offset.
     @inlinable
     public static var upTo: Tag { Tag(rawValue: 0x0062) }
+    /// The body of a message with the relay's fields; repeats up to 256 times.
+    @inlinable
+    public static var message: Tag { Tag(rawValue: 0x0063) }
+    /// u64, milliseconds for which the messages of a room are kept.
+    @inlinable
+    public static var maxAge: Tag { Tag(rawValue: 0x0064) }
+    /// u64, the number of messages of a room that are kept.
+    @inlinable
+    public static var maxCount: Tag { Tag(rawValue: 0x0065) }
+    /// u64, the bytes of the messages of a room that are kept.
+    @inlinable
+    public static var maxByteCount: Tag { Tag(rawValue: 0x0066) }
     /// u64, the number of a request, repeated in its response.
     @inlinable
     public static var correlation: Tag { Tag(rawValue: 0x0070) }
@@ -253,10 +271,11 @@ extension Tag {
         .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime,
         .mechanism, .maxBody, .maxMessage, .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck,
         .nonce, .creditUsed, .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor,
-        .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .acceptedRun,
-        .receiptKind, .upTo, .correlation, .method, .deadline, .recipient, .status, .presence, .typing, .limits,
-        .resume, .content, .array, .object, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed,
-        .event, .byteCount, .location, .digest, .null, .bool, .integer, .unsigned, .double, .key,
+        .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .before, .limit,
+        .acceptedRun, .receiptKind, .upTo, .message, .maxAge, .maxCount, .maxByteCount, .correlation, .method,
+        .deadline, .recipient, .status, .presence, .typing, .limits, .resume, .content, .array, .object, .text, .data,
+        .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest, .null, .bool,
+        .integer, .unsigned, .double, .key,
     ]
 }
 
@@ -312,9 +331,15 @@ extension Tag: CustomStringConvertible {
         case .access: "access"
         case .duration: "duration"
         case .standing: "standing"
+        case .before: "before"
+        case .limit: "limit"
         case .acceptedRun: "acceptedRun"
         case .receiptKind: "receiptKind"
         case .upTo: "upTo"
+        case .message: "message"
+        case .maxAge: "maxAge"
+        case .maxCount: "maxCount"
+        case .maxByteCount: "maxByteCount"
         case .correlation: "correlation"
         case .method: "method"
         case .deadline: "deadline"

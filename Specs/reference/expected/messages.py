@@ -235,6 +235,39 @@ def operations(file):
     answered("a part of the roles", *own, *(standing(2, 0, 0, f"a{number:02}") for number in range(64)))
 
 
+def histories(file):
+    """Requests for pages of history and their responses, and the response to `head` (relay.md 8 and 8.2)."""
+    def shown(fields):
+        return [[tag, value.hex()] for tag, value in fields]
+
+    def asked(name, *fields):
+        file.good(name, "W-68", 0x6001,
+                  [t(0x70, u64(3)), t(0x71, "room.history"), t(0x72, u32(5000)),
+                   t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "method": "room.history", "deadline": 5000, "content": shown(fields)})
+
+    def answered(name, *fields):
+        file.good(name, "W-69", 0x6002,
+                  [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "status": 0, "content": shown(fields)}, FROM_SERVER)
+
+    log = (0x59, u64(0x1122_3344_5566_7788))
+    asked("the newest message before an offset", (0x5E, u64(9)), (0x5F, u16(1)), log)
+    asked("256 messages after an offset", (0x52, u64(9)), (0x5F, u16(256)), log)
+    asked("messages from a time", (0x49, u64(1_700_000_000_000)), (0x5F, u16(50)))
+    room = [(0x53, u64(900)), (0x54, u64(1)), log]
+
+    def message(offset):
+        # Two fields of a message, because notations of contents have no long values.
+        return 0x63, u16(0x48) + u32(8) + u64(offset) + u16(0x40) + u32(8) + u64(offset)
+
+    answered("a page of two messages", *room, message(7), message(8))
+    answered("a page without messages", *room)
+    answered("a page with the maximum number of messages", *room, *[(0x63, b"")] * 256)
+    answered("the offsets and the retention of a room", *room, (0x64, u64(86_400_000)), (0x65, u64(1000)),
+             (0x66, u64(1 << 20)))
+
+
 def make():
     data_file = VectorFile("data", "data (wire.md 9.1).")
     data(data_file)
@@ -248,4 +281,6 @@ def make():
     requests(asked)
     operated = VectorFile("operations", "Operations on rooms in requests and responses (relay.md 8.1).")
     operations(operated)
-    return [data_file, around, asked, operated]
+    paged = VectorFile("history", "Requests for history and their responses (relay.md 8.2).")
+    histories(paged)
+    return [data_file, around, asked, operated, paged]

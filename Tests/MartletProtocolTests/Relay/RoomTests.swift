@@ -150,7 +150,7 @@ import Testing
             script.rooms.receive(.setAway(old, true))
             script.rooms.receive(.setHeldBack(old, true))
             script.rooms.credit(old, byteCount: 5)
-            script.rooms.read(old, [], first: 1)
+            script.rooms.read(ReadID(member: old), [], first: 1)
             script.rooms.receive(.progressed(old, Receipt.Progress(.read, upTo: 1)))
             script.rooms.receive(.broadcast(old, Transient(.typing(true))))
             script.rooms.receive(.respond(old, Response(correlation: 1)))

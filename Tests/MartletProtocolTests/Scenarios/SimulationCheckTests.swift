@@ -57,6 +57,35 @@ import Testing
         #expect(faults([.failed(.cancelled)], at: 1, isClosed: true) == [false])
     }
 
+    // MARK: - History
+
+    /// Whether the answer to a request for messages before offset 5 of a log of 9 messages is a fault.
+    private func isFault(
+        _ offsets: [UInt64], first: UInt64 = 1, log: LogID = LogID(rawValue: 1), change: Bool = false
+    ) -> Bool {
+        let entries = (1...9 as ClosedRange<UInt64>).map { offset in
+            let stamp = RelayStamp(offset: offset, acceptedAt: offset, sender: ada, device: DeviceID(rawValue: 1))
+            let body = Message(counter: offset, content: MessageContent(text: "\(offset)"), relay: stamp).encode()
+            return LogEntry(
+                offset: offset, sender: ada, device: DeviceID(rawValue: 1), counter: offset, acceptedAt: offset,
+                body: EncodedBody(body))
+        }
+        var bodies = offsets.map { entries[Int($0) - 1].body.bytes }
+        if change { bodies[0][bodies[0].count - 1] ^= 1 }
+        let content = HistoryPage.content(of: Opened(head: 9, first: first, log: log), messages: bodies)
+        var ledger = HistoryLedger()
+        ledger.sent(key, HistoryQuery(.before(5), limit: 3), in: lobby, LogID(rawValue: 1), count: 9)
+        let outcome = RequestOutcome.answered(status: .none, reason: nil, content: content)
+        return ledger.ended(key, outcome) { _, _ in entries }.fault != nil
+    }
+
+    @Test func `a page with the messages before the offset passes; with others, changed ones or none it fails`() {
+        #expect(!isFault([2, 3, 4]) && !isFault([4]) && !isFault([], first: 5))
+        #expect(!isFault([], log: LogID(rawValue: 2)))
+        #expect(isFault([1, 2, 3]) && isFault([2, 4]) && isFault([3, 4, 5]) && isFault([], first: 4))
+        #expect(isFault([2, 3, 4], change: true) && isFault([1, 2, 3, 4]))
+    }
+
     @Test func `request without an outcome is overdue after its deadline`() {
         var ledger = RequestLedger()
         ledger.sent(key, in: lobby, text: "it", deadline: at(10))

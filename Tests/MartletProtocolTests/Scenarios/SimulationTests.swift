@@ -13,6 +13,14 @@ import Testing
         if seed <= 10 { #expect(Simulation.run(Scenario(seed: seed), keepsTrace: true).traceHash == result.traceHash) }
     }
 
+    //
+    @Test func `scenarios with requests for history receive pages`() {
+        let counts = (UInt64(1)...30).map { Scenario(seed: $0) }.filter(\.readsHistory).prefix(4).map { scenario in
+            Simulation.run(scenario).pageCount
+        }
+        #expect(counts.count == 4 && counts.allSatisfy { $0 > 0 })
+    }
+
     // W-62, R-44
     @Test(arguments: UInt64(1)...20)
     func `seed runs without violations on a relay of several loops`(seed: UInt64) {
@@ -127,5 +135,11 @@ import Testing
         let short = shrinker.shrink(scenario)
         #expect(short.steps.map(\.at) == needed)
         #expect(shrinker.runCount < Shrinker.maxRunCount)
+    }
+}
+
+extension Scenario {
+    fileprivate var readsHistory: Bool {
+        steps.contains { if case .readHistory = $0.action { true } else { false } }
     }
 }

@@ -23,6 +23,7 @@ struct RoomScript: ~Copyable {
         case charged(String, Int)
         case noted(RelayNote)
         case read(String, from: UInt64)
+        case readHistory(String, request: UInt64, ClosedRange<UInt64>)
         case asked(String, Request)
     }
 
@@ -135,11 +136,17 @@ struct RoomScript: ~Copyable {
     /// Completes a member's read; without offsets it fails.
     mutating func read(_ name: String, _ offsets: ClosedRange<UInt64>?, first: UInt64 = 1) {
         let entries = offsets.map { range in log.filter { range.contains($0.offset) } }
-        with(name) { $0.read($1, entries, first: first) }
+        with(name) { $0.read(ReadID(member: $1), entries, first: first) }
+    }
+
+    /// Completes a read for a member's request; without offsets it fails.
+    mutating func read(_ name: String, request: UInt64, _ offsets: ClosedRange<UInt64>?, first: UInt64 = 1) {
+        let entries = offsets.map { range in log.filter { range.contains($0.offset) } }
+        with(name) { $0.read(ReadID(member: $1, request: request), entries, first: first) }
     }
 
     mutating func readNothing(_ name: String, first: UInt64) {
-        with(name) { $0.read($1, [], first: first) }
+        with(name) { $0.read(ReadID(member: $1), [], first: first) }
     }
 
     // MARK: Effects
@@ -198,7 +205,10 @@ struct RoomScript: ~Copyable {
             return .saveRoles(isCreation: creation != nil)
         case .charge(let key, let units): return .charged(name(key), units)
         case .note(let note, _): return .noted(note)
-        case .read(_, let handle, let range): return .read(name(handle.key), from: range.from)
+        case .read(_, let id, let range):
+            let name = name(id.member.key)
+            guard let request = id.request else { return .read(name, from: range.from) }
+            return .readHistory(name, request: request, range.from...range.from + UInt64(range.maxCount) - 1)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
         }
     }
@@ -232,7 +242,7 @@ extension [RoomScript.Effect] {
             switch $0 {
             case .opened(name, _, _, _), .reset(name, _), .closed(name), .told(name, _), .whispered(name, _),
                 .released(name, _),
-                .read(name, _), .asked(name, _):
+                .read(name, _), .readHistory(name, _, _), .asked(name, _):
                 true
             default: false
             }

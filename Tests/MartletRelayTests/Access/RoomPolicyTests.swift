@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    //
+    //
     @Test(arguments: everything)
     func `each set of permissions permits its operations and no others`(_ permissions: RoomPermissions) async throws {
         try await withRelay(policy: PolicyStub { _ in .granted(permissions) }) { _, port in
@@ -56,6 +56,12 @@ import Testing
                 on: .first)
             let response: Response = try await peer.next()
             #expect(response.status == (permissions.contains(.request) ? .none : .forbidden))
+            let content = HistoryQuery(.before(.max), limit: 1).content
+            await peer.send(
+                Request(correlation: 8, method: HistoryQuery.method, deadline: .seconds(60), content: content),
+                on: .first)
+            let page: Response = try await peer.next()
+            #expect(page.status == (permissions.isSuperset(of: [.request, .readHistory]) ? .none : .forbidden))
         }
     }
 

@@ -40,6 +40,7 @@ struct RelayMethodTests {
             let content = try #require(try await ask(alice, "head").content)
             #expect(try Opened(parsing: content.rawBytes).head == 5)
             #expect(try Opened(parsing: content.rawBytes).members == [])
+            #expect(try RoomRetention(parsing: content) == RoomRetention(maxCount: 2, maxByteCount: 8 << 20))
         }
     }
 

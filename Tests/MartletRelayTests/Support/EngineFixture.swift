@@ -111,9 +111,9 @@ final class EngineFixture: @unchecked Sendable {
             case .saveRoles(let room, let roles, let creation):
                 try! store.saveRoles(roles, of: room, creation: creation)
                 engine.rolesSaved(room, .saved)
-            case .read(let room, let member, let range):
+            case .read(let room, let id, let range):
                 let history = store.read(range, of: room)
-                engine.read(member, history.entries, first: history.firstOffset)
+                engine.read(id, history.entries, first: history.firstOffset)
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)

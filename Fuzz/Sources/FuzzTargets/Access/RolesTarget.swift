@@ -2,7 +2,8 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// Roles of rooms: nothing traps, decoded roles encode to the same bytes, and operations keep the bounds and an owner.
+/// Roles and pages of rooms: nothing traps, decoded roles encode to the same bytes, operations keep the bounds and an
+/// owner, and pages are as requested.
 ///
 /// Input: a byte for a method or for stored roles, then the content of a request or the roles. The operation of a
 /// request is applied to the roles of a small room, by each rank.
@@ -24,6 +25,13 @@ enum RolesTarget {
             let again = try? RoomRoles(decoding: encoded)
             hold(again?.encoded() == encoded, "roles encode to other bytes")
             hold(encoded.count <= max(bytes.count, RoomRoles.maxByteCount), "the encoded roles are longer")
+        }
+        if let query = try? HistoryQuery(parsing: bytes) {
+            hold((try? HistoryQuery(parsing: query.content)) == query, "a query encodes to another")
+        }
+        let query = HistoryQuery(.after(0), limit: 3)
+        if let page = try? HistoryPage(parsing: bytes, answering: query), let offsets = page.offsets {
+            hold(offsets.upperBound <= page.head && page.messages.count <= 3, "a page has too many messages")
         }
         if let roster = try? RoomRoster(parsing: bytes) {
             hold((try? RoomRoster(parsing: roster.encode())) == roster, "a roster encodes to another")

@@ -1,0 +1,81 @@
+import MartletProtocol
+import MartletWire
+
+/// The course of every request for a page of history: its messages are those of the log.
+struct HistoryLedger {
+    private struct Pending {
+        var query: HistoryQuery
+        var room: RoomName
+        /// The log, and the number of its messages, when the request was sent.
+        var log: LogID
+        var count: UInt64
+    }
+
+    private var pending: [RequestLedger.Key: Pending] = [:]
+    /// The number of pages with messages.
+    private(set) var pageCount = 0
+
+    /// Records a request. `count` is the number of messages of the log.
+    mutating func sent(_ key: RequestLedger.Key, _ query: HistoryQuery, in room: RoomName, _ log: LogID, count: Int) {
+        pending[key] = Pending(query: query, room: room, log: log, count: UInt64(count))
+    }
+
+    /// The fault of an outcome, if any; nil for another request.
+    ///
+    /// - Parameter log: The messages of a log of a room, removed ones included.
+    mutating func ended(
+        _ key: RequestLedger.Key, _ outcome: RequestOutcome, log: (LogID, RoomName) -> [LogEntry]?
+    ) -> (fault: String?, isKnown: Bool) {
+        guard let request = pending.removeValue(forKey: key) else { return (nil, false) }
+        guard case .answered(.none, _, let content) = outcome else { return (nil, true) }
+        do throws(WireError) {
+            let page = try HistoryPage(parsing: content, answering: request.query)
+            if page.offsets != nil { pageCount += 1 }
+            guard let id = page.log, let entries = log(id, request.room) else {
+                return ("a page of \(request.room) has no log", true)
+            }
+            let fault = fault(of: page, request, entries)
+            return (fault.map { "\(request.query.position) of \(request.room): \($0)" }, true)
+        } catch {
+            return ("a page of \(request.room) is not valid: \(error)", true)
+        }
+    }
+
+    private func fault(of page: HistoryPage, _ request: Pending, _ log: [LogEntry]) -> String? {
+        guard let offsets = page.offsets else { return faultOfEmpty(page, request, log) }
+        guard page.head <= UInt64(log.count), page.messages.count == offsets.count else {
+            return "messages are missing"
+        }
+        for (message, offset) in zip(page.messages, offsets) {
+            let entry = log[Int(offset - 1)]
+            guard message.relay?.offset == offset, message.encode() == entry.body.bytes else {
+                return "message \(offset) is not that of the log"
+            }
+        }
+        switch request.query.position {
+        case .before(let offset):
+            // Messages may have been added since.
+            let least = page.log == request.log ? min(offset - 1, request.count) : 0
+            return offsets.upperBound >= least ? nil : "ends at \(offsets)"
+        case .after(let offset): return offsets.lowerBound == max(offset + 1, page.first) ? nil : "begins at \(offsets)"
+        case .acceptedFrom(let time):
+            let isLate = log[Int(offsets.lowerBound - 1)].acceptedAt >= time
+            let isFirst = offsets.lowerBound == page.first || log[Int(offsets.lowerBound - 2)].acceptedAt < time
+            return isLate && isFirst ? nil : "begins at \(offsets)"
+        }
+    }
+
+    /// A page is empty if the log had no such messages when it was requested.
+    private func faultOfEmpty(_ page: HistoryPage, _ request: Pending, _ log: [LogEntry]) -> String? {
+        guard page.log == request.log, request.count >= page.first else { return nil }
+        let newest = log[Int(request.count - 1)]
+        let hasMessages =
+            switch request.query.position {
+            case .before(let offset): offset > page.first
+            case .after(let offset): offset < newest.offset
+            case .acceptedFrom(let time): newest.acceptedAt >= time
+            }
+        let isOfLog = request.query.log == nil || request.query.log == page.log
+        return hasMessages && isOfLog ? "is empty, with messages \(page.first) to \(newest.offset)" : nil
+    }
+}
