@@ -31,7 +31,9 @@ struct SnapshotTests {
                     let his = try await other.open(room: "lobby")
                     _ = try await lobby.send("one").accepted()
                     his.setTyping(true)
-                    try await lobby.snapshots.first(until: { $0.members.contains { $0.account == self.bob && $0.isTyping } })
+                    try await lobby.snapshots.first(until: { snapshot in
+                        snapshot.members.contains { $0.account == self.bob && $0.isTyping }
+                    })
                     _ = try await his.messages.first(1)
                     his.markRead(upTo: 1)
                     #expect(his.snapshot.readOffset == 1)
