@@ -50,6 +50,9 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The outbox contains as many messages or bytes without an outcome as its quota permits. Wait until messages are
     /// accepted, or cancel some.
     case outboxFull(limit: OutboxQuota)
+    /// The outbox does not contain the dead letter that a message replaces. It was retried, discarded or removed before.
+    /// ``Room/retry(_:)`` then returns nil.
+    case unknownDeadLetter
 
     /// The party that caused an error.
     public enum Origin: Sendable {
@@ -85,7 +88,8 @@ public enum MartletError: Error, Equatable, Sendable {
             .roomClosed(nil):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
-        case .notAccepted(.expired), .deadlineExceeded, .connectionLost, .gaveUp(.attemptLimit): .network
+        case .unknownDeadLetter: .caller
+        case .notAccepted(.expired), .notAccepted(.outcomeUnknown), .deadlineExceeded, .connectionLost, .gaveUp(.attemptLimit): .network
         case .gaveUp, .roomClosed, .notAccepted: .relay
         case .answeredWithFailure: .member
         case .outboxFailed, .outboxFull: .storage
@@ -100,7 +104,8 @@ public enum MartletError: Error, Equatable, Sendable {
         case .roomClosed: .room
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
-            .deadlineExceeded, .connectionLost, .outboxFailed, .outboxFull:
+            .deadlineExceeded, .connectionLost, .outboxFailed, .outboxFull,
+            .unknownDeadLetter:
             .call
         }
     }
@@ -131,6 +136,7 @@ extension MartletError: CustomStringConvertible {
         case .roomClosed(let code?): "the relay closed the room: \(code)"
         case .notAccepted(.refused(let code, let reason)):
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
+        case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted; it is too old to be sent again"
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
         case .answeredWithFailure(let code, let reason):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
@@ -139,6 +145,7 @@ extension MartletError: CustomStringConvertible {
         case .outboxFailed(let text): "the outbox failed: \(text)"
         case .outboxFull(.messages(let count)): "the outbox contains \(count) unaccepted messages, which is the limit"
         case .outboxFull(.bytes(let count)): "the unaccepted messages of the outbox exceed the limit of \(count) bytes"
+        case .unknownDeadLetter: "the failed message was retried or discarded before"
         }
     }
 }

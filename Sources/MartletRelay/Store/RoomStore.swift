@@ -25,11 +25,18 @@ public protocol RoomStore: Sendable {
     /// others of the room. It need not be durable before the next `append` of the room is. Without an implementation
     /// the offsets end with the room in memory.
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws
+
+    /// Notes that rooms have members, at least once an hour, so that a store that removes unused rooms keeps them
+    /// . Without an implementation it has no effect.
+    func touch(_ rooms: [RoomName]) async throws
 }
 
 extension RoomStore {
     /// Keeps nothing.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
+
+    /// Notes nothing.
+    public func touch(_ rooms: [RoomName]) async throws {}
 }
 
 /// A store that keeps the roles of rooms too, which a relay with `RelayConfiguration.roomRoles` requires.
