@@ -52,6 +52,9 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The outbox contains as many messages or bytes without an outcome as its quota permits. Wait until messages are
     /// accepted, or cancel some.
     case outboxFull(limit: OutboxQuota)
+    /// The outbox does not contain the dead letter that a message replaces. It was retried, discarded or removed before.
+    /// ``Room/retry(_:)`` then returns nil.
+    case unknownDeadLetter
 
     /// The party that caused an error.
     public enum Origin: Sendable {
@@ -87,7 +90,10 @@ public enum MartletError: Error, Equatable, Sendable {
             .roomClosed(nil):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
-        case .notAccepted(.expired), .deadlineExceeded, .connectionLost, .gaveUp(.attemptLimit): .network
+        case .unknownDeadLetter: .caller
+        case .notAccepted(.expired), .notAccepted(.outcomeUnknown), .deadlineExceeded, .connectionLost,
+            .gaveUp(.attemptLimit):
+            .network
         case .gaveUp, .roomClosed, .notAccepted, .logReplaced: .relay
         case .answeredWithFailure: .member
         case .outboxFailed, .outboxFull: .storage
@@ -102,7 +108,7 @@ public enum MartletError: Error, Equatable, Sendable {
         case .roomClosed: .room
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
-            .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull:
+            .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter:
             .call
         }
     }
@@ -133,6 +139,7 @@ extension MartletError: CustomStringConvertible {
         case .roomClosed(let code?): "the relay closed the room: \(code)"
         case .notAccepted(.refused(let code, let reason)):
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
+        case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted; it is too old to be sent again"
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
         case .answeredWithFailure(let code, let reason):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
@@ -142,6 +149,7 @@ extension MartletError: CustomStringConvertible {
         case .outboxFailed(let text): "the outbox failed: \(text)"
         case .outboxFull(.messages(let count)): "the outbox contains \(count) unaccepted messages, which is the limit"
         case .outboxFull(.bytes(let count)): "the unaccepted messages of the outbox exceed the limit of \(count) bytes"
+        case .unknownDeadLetter: "the failed message was retried or discarded before"
         }
     }
 }

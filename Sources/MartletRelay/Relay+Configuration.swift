@@ -42,6 +42,8 @@ extension Relay {
         public var spinLimit: Duration = .microseconds(50)
         /// The timeout of the drain when the task of `run()` is cancelled.
         public var drainTimeout: Duration = .seconds(10)
+        /// The interval in which the store is told of the rooms that have members.
+        package var touchInterval: Duration = .seconds(3600)
 
         /// The first property out of its range, and the range; nil if all are valid.
         var fault: String? {

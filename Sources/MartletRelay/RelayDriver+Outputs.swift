@@ -203,6 +203,15 @@ extension RelayDriver {
         }
     }
 
+    /// Notes that rooms have members. An error is reported for the first of them.
+    func touch(_ rooms: [RoomName]) {
+        guard let first = rooms.first else { return }
+        callStore(first) { store in
+            try await store.touch(rooms)
+        } then: { _, _ in
+        }
+    }
+
     private func save(_ roles: [UInt8], of room: RoomName, _ creation: RoomCreation?) {
         if let store = parts.immediateRoleStore {
             return saved(room, parts.storing(room) { try store.saveRoles(roles, of: room, creation: creation) })

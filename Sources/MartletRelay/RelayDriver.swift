@@ -39,6 +39,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     private var filled: [ConnectionKey] = []
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
+    private lazy var touchTimer = LoopTimer(on: loop) { [weak self] in self?.touchRooms() }
     private var idleWaiters: [IdleWaiter] = []
     private var heapTrim: HeapTrim
 
@@ -57,6 +58,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     func setDrivers(_ drivers: [RelayDriver]) {
         self.drivers = drivers
         traffic = Array(repeating: LoopTraffic(), count: drivers.count)
+        let interval = parts.configuration.touchInterval
+        touchTimer.set(deadline: drivers.isEmpty ? nil : loop.deadline(after: interval))
     }
 
     var now: Instant { Instant(nanoseconds: loop.now) }
@@ -96,6 +99,13 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     private func deadlinePassed() {
         engine.deadlinePassed(now: enter())
+    }
+
+    /// Passes the rooms with members to the store, in an interval.
+    private func touchRooms() {
+        enter()
+        touch(engine.residentRooms)
+        touchTimer.set(deadline: loop.deadline(after: parts.configuration.touchInterval))
     }
 
     private func trimHeap() {

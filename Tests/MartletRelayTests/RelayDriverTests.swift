@@ -65,6 +65,19 @@ struct RelayDriverTests {
         #expect(failures.count == 1)
     }
 
+    //
+    @Test("rooms with members are passed to the store, those without are not")
+    func touchedRooms() async throws {
+        let store = TouchedStore()
+        try await withRelay(touchInterval: .milliseconds(1), store: store) { _, port in
+            let peer = try await WirePeer.connect(to: port)
+            try await peer.hello()
+            try await peer.open()
+            var touched = store.touched.stream.makeAsyncIterator()
+            #expect(await touched.next() == [RoomName("lobby")!])
+        }
+    }
+
     //
     @Test("message carries the relay's wall clock in milliseconds since 1970")
     func wallClock() async throws {

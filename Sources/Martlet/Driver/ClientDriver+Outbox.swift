@@ -9,13 +9,13 @@ struct DriverOutbox {
     /// Messages of an earlier client, and their outcomes, whose rooms have not been opened.
     fileprivate var backlog: [String: [OutboxEntry]]
     fileprivate var outcomes: [String: [OutboxOutcome]]
-    var cursors: [String: RoomCursor]
+    var cursors: RoomCursors
     fileprivate(set) var failureCount: UInt64 = 0
 
     init(_ life: ClientLife, _ opened: OutboxState) {
         backlog = Dictionary(grouping: opened.pending) { $0.room }
         outcomes = Dictionary(grouping: opened.outcomes) { $0.room }
-        cursors = opened.cursors
+        cursors = RoomCursors(opened.cursors)
         let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
         counters = CounterSource(first: max(opened.nextCounter, highest + 1))
         if let outbox = life.outbox as? any ImmediateOutbox {
@@ -41,12 +41,12 @@ extension ClientDriver {
     }
 
     /// Restores the messages and outcomes of an earlier client in a new room. A message that was not in flight has the
-    /// rest of its time to live; one that was in flight is sent again without one (C-75, C-76).
+    /// rest of its time to live; one that was in flight is sent again without one, while it may be (C-75, C-76, C-80).
     func restoreMessages(of id: RoomID) {
         let core = rooms[id]!.core
         let earlier = outbox.backlog.removeValue(forKey: core.name.text) ?? []
         let outcomes = outbox.outcomes.removeValue(forKey: core.name.text) ?? []
-        core.restore(earlier, outcomes, now: EventLoop.wallClock)
+        core.restore(earlier, outcomes, at: EventLoop.wallClock, now: now)
         guard let last = earlier.last else { return }
         rooms[id]!.unmarked.stored(earlier)
         engine.messagesStored(
@@ -58,20 +58,34 @@ extension ClientDriver {
 
     /// Stores messages in the outbox. The engine sends them after they were stored. With a connection they are stored
     /// as in flight.
-    func store(_ messages: [MessageLedger.Pending], replacing replaced: [MessageID], of room: RoomCore) {
-        let isInFlight = engine.status.isOnline
+    func store(_ messages: [MessageLedger.Pending], replacing letters: [UInt64: MessageID], of room: RoomCore) {
         let wallClock = EventLoop.wallClock
+        let isInFlight = engine.status.isOnline
         let entries = messages.map { OutboxEntry($0, in: room, isInFlight: isInFlight, now: wallClock) }
+        var addition = OutboxWriter.Addition(room: room, entries: entries)
+        for (counter, letter) in letters { addition.replaced[room.messageID(counter)] = letter }
         switch outbox.port {
         case .immediate(let outbox):
+            let failures = addition.unknownLetters(in: outbox)
             var transaction = OutboxTransaction()
-            transaction.appended = entries
-            transaction.discarded = replaced
+            transaction.appended = entries.filter { failures[$0.id] == nil }
+            transaction.replaced = addition.replaced.filter { failures[$0.key] == nil }
             outbox.commit(transaction)
-            stored(entries, of: room)
-        case .queued(let writer):
-            writer.add { $0.additions.append(OutboxWriter.Addition(room: room, entries: entries, replaced: replaced)) }
+            end(addition, failures)
+        case .queued(let writer): writer.add { $0.additions.append(addition) }
         }
+    }
+
+    /// Reports the results of new messages. Those that were not stored fail before the others are released.
+    private func end(_ addition: OutboxWriter.Addition, _ failures: [MessageID: MartletError]) {
+        guard !failures.isEmpty else { return stored(addition.entries, of: addition.room) }
+        for entry in addition.entries {
+            guard let failure = failures[entry.id] else { continue }
+            if let letter = addition.replaced[entry.id] { addition.room.unclaim([letter]) }
+            addition.room.stored([entry.id.counter], failure)
+        }
+        rooms.withSettledMessages.append(addition.room.id)
+        stored(addition.entries.filter { failures[$0.id] == nil }, of: addition.room)
     }
 
     private func stored(_ entries: [OutboxEntry], of room: RoomCore) {
@@ -85,12 +99,6 @@ extension ClientDriver {
         if rooms[room.id]?.unmarked.counters.isEmpty == false { markInFlight() }
     }
 
-    private func notStored(_ addition: OutboxWriter.Addition, _ error: MartletError) {
-        addition.room.unclaim(addition.replaced)
-        addition.room.stored(addition.entries.map(\.id.counter), error)
-        rooms.withSettledMessages.append(addition.room.id)
-    }
-
     /// Marks all messages as in flight if there is a connection. Those with a time to live are then sent (C-75).
     func markInFlight() {
         guard engine.status.isOnline else { return }
@@ -99,7 +107,11 @@ extension ClientDriver {
             marks[entry.core.name.text] = entry.unmarked.counters.map { entry.core.messageID($0) }
         }
         guard !marks.isEmpty else { return }
-        outbox.port.commit { $0.inFlight = marks }
+        let wallClock = EventLoop.wallClock
+        outbox.port.commit {
+            $0.inFlight = marks
+            $0.inFlightAt = wallClock
+        }
         if case .immediate = outbox.port { marked(marks) }
     }
 
@@ -116,14 +128,9 @@ extension ClientDriver {
     func take(_ outcome: OutboxWriter.Outcome) {
         guard case .queued(let writer) = outbox.port else { return }
         let round = writer.finished(outcome)
-        for addition in round.additions {
-            if let failure = outcome.failure {
-                notStored(addition, failure)
-            } else {
-                stored(addition.entries, of: addition.room)
-            }
-        }
-        for edit in round.edits { edited(edit, outcome.failure) }
+        for addition in round.additions { end(addition, outcome.failures) }
+        // The last edit of a message is undone first, so that its earliest content remains.
+        for (index, edit) in round.edits.enumerated().reversed() { edited(edit, outcome.editFailures[index]) }
         if let failure = outcome.restFailure {
             outbox.failureCount += 1
             for promise in round.promises { promise.resolve(.failure(failure)) }
@@ -179,9 +186,12 @@ extension ClientDriver {
         }
     }
 
-    /// After an error the earlier content remains, unless the new one was written to a connection meanwhile.
+    /// After an error the earlier content remains, unless the new one was written to a connection meanwhile, or a later
+    /// edit has replaced it (C-82).
     private func edited(_ edit: OutboxWriter.Edit, _ failure: MartletError?) {
-        if let failure, edit.room.withLedger({ $0.edit(edit.edit.id.counter, edit.earlier) }) != nil {
+        if let failure,
+            edit.isReplaced || edit.room.withLedger({ $0.edit(edit.edit.id.counter, edit.earlier) }) != nil
+        {
             edit.promise.resolve(.failure(failure))
         } else {
             edit.promise.resolve(.success(true))

@@ -175,9 +175,10 @@ extension ClientDriver {
     }
 
     func save(_ cursor: RoomCursor, of room: RoomCore) {
-        let before = outbox.cursors[room.name.text]
-        outbox.cursors[room.name.text].advance(to: cursor)
-        if outbox.cursors[room.name.text] != before { outbox.port.commit { $0.cursors[room.name.text] = cursor } }
+        let hasChanged = outbox.cursors.advance(room.name.text, to: cursor) {
+            Set(rooms.entries.values.map { $0.core.name.text })
+        }
+        if hasChanged { outbox.port.commit { $0.cursors[room.name.text] = cursor } }
     }
 
     // MARK: Events of the engine

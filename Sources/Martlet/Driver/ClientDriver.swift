@@ -12,7 +12,7 @@ import MartletWire
 /// | running | stop, abandon; the shutdown of the loop leads from each phase to over |
 /// | flushing | the relay has accepted all messages, or `flushTimeout` has passed |
 /// | stopping | the engine has ended the link, within its timeouts |
-/// | draining | the outbox has completed its operations, or `flushTimeout` has passed again |
+/// | draining | the outbox has completed its operations; or its outcomes, and `flushTimeout` has passed again (C-83) |
 /// | over | nothing |
 final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state is used on its loop only
     enum Phase {
@@ -128,7 +128,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .status(let status): publish(status)
         case .room(let id, let event): handle(event, in: id)
         case .response(let request, let outcome): requests.finish(request, outcome)
-        case .stopped: phase = .draining
+        case .stopped:
+            phase = .draining
+            outbox.port.retry()
         }
     }
 
@@ -231,7 +233,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func flushTimeoutPassed() {
         switch phase {
         case .flushing: endLink()
-        case .draining: finish()
+        // Outcomes that have arrived are stored in any case (C-83).
+        case .draining: if !outbox.port.hasOutcomes { finish() }
         case .running, .stopping, .over: break
         }
     }

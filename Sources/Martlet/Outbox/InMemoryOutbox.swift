@@ -6,19 +6,24 @@ import MartletWire
 /// it.
 ///
 /// Its messages are bounded by the limits of the rooms, its cursors by ``maxCursorCount``, its dead letters by
-/// ``maxDeadLetterCount``. It does not keep the outcomes of accepted messages.
+/// ``maxDeadLetterCount`` and ``maxDeadLetterByteCount``. It does not keep the outcomes of accepted messages.
 public final class InMemoryOutbox: ImmediateOutbox {
-    /// The maximum number of rooms whose cursors are stored. Cursors of further rooms are discarded.
-    public static let maxCursorCount = 65_536
+    /// The maximum number of rooms whose cursors are stored. Beyond it, those of the least recently used rooms without
+    /// pending messages are removed.
+    public static let maxCursorCount = RoomCursors.maxCount
     /// The maximum number of dead letters. Beyond it, the oldest one is removed.
     public static let maxDeadLetterCount = 1024
+    /// The maximum number of bytes of the contents of dead letters. Beyond it, the oldest ones are removed; the newest
+    /// one is kept even if it is larger.
+    public static let maxDeadLetterByteCount = 16 * 1024 * 1024
 
     fileprivate struct State {
         var device: DeviceID
         var nextCounter: UInt64 = 1
         var pending: [String: Deque<OutboxEntry>] = [:]
         var deadLetters: [DeadLetter] = []
-        var cursors: [String: RoomCursor] = [:]
+        var deadLetterByteCount = 0
+        var cursors = RoomCursors()
     }
 
     private let state: Guarded<State>
@@ -37,25 +42,24 @@ public final class InMemoryOutbox: ImmediateOutbox {
             }
             return OutboxState(
                 device: state.device, nextCounter: state.nextCounter, pending: pending,
-                outcomes: outcomes.sorted { $0.id.counter < $1.id.counter }, cursors: state.cursors)
+                outcomes: outcomes.sorted { $0.id.counter < $1.id.counter }, cursors: state.cursors.all)
         }
     }
 
     /// Stores a transaction.
     public func commit(_ transaction: OutboxTransaction) {
         state.withLock { state in
+            for letter in transaction.replaced.values { state.discard { $0.id == letter } }
             for entry in transaction.appended { state.append(entry) }
             for edit in transaction.edits { state.change(edit.id, in: edit.room) { $0.content = edit.content } }
             for (room, ids) in transaction.inFlight {
-                for id in ids { state.change(id, in: room) { $0.isInFlight = true } }
+                for id in ids { state.change(id, in: room) { $0.inFlightSince = $0.inFlightSince ?? transaction.inFlightAt } }
             }
             for outcome in transaction.outcomes { state.settle(outcome) }
-            if !transaction.discarded.isEmpty {
-                state.deadLetters.removeAll { transaction.discarded.contains($0.id) }
-            }
+            if !transaction.discarded.isEmpty { state.discard { transaction.discarded.contains($0.id) } }
             for (room, cursor) in transaction.cursors {
-                guard state.cursors[room] != nil || state.cursors.count < Self.maxCursorCount else { continue }
-                state.cursors[room].advance(to: cursor)
+                let pending = state.pending
+                state.cursors.advance(room, to: cursor) { Set(pending.keys) }
             }
         }
     }
@@ -90,8 +94,19 @@ extension InMemoryOutbox.State {
         }
         if pending.values[index].isEmpty { pending.remove(at: index) }
         guard let settled, case .failed(let failure) = outcome.result, failure != .cancelled else { return }
-        if deadLetters.count >= InMemoryOutbox.maxDeadLetterCount { deadLetters.removeFirst() }
-        deadLetters.append(DeadLetter(settled, failure: failure))
+        let letter = DeadLetter(settled, failure: failure)
+        deadLetters.append(letter)
+        deadLetterByteCount += letter.byteCount
+        while deadLetters.count > InMemoryOutbox.maxDeadLetterCount
+            || deadLetterByteCount > InMemoryOutbox.maxDeadLetterByteCount && deadLetters.count > 1
+        {
+            deadLetterByteCount -= deadLetters.removeFirst().byteCount
+        }
+    }
+
+    fileprivate mutating func discard(where matches: (DeadLetter) -> Bool) {
+        deadLetters.removeAll(where: matches)
+        deadLetterByteCount = deadLetters.reduce(0) { $0 + $1.byteCount }
     }
 
     /// Finds an entry. The counters ascend.

@@ -16,8 +16,10 @@ public protocol Outbox: Sendable {
     ///
     /// - Throws: Any error, after which nothing of the transaction is stored. If it contains new messages, the client
     ///   stores the rest again without them, and the calls of `send` throw `outboxFailed`, or the error itself if it is
-    ///   a ``MartletError``, such as `outboxFull`. Outcomes and cursors that were not stored are part of a later
-    ///   transaction, and `Client.Statistics.outboxFailures` counts the error.
+    ///   a ``MartletError``. Throw `outboxFull` beyond a quota and `unknownDeadLetter` for a letter that is not stored:
+    ///   the client then stores the messages again in smaller transactions, and only those that are refused fail.
+    ///   Outcomes and cursors that were not stored are part of a later transaction, and
+    ///   `Client.Statistics.outboxFailures` counts the error.
     func commit(_ transaction: OutboxTransaction) async throws
 
     /// Returns the dead letters of a room, in ascending order of their counters: the messages that have failed with
@@ -80,13 +82,17 @@ public struct OutboxEntry: Sendable, Equatable {
     public var expiresAt: UInt64?
     /// Whether the message may be compressed.
     public var isCompressible: Bool
-    /// Whether the message may have been written to a connection. Only the relay then decides about it.
-    public var isInFlight: Bool
+    /// The time from which the message may have been written to a connection, in milliseconds since 1970; nil if it was
+    /// not. Only the relay then decides about it, for as long as it may be published again (C-80).
+    public var inFlightSince: UInt64?
+
+    /// Whether the message may have been written to a connection.
+    public var isInFlight: Bool { inFlightSince != nil }
 
     /// Creates an entry.
     public init(
         id: MessageID, room: String, content: MessageContent, timeToLive: Duration? = nil, expiresAt: UInt64? = nil,
-        isCompressible: Bool = true, isInFlight: Bool = false
+        isCompressible: Bool = true, inFlightSince: UInt64? = nil
     ) {
         self.id = id
         self.room = room
@@ -94,7 +100,7 @@ public struct OutboxEntry: Sendable, Equatable {
         self.timeToLive = timeToLive
         self.expiresAt = expiresAt
         self.isCompressible = isCompressible
-        self.isInFlight = isInFlight
+        self.inFlightSince = inFlightSince
     }
 
     /// The remaining time to live at an instant, in milliseconds since 1970; nil if it is unlimited. It is at most

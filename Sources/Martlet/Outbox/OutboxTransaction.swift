@@ -5,10 +5,15 @@ public import MartletWire
 public struct OutboxTransaction: Sendable, Equatable {
     /// New messages in the order of their calls. The counters ascend within a room.
     public var appended: [OutboxEntry] = []
+    /// The dead letters that new messages replace, by the IDs of the new messages. The letters are removed. If one of
+    /// them is not stored, nothing of the transaction is (C-77).
+    public var replaced: [MessageID: MessageID] = [:]
     /// New contents of messages without an outcome.
     public var edits: [OutboxEdit] = []
     /// Messages that may be written to a connection from now on, by room. Messages with an outcome are not changed.
     public var inFlight: [String: [MessageID]] = [:]
+    /// The time of ``inFlight``, in milliseconds since 1970.
+    public var inFlightAt: UInt64 = 0
     /// The outcomes of messages. An unknown message is ignored.
     public var outcomes: [OutboxOutcome] = []
     /// Dead letters to be removed. An unknown one is ignored.
@@ -29,7 +34,13 @@ public struct OutboxTransaction: Sendable, Equatable {
     /// Adds later changes.
     mutating func append(_ later: OutboxTransaction) {
         appended += later.appended
+        replaced.merge(later.replaced) { $1 }
         edits += later.edits
+        if inFlight.isEmpty {
+            inFlightAt = later.inFlightAt
+        } else if !later.inFlight.isEmpty {
+            inFlightAt = min(inFlightAt, later.inFlightAt)
+        }
         inFlight.merge(later.inFlight) { $0 + $1 }
         outcomes += later.outcomes
         discarded += later.discarded
@@ -103,6 +114,9 @@ public struct DeadLetter: Sendable, Equatable, Identifiable {
         isCompressible = entry.isCompressible
         self.failure = failure
     }
+
+    /// The number of bytes of the content.
+    var byteCount: Int { content.byteCount }
 }
 
 /// A quota of an outbox.

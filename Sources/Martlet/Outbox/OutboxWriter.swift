@@ -2,7 +2,8 @@ import MartletProtocol
 import MartletWire
 
 /// A queue of operations on an outbox. One operation is in progress at a time; operations that arrive meanwhile are
-/// combined into the next round, which is one transaction (C-74). The queue belongs to the loop.
+/// combined into the next round, which is one transaction (C-74). If the outbox refuses a message or an edit of a round,
+/// the others are stored in smaller transactions (C-78). The queue belongs to the loop.
 ///
 /// Its size is bounded: messages and marks by the limits of the rooms, edits and calls by their callers, cursors by the
 /// rooms, and outcomes that could not be stored by ``maxKeptOutcomeCount``.
@@ -11,19 +12,28 @@ final class OutboxWriter {
     /// ones are discarded, and the next client sends those messages again.
     static let maxKeptOutcomeCount = 65_536
 
-    /// Messages of one room to be stored, and the dead letters that they replace.
+    /// Messages of one room to be stored, and the dead letters that some of them replace.
     struct Addition: Sendable {
         let room: RoomCore
         let entries: [OutboxEntry]
-        var replaced: [MessageID] = []
+        var replaced: [MessageID: MessageID] = [:]
+
+        /// The errors of the messages that replace dead letters which the outbox does not have (C-77).
+        func unknownLetters(in outbox: any ImmediateOutbox) -> [MessageID: MartletError] {
+            guard !replaced.isEmpty else { return [:] }
+            let known = Set(outbox.deadLetters(in: room.name.text).map(\.id))
+            return replaced.filter { !known.contains($0.value) }.mapValues { _ in .unknownDeadLetter }
+        }
     }
 
     /// An edit of a message, and its earlier content.
     struct Edit: Sendable {
         let room: RoomCore
         let edit: OutboxEdit
-        let earlier: MessageContent
+        var earlier: MessageContent
         let promise: Promise<Bool>
+        /// Whether the edit has failed and a later one has replaced its content.
+        var isReplaced = false
     }
 
     /// A call that reads, after the transaction.
@@ -34,8 +44,10 @@ final class OutboxWriter {
 
     /// The result of one round.
     struct Outcome: Sendable {
-        /// The error of the messages and edits, none of which was stored; nil after success.
-        var failure: MartletError?
+        /// The errors of the messages that were not stored.
+        var failures: [MessageID: MartletError] = [:]
+        /// The errors of the edits that were not stored, by their positions in the round.
+        var editFailures: [Int: MartletError] = [:]
         /// The error of the other changes.
         var restFailure: MartletError?
     }
@@ -55,11 +67,31 @@ final class OutboxWriter {
 
         fileprivate var transaction: OutboxTransaction {
             var transaction = OutboxTransaction()
-            transaction.appended = additions.flatMap(\.entries)
-            transaction.edits = edits.map(\.edit)
-            transaction.discarded = additions.flatMap(\.replaced)
+            for change in changes { change.add(to: &transaction) }
             transaction.append(rest)
             return transaction
+        }
+
+        /// The messages and edits in their order.
+        fileprivate var changes: [Change] {
+            additions.flatMap { addition in
+                addition.entries.map { .message($0, replacing: addition.replaced[$0.id]) }
+            } + edits.enumerated().map { .edit($1.edit, index: $0) }
+        }
+    }
+
+    /// A message or an edit, which the outbox stores or refuses by itself.
+    fileprivate enum Change: Sendable {
+        case message(OutboxEntry, replacing: MessageID?)
+        case edit(OutboxEdit, index: Int)
+
+        func add(to transaction: inout OutboxTransaction) {
+            switch self {
+            case .message(let entry, let letter):
+                transaction.appended.append(entry)
+                transaction.replaced[entry.id] = letter
+            case .edit(let edit, _): transaction.edits.append(edit)
+            }
         }
     }
 
@@ -79,6 +111,9 @@ final class OutboxWriter {
 
     var isIdle: Bool { round == nil && work.isEmpty }
 
+    /// Whether outcomes of messages wait for a transaction, or are part of the one in progress.
+    var hasOutcomes: Bool { !work.rest.outcomes.isEmpty || round?.rest.outcomes.isEmpty == false }
+
     /// Adds operations to the next round.
     func add(_ body: (inout Round) -> Void) {
         body(&work)
@@ -94,8 +129,9 @@ final class OutboxWriter {
 
     /// Ends a round whose outcome has arrived in the mailbox, and returns its operations.
     func finished(_ outcome: Outcome) -> Round {
-        let finished = round ?? Round()
+        var finished = round ?? Round()
         round = nil
+        if !outcome.editFailures.isEmpty { noteReplaced(&finished.edits, outcome.editFailures) }
         if outcome.restFailure != nil {
             kept = finished.rest
             // Their callers receive the error.
@@ -105,6 +141,23 @@ final class OutboxWriter {
         }
         begin()
         return finished
+    }
+
+    /// Notes which of the failed edits later ones have replaced. A later edit that waits has the content before the
+    /// failed one as its earlier content.
+    private func noteReplaced(_ edits: inout [Edit], _ failures: [Int: MartletError]) {
+        var stored: Set<MessageID> = []
+        for index in edits.indices.reversed() {
+            let id = edits[index].edit.id
+            if failures[index] == nil {
+                stored.insert(id)
+            } else if stored.contains(id) {
+                edits[index].isReplaced = true
+            } else if let later = work.edits.firstIndex(where: { $0.edit.id == id }) {
+                work.edits[later].earlier = edits[index].earlier
+                edits[index].isReplaced = true
+            }
+        }
     }
 
     /// Discards the operations of the next round.
@@ -136,8 +189,8 @@ final class OutboxWriter {
             do { try await outbox.commit(transaction) } catch {
                 let failure = MartletError(outbox: error)
                 if round.hasAdditions {
-                    outcome.failure = failure
                     outcome.restFailure = await commit(round.rest, to: outbox)
+                    await commit(round.changes[...], after: failure, to: outbox, &outcome)
                 } else {
                     outcome.restFailure = failure
                 }
@@ -149,6 +202,30 @@ final class OutboxWriter {
             }
         }
         return outcome
+    }
+
+    /// Stores the halves of changes that were refused together, until those that are refused are alone. Changes that
+    /// have failed for another reason are not attempted again.
+    private static func commit(
+        _ changes: ArraySlice<Change>, after failure: MartletError, to outbox: any Outbox, _ outcome: inout Outcome
+    ) async {
+        guard failure.isRefusalByOutbox, changes.count > 1 else {
+            for change in changes {
+                switch change {
+                case .message(let entry, _): outcome.failures[entry.id] = failure
+                case .edit(_, let index): outcome.editFailures[index] = failure
+                }
+            }
+            return
+        }
+        let middle = changes.startIndex + changes.count / 2
+        for half in [changes[..<middle], changes[middle...]] {
+            var transaction = OutboxTransaction()
+            for change in half { change.add(to: &transaction) }
+            do { try await outbox.commit(transaction) } catch {
+                await commit(half, after: MartletError(outbox: error), to: outbox, &outcome)
+            }
+        }
     }
 
     private static func commit(_ rest: OutboxTransaction, to outbox: any Outbox) async -> MartletError? {
@@ -163,6 +240,14 @@ extension MartletError {
     init(outbox error: any Error) {
         self = error as? MartletError ?? .outboxFailed("\(error)")
     }
+
+    /// Whether an outbox refuses a change with this error and stores others.
+    fileprivate var isRefusalByOutbox: Bool {
+        switch self {
+        case .outboxFull, .unknownDeadLetter: true
+        default: false
+        }
+    }
 }
 
 extension OutboxEntry {
@@ -173,7 +258,7 @@ extension OutboxEntry {
             id: MessageID(sender: room.account, device: room.device, counter: message.counter), room: room.name.text,
             content: message.content, timeToLive: message.timeToLive,
             expiresAt: lifetime.map { now + $0 },
-            isCompressible: message.isCompressible, isInFlight: isInFlight)
+            isCompressible: message.isCompressible, inFlightSince: isInFlight ? now : nil)
     }
 }
 
@@ -199,6 +284,10 @@ enum OutboxPort {
 
     func abandon() {
         if case .queued(let writer) = self { writer.abandon() }
+    }
+
+    var hasOutcomes: Bool {
+        if case .queued(let writer) = self { writer.hasOutcomes } else { false }
     }
 
     var isIdle: Bool {

@@ -22,9 +22,11 @@ struct ClaimedLetters: Sendable {
     /// Reports the counter of the message that replaces a letter.
     mutating func replace(_ letter: MessageID, by counter: UInt64) { replaced[counter] = letter }
 
-    /// Takes the letters that messages replace.
-    mutating func takeReplaced(by counters: [UInt64]) -> [MessageID] {
-        guard !replaced.isEmpty else { return [] }
-        return counters.compactMap { replaced.removeValue(forKey: $0) }
+    /// Takes the letters that messages replace, by the counters of the messages.
+    mutating func takeReplaced(by counters: [UInt64]) -> [UInt64: MessageID] {
+        guard !replaced.isEmpty else { return [:] }
+        var taken: [UInt64: MessageID] = [:]
+        for counter in counters { taken[counter] = replaced.removeValue(forKey: counter) }
+        return taken
     }
 }

@@ -20,7 +20,7 @@ extension RoomCore {
         let step = try change { (state) throws(MartletError) -> SendStep in
             guard state.life == .open else { throw .stopped }
             let hasRoom = state.sends.isEmpty && state.ledger.hasRoom(byteCount: message.content.byteCount)
-            if hasRoom, !waitsForOutbox { return .queued(counter: state.append(message)) }
+            if hasRoom, !waits(for: message) { return .queued(counter: state.append(message)) }
             let promise = Promise<MessageHandle>()
             guard hasRoom else { return .waits(promise, number: state.sends.append(message, promise)) }
             state.sends.store(state.append(message), promise)
@@ -31,6 +31,9 @@ extension RoomCore {
         case .waits(let promise, let number): return try await promise.value { self.withdraw(promise, number) }
         }
     }
+
+    /// Whether the send of a message ends when the outbox has answered. A retry depends on the letter (C-77).
+    private func waits(for message: OutgoingMessage) -> Bool { waitsForOutbox || message.replacedLetter != nil }
 
     /// Handles the cancellation of a caller. The message is removed unless the outbox has begun to store it.
     private func withdraw(_ promise: Promise<MessageHandle>, _ number: UInt64?) {
@@ -53,7 +56,7 @@ extension RoomCore {
         while let next = state.sends.first, state.ledger.hasRoom(byteCount: next.message.content.byteCount) {
             _ = state.sends.popFirst()
             let counter = state.append(next.message)
-            if waitsForOutbox {
+            if waits(for: next.message) {
                 state.sends.store(counter, next.promise)
             } else {
                 admitted.append((next.promise, MessageHandle(room: self, counter: counter)))
@@ -68,7 +71,7 @@ extension RoomCore {
         var message = OutgoingMessage(
             letter.content, timeToLive: letter.timeToLive, isCompressible: letter.isCompressible)
         message.replacedLetter = letter.id
-        do { return try await send(message) } catch {
+        do { return try await send(message) } catch MartletError.unknownDeadLetter { return nil } catch {
             unclaim([letter.id])
             throw error
         }

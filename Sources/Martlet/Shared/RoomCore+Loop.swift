@@ -5,9 +5,9 @@ import Synchronization
 /// The calls of the loop.
 extension RoomCore {
     /// Admits the sends for which there is room, and takes all changes since the last call.
-    func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending], replaced: [MessageID]) {
+    func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending], replaced: [UInt64: MessageID]) {
         var admitted: [(Promise<MessageHandle>, MessageHandle)] = []
-        let taken = state.withLock { state -> (PendingChanges, [MessageLedger.Pending], [MessageID]) in
+        let taken = state.withLock { state -> (PendingChanges, [MessageLedger.Pending], [UInt64: MessageID]) in
             admit(&state, &admitted)
             let messages = state.ledger.beginStoring()
             return (state.takeChanges(), messages, state.letters.takeReplaced(by: messages.map(\.counter)))
@@ -18,8 +18,10 @@ extension RoomCore {
 
     /// Restores the messages of an earlier client and their outcomes, both in ascending order of their counters.
     ///
-    /// - Parameter now: The time in milliseconds since 1970.
-    func restore(_ entries: [OutboxEntry], _ outcomes: [OutboxOutcome], now: UInt64) {
+    /// - Parameters:
+    ///   - wallClock: The time in milliseconds since 1970.
+    ///   - now: The same time on the client's clock.
+    func restore(_ entries: [OutboxEntry], _ outcomes: [OutboxOutcome], at wallClock: UInt64, now: Instant) {
         state.withLock { state in
             var outcomes = outcomes[...]
             for entry in entries {
@@ -29,8 +31,9 @@ extension RoomCore {
                 }
                 state.ledger.restore(
                     counter: entry.id.counter, entry.content,
-                    timeToLive: entry.isInFlight ? nil : entry.remainingTime(at: now),
-                    isCompressible: entry.isCompressible, mayHaveBeenSent: entry.isInFlight)
+                    timeToLive: entry.isInFlight ? nil : entry.remainingTime(at: wallClock),
+                    isCompressible: entry.isCompressible,
+                    resendableUntil: entry.inFlightSince.map { now + ResendWindow.rest(of: $0, at: wallClock) })
             }
             for outcome in outcomes { state.ledger.restore(outcome) }
         }

@@ -84,6 +84,9 @@ public enum SendFailure: Hashable, Sendable {
     case cancelled
     /// The room was closed before the message was accepted.
     case closed
+    /// The message was published too long ago to be published again, and the server has not answered. It may have
+    /// accepted the message (C-80).
+    case outcomeUnknown
 }
 
 /// A request of a member.

@@ -259,6 +259,9 @@ struct ClientRooms: ~Copyable {
         let id = rooms[at: index].id
         let ledger = rooms[at: index].ledger
         if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, &port, now: now) }
+        for counter in ledger.withLedger({ $0.failOutdated(now: now) }) {
+            port.report(id, .failed(counter: counter, .outcomeUnknown))
+        }
         var isFull = false
         while !isFull {
             let byteCount = Self.queuedByteCount - port.link.queuedByteCount(on: session)
@@ -279,7 +282,7 @@ struct ClientRooms: ~Copyable {
                 guard !isFull else { break }
                 last = message.counter
             }
-            if let last { ledger.withLedger { $0.handedOver(upTo: last) } }
+            if let last { ledger.withLedger { $0.handedOver(upTo: last, now: now) } }
         }
         if port.link.isConfirmed { reportSent(at: index, &port) }
     }

@@ -10,7 +10,7 @@ package import MartletWire
 /// | new | kept | `append` | `beginStoring`; `withdraw`, `failNew`: failed |
 /// | storing | kept | `beginStoring` | `stored`; `fail`: failed |
 /// | queued | kept, `edit` replaces it | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
-/// | handed over | kept: the next session sends it again | `handedOver`, `restore` | `accepted`; `refuse`, `fail` |
+/// | handed over | kept: the next session sends it again | `handedOver`, `restore` | `accepted`; `refuse`, `failOutdated`, `fail` |
 /// | accepted | discarded | `accepted`, `restore` | 4,096 later messages that are settled |
 /// | failed | discarded | see above, `restore` | 4,096 later messages that are settled |
 ///
@@ -89,6 +89,9 @@ package struct MessageLedger: Sendable {
     /// The counter up to which the messages were handed to the present session.
     private(set) var sessionUpTo: UInt64 = 0
     private var sentUpTo: UInt64 = 0
+    private var resends = ResendWindow()
+    /// The counter up to which messages have failed since the session began because they may not be published again.
+    private var outdatedUpTo: UInt64 = 0
 
     package private(set) var progress: [Progress] = []
     private var progressIndex: [AccountName: Int] = [:]
@@ -128,16 +131,19 @@ package struct MessageLedger: Sendable {
     /// Adds a message of an earlier client from the outbox. The bounds do not apply to it. A message whose counter does
     /// not rise is ignored.
     ///
-    /// - Parameter mayHaveBeenSent: Whether an earlier client may have handed the message over. Only the relay then
-    ///   decides about it and all messages before it.
+    /// - Parameter resendableUntil: Not nil if an earlier client may have handed the message over. Only the relay then
+    ///   decides about it and all messages before it, and they are not published again later.
     package mutating func restore(
         counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool,
-        mayHaveBeenSent: Bool = false
+        resendableUntil: Instant? = nil
     ) {
         guard counter > lastCounter else { return }
         add(counter, content, timeToLive, isCompressible)
         storingUpTo = counter
-        if mayHaveBeenSent { handedUpTo = counter }
+        if let resendableUntil {
+            handedUpTo = counter
+            resends.add(counter, until: resendableUntil)
+        }
     }
 
     /// Adds the outcome of a message of an earlier client. Returns false if its counter does not rise.
@@ -243,15 +249,25 @@ package struct MessageLedger: Sendable {
     }
 
     /// Reports that the messages up to a counter were handed to the present session.
-    mutating func handedOver(upTo counter: UInt64) {
+    mutating func handedOver(upTo counter: UInt64, now: Instant) {
         assert(counter <= releasedUpTo, "a message is released before it is sent")
         sessionUpTo = counter
+        if counter > handedUpTo { resends.handedOver(upTo: counter, now: now) }
         handedUpTo = max(handedUpTo, counter)
+    }
+
+    /// Fails the messages of earlier sessions that may not be published again. Returns their counters (R-21, C-80).
+    mutating func failOutdated(now: Instant) -> [UInt64] {
+        let end = resends.endedUpTo(now: now)
+        guard end > max(sessionUpTo, outdatedUpTo) else { return [] }
+        outdatedUpTo = end
+        return fail(.outcomeUnknown, from: sessionUpTo + 1, to: end)
     }
 
     /// Ends the present session. All pending messages are handed to the next one.
     mutating func endSession() {
         sessionUpTo = 0
+        outdatedUpTo = 0
     }
 
     /// Returns the counters that were handed over and have not been reported as sent; nil if there are none.

@@ -306,6 +306,9 @@ public struct RelayEngine: ~Copyable {
         return result
     }
 
+    /// The rooms of this loop that have members. The caller passes them to the store at least once an hour.
+    public var residentRooms: [RoomName] { sessions.rooms.local.residents }
+
     // MARK: Other loops
 
     /// Messages of another loop.

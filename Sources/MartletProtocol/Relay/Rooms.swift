@@ -260,6 +260,11 @@ struct Rooms: ~Copyable, Sendable {
         isMember(handle) ? rooms[Int(handle.room)].name : nil
     }
 
+    /// The rooms that have members.
+    var residents: [RoomName] {
+        rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.map { rooms[$0].name }
+    }
+
     // MARK: Memory
 
     /// Removes messages from memory that the store has, until this many bytes are free or there are none.

@@ -28,6 +28,10 @@ public protocol RoomStore: Sendable {
 
     /// The bounds of each room that members may learn. Without an implementation there are none.
     var retention: RoomRetention { get }
+
+    /// Notes that rooms have members, at least once an hour, so that a store that removes unused rooms keeps them
+    /// . Without an implementation it has no effect.
+    func touch(_ rooms: [RoomName]) async throws
 }
 
 extension RoomStore {
@@ -36,6 +40,9 @@ extension RoomStore {
 
     /// Keeps nothing.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
+
+    /// Notes nothing.
+    public func touch(_ rooms: [RoomName]) async throws {}
 }
 
 /// A store that keeps the roles of rooms too, which a relay with `RelayConfiguration.roomRoles` requires.

@@ -21,6 +21,8 @@ package final class Database {
     }
 
     package let path: String
+    /// The lock of the file. It ends after the connection, which the last statement closes.
+    var lock: FileLock?
     private let handle: OpaquePointer
 
     /// Opens a database, and creates it if it does not exist.

@@ -54,6 +54,22 @@ public enum DatabaseError: Error, Sendable, Equatable {
     }
 }
 
+extension DatabaseError {
+    /// Whether the error is one of the contents of a file: damage, or a missing table.
+    var isDamage: Bool {
+        switch self {
+        case .corrupt: true
+        case .other(let code, _): code & 0xFF == SQLITE_ERROR
+        default: false
+        }
+    }
+
+    /// Returns the value of `body`; nil for damage. All other errors, such as a full disk, are thrown.
+    static func unlessDamaged<Value>(_ body: () throws -> Value) throws -> Value? {
+        do { return try body() } catch let error as DatabaseError where error.isDamage { return nil }
+    }
+}
+
 extension DatabaseError: CustomStringConvertible {
     /// One sentence about the error, and one about what to do.
     public var description: String {

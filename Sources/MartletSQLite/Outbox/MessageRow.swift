@@ -13,7 +13,7 @@ struct MessageRow {
     /// The columns that a row is created from, in this order.
     static let columns = """
         counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, offset, failure,
-        failure_code, failure_reason
+        failure_code, failure_reason, in_flight_at
         """
 
     let state: State
@@ -33,7 +33,8 @@ struct MessageRow {
         let entry = OutboxEntry(
             id: id, room: room, content: content, timeToLive: row.optionalInt64(6).map { .milliseconds($0) },
             expiresAt: row.optionalUInt64(7), isCompressible: row.int64(8) != 0,
-            isInFlight: row.int64(3) == OutboxSchema.inFlight)
+            // A hand-over at an unknown time is too long ago.
+            inFlightSince: row.int64(3) == OutboxSchema.inFlight ? row.optionalUInt64(13) ?? 0 : nil)
         switch row.int64(3) {
         case OutboxSchema.pending, OutboxSchema.inFlight: state = .pending(entry)
         case OutboxSchema.failed:
@@ -50,6 +51,7 @@ struct MessageRow {
         case 1: .expired
         case 2: .cancelled
         case 3: .closed
+        case 4: .outcomeUnknown
         default: nil
         }
     }
@@ -61,6 +63,7 @@ struct MessageRow {
         case .expired: (1, nil, nil)
         case .cancelled: (2, nil, nil)
         case .closed: (3, nil, nil)
+        case .outcomeUnknown: (4, nil, nil)
         }
     }
 }

@@ -3,14 +3,6 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Opens the file of an outbox. A damaged file is set aside, and what can be read of it is copied to a new one.
 struct OutboxFile {
     /// The number of counters that are skipped after a damage, because the file may have lost the latest ones.
@@ -21,16 +13,21 @@ struct OutboxFile {
 
     func open() throws -> OutboxTables {
         let lock = try FileLock(path: path + "-lock", of: path)
+        let replacement = FileReplacement(path: path)
+        try replacement.finish(at: EventLoop.wallClock)
+        // Only damage leads to a copy. Every other error is thrown (Specs/hostile.md row 70).
         do { return try open(lock, recovery: nil) } catch DatabaseError.corrupt {
-            let aside = try setAside()
-            let recovery = try copy(from: aside)
+            let now = EventLoop.wallClock
+            replacement.begin()
+            let recovery = try copy(to: replacement.partial, aside: replacement.aside(at: now))
+            try replacement.replace(at: now)
             return try open(lock, recovery: recovery)
         }
     }
 
     private func open(_ lock: FileLock, recovery: SQLiteOutbox.Recovery?) throws -> OutboxTables {
         FileLock.createPrivately(path)
-        let database = try connect()
+        let database = try connect(path)
         try OutboxSchema.migrations.run(on: database)
         let check = try database.prepare("PRAGMA quick_check(1)").firstText()
         guard check == "ok" else { throw DatabaseError.corrupt(path: path) }
@@ -40,33 +37,23 @@ struct OutboxFile {
         return tables
     }
 
-    private func connect(_ name: String? = nil) throws(DatabaseError) -> Database {
+    private func connect(_ name: String, isReadOnly: Bool = false) throws(DatabaseError) -> Database {
         var connection = Database.Options()
         connection.vfs = options.vfs
-        return try Database(path: name ?? path, options: connection)
+        connection.isReadOnly = isReadOnly
+        return try Database(path: name, options: connection)
     }
 
     // MARK: Damage
 
-    /// Renames the file, and the one with its latest changes.
-    private func setAside() throws(DatabaseError) -> String {
-        let aside = "\(path).corrupt-\(EventLoop.wallClock)"
-        for suffix in ["-wal", ""] {
-            guard unsafe rename(path + suffix, aside + suffix) != 0, errno != ENOENT else { continue }
-            throw .readOnly(path: path)
-        }
-        unsafe unlink(path + "-shm")
-        return aside
-    }
-
-    /// Copies what can be read.
-    private func copy(from aside: String) throws -> SQLiteOutbox.Recovery {
-        FileLock.createPrivately(path)
-        let new = try connect()
+    /// Copies what can be read to a new file, and closes it. The damaged file is only read.
+    private func copy(to target: String, aside: String) throws -> SQLiteOutbox.Recovery {
+        FileLock.createPrivately(target)
+        let new = try connect(target)
         try OutboxSchema.migrations.run(on: new)
-        let damaged = try? connect(aside)
-        let identity = damaged.flatMap(identity(of:))
-        let rows = damaged.map { readable($0, device: identity?.device ?? DeviceID(rawValue: 1)) } ?? []
+        let damaged = try DatabaseError.unlessDamaged { try connect(path, isReadOnly: true) }
+        let identity = try damaged.flatMap { try self.identity(of: $0) }
+        let rows = try damaged.map { try readable($0, device: identity?.device ?? DeviceID(rawValue: 1)) } ?? []
         let highest = rows.last?.counter ?? 0
         let next = max(identity?.nextCounter ?? 1, highest) + Self.skippedCount
         try new.transaction {
@@ -78,18 +65,23 @@ struct OutboxFile {
             property.bind(2, next)
             try property.run()
             for row in rows { try insert(row, into: new, keepsState: identity != nil) }
-            if let damaged { try? copyCursors(from: damaged, to: new) }
+            if let damaged { try copyCursors(from: damaged, to: new) }
         }
+        try FileReplacement.complete(new)
         return SQLiteOutbox.Recovery(path: aside, messageCount: rows.count, keepsIdentity: identity != nil)
     }
 
-    private func identity(of database: Database) -> (device: DeviceID, nextCounter: UInt64)? {
-        func value(_ name: String) -> UInt64? {
-            guard let select = try? database.prepare("SELECT value FROM property WHERE name = ?") else { return nil }
-            select.bind(1, name)
-            return (try? select.firstInt64()).flatMap { $0 }.map { UInt64(bitPattern: $0) }
+    private func identity(of database: Database) throws -> (device: DeviceID, nextCounter: UInt64)? {
+        func value(_ name: String) throws -> UInt64? {
+            let found = try DatabaseError.unlessDamaged { () -> Int64? in
+                let select = try database.prepare("SELECT value FROM property WHERE name = ?")
+                select.bind(1, name)
+                return try select.firstInt64()
+            }
+            return found.flatMap { $0 }.map { UInt64(bitPattern: $0) }
         }
-        guard let device = value("device"), let next = value("nextCounter"), device > 0, next > 0, next < 1 << 62
+        guard let device = try value("device"), let next = try value("nextCounter"), device > 0, next > 0,
+            next < 1 << 62
         else { return nil }
         return (DeviceID(rawValue: device), next)
     }
@@ -101,23 +93,31 @@ struct OutboxFile {
     }
 
     /// The messages without an outcome and the dead letters, from both ends of the table up to the damage.
-    private func readable(_ database: Database, device: DeviceID) -> [Row] {
-        let first = rows(database, device, after: 0, "counter > ? ORDER BY counter")
-        let last = rows(database, device, after: .max >> 1, "counter < ? ORDER BY counter DESC")
+    private func readable(_ database: Database, device: DeviceID) throws -> [Row] {
+        let first = try rows(database, device, after: 0, "counter > ? ORDER BY counter")
+        let last = try rows(database, device, after: .max >> 1, "counter < ? ORDER BY counter DESC")
         let end = first.last?.counter ?? 0
         return first + last.filter { $0.counter > end }.reversed()
     }
 
-    private func rows(_ database: Database, _ device: DeviceID, after start: UInt64, _ order: String) -> [Row] {
+    private func rows(
+        _ database: Database, _ device: DeviceID, after start: UInt64, _ order: String
+    ) throws -> [Row] {
         var rows: [Row] = []
         var position = start
-        let columns = MessageRow.columns
-        guard let select = try? database.prepare("SELECT \(columns) FROM message WHERE \(order) LIMIT 1") else {
-            return []
+        // The table of a file of the first version has no such column.
+        func prepare(_ columns: String) throws -> Statement? {
+            try DatabaseError.unlessDamaged {
+                try database.prepare("SELECT \(columns) FROM message WHERE \(order) LIMIT 1")
+            }
         }
+        guard
+            let select = try prepare(MessageRow.columns)
+                ?? prepare(MessageRow.columns.replacing("in_flight_at", with: "NULL"))
+        else { return [] }
         while true {
             select.bind(1, position)
-            guard let isRow = try? select.step(), isRow else { return rows }
+            guard try DatabaseError.unlessDamaged({ try select.step() }) == true else { return rows }
             let counter = select.uint64(0)
             // A damaged table may be no longer in order.
             guard counter != position, (counter > position) == (start == 0) else { return rows }
@@ -137,9 +137,12 @@ struct OutboxFile {
 
     private func insert(_ row: Row, into database: Database, keepsState: Bool) throws {
         let insert = try database.prepare(
-            "INSERT INTO message (\(MessageRow.columns), settled_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            """
+            INSERT INTO message (\(MessageRow.columns), settled_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
         // Without its device ID a message cannot be recognized by the relay, which may have accepted it.
-        let failure = row.failure ?? (keepsState ? nil : .closed)
+        let failure = row.failure ?? (keepsState ? nil : .outcomeUnknown)
         insert.bind(1, row.counter)
         insert.bind(2, row.entry.id.sender.text)
         insert.bind(3, row.entry.room)
@@ -155,14 +158,18 @@ struct OutboxFile {
         insert.bind(11, columns?.kind)
         insert.bind(12, columns?.code)
         insert.bind(13, columns?.reason)
-        insert.bind(14, failure == nil ? nil : EventLoop.wallClock)
+        insert.bind(14, failure == nil ? row.entry.inFlightSince ?? EventLoop.wallClock : nil)
+        insert.bind(15, failure == nil ? nil : EventLoop.wallClock)
         try insert.run()
     }
 
     private func copyCursors(from damaged: Database, to new: Database) throws {
-        let select = try damaged.prepare("SELECT room, log, offset FROM cursor")
-        let insert = try new.prepare("INSERT OR IGNORE INTO cursor VALUES (?, ?, ?)")
-        while try select.step() {
+        let prepared = try DatabaseError.unlessDamaged {
+            try damaged.prepare("SELECT room, log, offset FROM cursor")
+        }
+        guard let select = prepared else { return }
+        let insert = try new.prepare("INSERT OR IGNORE INTO cursor (room, log, offset) VALUES (?, ?, ?)")
+        while try DatabaseError.unlessDamaged({ try select.step() }) == true {
             insert.bind(1, select.text(0))
             insert.bind(2, select.optionalInt64(1))
             insert.bind(3, select.int64(2))

@@ -7,7 +7,7 @@ enum OutboxSchema {
     static let failed: Int64 = 3
 
     /// "MlOb" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first])
+    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second])
 
     /// Times are in milliseconds since 1970, durations in milliseconds. Only accepted messages have no content.
     private static let first = """
@@ -19,5 +19,12 @@ enum OutboxSchema {
             failure INTEGER, failure_code INTEGER, failure_reason TEXT);
         CREATE INDEX message_settled ON message (state, settled_at) WHERE state >= 2;
         CREATE TABLE cursor (room TEXT PRIMARY KEY, log INTEGER, offset INTEGER NOT NULL) WITHOUT ROWID;
+        """
+
+    /// The time of the first hand-over of a message, and the order in which cursors were used.
+    private static let second = """
+        ALTER TABLE message ADD COLUMN in_flight_at INTEGER;
+        UPDATE message SET in_flight_at = 1000 * CAST(strftime('%s', 'now') AS INTEGER) WHERE state = 1;
+        ALTER TABLE cursor ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
         """
 }

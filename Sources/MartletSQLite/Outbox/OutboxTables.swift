@@ -9,18 +9,23 @@ final class OutboxTables: DatabaseContext {
     static let reservedCount: UInt64 = 1024
     /// The number of outcomes after which old ones are removed.
     private static let outcomesPerRemoval = 256
+    /// The part of the maximum number of cursors that is removed at once.
+    private static let removedCursorPart = 16
 
     let database: Database
     let device: DeviceID
     /// The damaged file that was set aside before.
     let recovery: SQLiteOutbox.Recovery?
     private let options: SQLiteOutbox.Options
-    private let lock: FileLock
     /// The number of messages without an outcome, and of the bytes of their contents; nil if it must be read.
     private var usage: (count: Int, byteCount: Int)?
     /// The counter up to which counters are reserved; nil if it must be read.
     private var reserved: UInt64?
     private var outcomesSinceRemoval = 0
+    /// The bytes of dead letters, or more; nil if they must be read.
+    private var letterByteCount: Int?
+    /// The number of cursors, and of the last use of one; nil if they must be read.
+    private var cursorUse: (count: Int, last: Int64)?
 
     private let insert: Statement
     private let edit: Statement
@@ -31,6 +36,7 @@ final class OutboxTables: DatabaseContext {
     private let remove: Statement
     private let discard: Statement
     private let cursor: Statement
+    private let hasCursor: Statement
     private let reserve: Statement
     private let letters: Statement
 
@@ -38,17 +44,17 @@ final class OutboxTables: DatabaseContext {
         _ database: Database, lock: FileLock, options: SQLiteOutbox.Options, recovery: SQLiteOutbox.Recovery?
     ) throws {
         self.database = database
-        self.lock = lock
+        database.lock = lock
         self.options = options
         self.recovery = recovery
         device = try Self.device(of: database)
         insert = try database.prepare(
             """
-            INSERT INTO message (counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO message (counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, in_flight_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         edit = try database.prepare("UPDATE message SET kind = ?, content = ? WHERE counter = ? AND state < 2")
-        mark = try database.prepare("UPDATE message SET state = 1 WHERE counter = ? AND state = 0")
+        mark = try database.prepare("UPDATE message SET state = 1, in_flight_at = ?2 WHERE counter = ?1 AND state = 0")
         size = try database.prepare("SELECT length(content) FROM message WHERE counter = ? AND state < 2")
         accept = try database.prepare(
             "UPDATE message SET state = 2, content = NULL, settled_at = ?, offset = ? WHERE counter = ?")
@@ -62,9 +68,10 @@ final class OutboxTables: DatabaseContext {
         // A lower cursor of the same log is ignored.
         cursor = try database.prepare(
             """
-            INSERT INTO cursor VALUES (?1, ?2, ?3) ON CONFLICT (room) DO UPDATE SET log = ?2, offset = ?3
-            WHERE log IS NOT ?2 OR offset < ?3
+            INSERT INTO cursor (room, log, offset, used) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (room) DO UPDATE SET log = ?2, offset = ?3, used = ?4 WHERE log IS NOT ?2 OR offset < ?3
             """)
+        hasCursor = try database.prepare("SELECT 1 FROM cursor WHERE room = ?")
         reserve = try database.prepare("UPDATE property SET value = ? WHERE name = 'nextCounter'")
         letters = try database.prepare(
             "SELECT \(MessageRow.columns) FROM message WHERE room = ? AND state = 3 ORDER BY counter")
@@ -92,6 +99,8 @@ final class OutboxTables: DatabaseContext {
     func rolledBack() {
         usage = nil
         reserved = nil
+        letterByteCount = nil
+        cursorUse = nil
     }
 
     // MARK: Reading
@@ -147,11 +156,13 @@ final class OutboxTables: DatabaseContext {
     /// - Parameter now: The time in milliseconds since 1970.
     func commit(_ transaction: OutboxTransaction, now: UInt64) throws {
         var usage = try present()
+        for letter in transaction.replaced.values { try replace(letter) }
         try append(transaction.appended, &usage)
         for edit in transaction.edits where edit.id.device == device { try change(edit, &usage) }
         try check(usage, ifAdding: !transaction.appended.isEmpty || !transaction.edits.isEmpty)
         for id in transaction.inFlight.values.joined() where id.device == device {
             mark.bind(1, id.counter)
+            mark.bind(2, transaction.inFlightAt)
             try mark.run()
         }
         for outcome in transaction.outcomes where outcome.id.device == device { try settle(outcome, &usage, now) }
@@ -159,15 +170,53 @@ final class OutboxTables: DatabaseContext {
             discard.bind(1, id.counter)
             try discard.run()
         }
-        for (room, position) in transaction.cursors {
-            cursor.bind(1, room)
-            cursor.bind(2, position.log?.rawValue)
-            cursor.bind(3, position.offset)
-            try cursor.run()
-        }
+        for (room, position) in transaction.cursors { try save(position, of: room) }
         outcomesSinceRemoval += transaction.outcomes.count
         if outcomesSinceRemoval >= Self.outcomesPerRemoval { try removeOldOutcomes(now: now) }
+        if let byteCount = letterByteCount, byteCount > options.maxDeadLetterByteCount { try removeLargeLetters() }
         self.usage = usage
+    }
+
+    /// Removes a dead letter that a new message replaces (C-77).
+    private func replace(_ letter: MessageID) throws {
+        discard.bind(1, letter.counter)
+        try discard.run()
+        guard letter.device == device, database.changedRowCount == 1 else { throw MartletError.unknownDeadLetter }
+    }
+
+    private func save(_ position: RoomCursor, of room: String) throws {
+        var use = try presentCursorUse()
+        hasCursor.bind(1, room)
+        if try hasCursor.firstInt64() == nil { use.count += 1 }
+        use.last += 1
+        cursor.bind(1, room)
+        cursor.bind(2, position.log?.rawValue)
+        cursor.bind(3, position.offset)
+        cursor.bind(4, use.last)
+        try cursor.run()
+        cursorUse = use
+        if use.count > options.maxCursorCount { try removeLeastRecentlyUsedCursors(use.count) }
+    }
+
+    private func presentCursorUse() throws -> (count: Int, last: Int64) {
+        if let cursorUse { return cursorUse }
+        let select = try database.prepare("SELECT count(*), max(used) FROM cursor")
+        defer { select.reset() }
+        guard try select.step() else { return (0, 0) }
+        return (Int(select.int64(0)), select.int64(1))
+    }
+
+    /// Removes the least recently used cursors of rooms without pending messages (C-84).
+    private func removeLeastRecentlyUsedCursors(_ count: Int) throws {
+        let surplus = try database.prepare(
+            """
+            DELETE FROM cursor WHERE room IN (
+                SELECT room FROM cursor WHERE room NOT IN (SELECT room FROM message WHERE state < 2)
+                AND used < (SELECT max(used) FROM cursor) ORDER BY used, room LIMIT ?)
+            """)
+        surplus.bind(1, Int64(count - options.maxCursorCount + options.maxCursorCount / Self.removedCursorPart))
+        try surplus.run()
+        cursorUse = nil
     }
 
     private func check(_ usage: (count: Int, byteCount: Int), ifAdding isAdding: Bool) throws {
@@ -198,6 +247,7 @@ final class OutboxTables: DatabaseContext {
             insert.bind(7, entry.timeToLive.map(\.milliseconds))
             insert.bind(8, entry.expiresAt)
             insert.bind(9, entry.isCompressible ? 1 : 0 as Int64)
+            insert.bind(10, entry.inFlightSince)
             try insert.run()
             usage.count += 1
             usage.byteCount += content.count
@@ -239,6 +289,8 @@ final class OutboxTables: DatabaseContext {
             fail.bind(4, reason)
             fail.bind(5, outcome.id.counter)
             try fail.run()
+            // A message that was just added is counted twice at the most.
+            letterByteCount = try presentLetterByteCount() + Int(byteCount)
         }
     }
 
@@ -249,10 +301,33 @@ final class OutboxTables: DatabaseContext {
         outcomesSinceRemoval = 0
         try removeOldest(OutboxSchema.accepted, keeping: options.maxOutcomeCount)
         try removeOldest(OutboxSchema.failed, keeping: options.maxDeadLetterCount)
+        try removeLargeLetters()
         let lifetime = UInt64(max(options.outcomeLifetime.milliseconds, 0))
         let expired = try database.prepare("DELETE FROM message WHERE state = 2 AND settled_at < ?")
         expired.bind(1, now > lifetime ? now - lifetime : 0)
         try expired.run()
+    }
+
+    private func presentLetterByteCount() throws -> Int {
+        if let letterByteCount { return letterByteCount }
+        return Int(try database.prepare("SELECT total(length(content)) FROM message WHERE state = 3").firstInt64() ?? 0)
+    }
+
+    /// Removes the oldest dead letters beyond the maximum number of bytes, except the newest letter.
+    private func removeLargeLetters() throws {
+        let surplus = try database.prepare(
+            """
+            DELETE FROM message WHERE counter IN (
+                SELECT counter FROM (
+                    SELECT counter, row_number() OVER newest AS position,
+                        sum(length(content)) OVER (newest ROWS UNBOUNDED PRECEDING) AS total
+                    FROM message WHERE state = 3 WINDOW newest AS (ORDER BY settled_at DESC, counter DESC))
+                WHERE total > ? AND position > 1)
+            """)
+        surplus.bind(1, Int64(options.maxDeadLetterByteCount))
+        try surplus.run()
+        letterByteCount = nil
+        letterByteCount = try presentLetterByteCount()
     }
 
     private func removeOldest(_ state: Int64, keeping count: Int) throws {

@@ -12,7 +12,7 @@ import MartletTransport
 /// | pending | it is in flight or has an outcome |
 /// | in flight: it may have been written to a connection | it has an outcome |
 /// | accepted | ``Options/outcomeLifetime`` or ``Options/maxOutcomeCount`` is exceeded |
-/// | failed, a dead letter | it is retried or discarded, or ``Options/maxDeadLetterCount`` is exceeded |
+/// | failed, a dead letter | it is retried or discarded; a maximum number or number of bytes is exceeded |
 ///
 /// The contents are not encrypted. On Apple's platforms, place the file in a folder with a data protection class.
 public final class SQLiteOutbox: Outbox {
@@ -30,6 +30,12 @@ public final class SQLiteOutbox: Outbox {
         public var maxOutcomeCount = 10_000
         /// The maximum number of dead letters. Beyond it, the oldest ones are removed.
         public var maxDeadLetterCount = 1024
+        /// The maximum number of bytes of the contents of dead letters. Beyond it, the oldest ones are removed; the
+        /// newest one is kept even if it is larger.
+        public var maxDeadLetterByteCount = 16 * 1024 * 1024
+        /// The maximum number of rooms whose cursors are stored, at least 1. Beyond it, those of the least recently
+        /// used rooms without pending messages are removed (C-84).
+        public var maxCursorCount = 65_536
         /// The name of the VFS; nil is the default of SQLite.
         package var vfs: String?
 
@@ -82,7 +88,7 @@ public final class SQLiteOutbox: Outbox {
 
     /// Stores a transaction durably.
     ///
-    /// - Throws: `MartletError.outboxFull` beyond the quota; ``DatabaseError``.
+    /// - Throws: `MartletError.outboxFull` beyond the quota; `MartletError.unknownDeadLetter`; ``DatabaseError``.
     public func commit(_ transaction: OutboxTransaction) async throws {
         try await opened().perform { try $0.commit(transaction, now: EventLoop.wallClock) }
     }

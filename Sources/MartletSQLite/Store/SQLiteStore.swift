@@ -30,7 +30,7 @@ extension RoomStore where Self == SQLiteStore {
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | open | the lock of the directory, a thread that writes, a thread that reads | `close`, or no reference |
+/// | open | a thread that writes, a thread that reads, whose connections hold the lock | `close`, or no reference |
 /// | closed | nothing | never |
 public final class SQLiteStore: RoomRoleStore {
     /// The maximum number of calls that wait for a thread.
@@ -42,8 +42,7 @@ public final class SQLiteStore: RoomRoleStore {
     /// The change of the wall clock against the steady clock that is reported, in milliseconds.
     private static let maxClockStep: Int64 = 60_000
 
-    private let lock: Guarded<FileLock?>
-    private let writer: DatabaseWriter<StoreWriter>
+    let writer: DatabaseWriter<StoreWriter>
     private let reader: DatabaseReader<StoreReader>
     private let retentionTask = Guarded<Task<Void, Never>?>(nil)
     private let onEvent: @Sendable (StoreEvent) -> Void
@@ -62,17 +61,22 @@ public final class SQLiteStore: RoomRoleStore {
             maxAge: retention.maxAge.map { UInt64(clamping: $0) },
             maxCount: UInt64(clamping: retention.maxMessagesPerRoom),
             maxByteCount: UInt64(clamping: retention.maxByteCountPerRoom))
-        lock = Guarded(try Self.lock(directory))
         let path = "\(directory)/\(StoreSchema.fileName)"
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
+            let lock = try Self.lock(directory)
             let database = try StoreFile.openDatabase(path, at: EventLoop.wallClock, onEvent: onEvent)
+            database.lock = lock
             return try StoreWriter(database, retention)
         }
         do {
+            let lock = Guarded(try await writer.perform { $0.database.lock })
             reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
+                let held = lock.withLock { lock in lock.take() }
                 var options = Database.Options()
                 options.isReadOnly = true
-                return try StoreReader(Database(path: path, options: options))
+                let database = try Database(path: path, options: options)
+                database.lock = held
+                return try StoreReader(database)
             }
         } catch {
             await writer.close()
@@ -113,7 +117,6 @@ public final class SQLiteStore: RoomRoleStore {
         retentionTask.withLock { $0?.cancel() }
         await reader.close()
         await writer.close()
-        lock.withLock { $0 = nil }
     }
 
     /// The snapshot of a room. A room that the store does not have begins a log, whose identity is durable.
@@ -146,6 +149,14 @@ public final class SQLiteStore: RoomRoleStore {
     /// Keeps the roles of a room. It returns when they are synced.
     public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
         try await writer.perform { try $0.saveRoles(roles, of: room, creation: creation) }
+    }
+
+    /// Notes that rooms are in use.
+    public func touch(_ rooms: [RoomName]) async throws {
+        let now = EventLoop.wallClock
+        try await writer.perform { writer in
+            for room in rooms { try writer.touch(room, at: now) }
+        }
     }
 
     /// Performs one pass of the retention, in steps between which appends are performed.

@@ -24,7 +24,7 @@ package final class StoreContents {
     private static let partByteCount = 64 * 1024
 
     package let path: String
-    private let database: Database
+    let database: Database
     private let reader: StoreReader
 
     package init(path: String, options: Database.Options = Database.Options()) throws {
@@ -114,7 +114,10 @@ package final class StoreContents {
                 try report("\(error)")
             }
         }
-        try forEachRoles { _ in }
+        try forEachRoles { record in
+            guard case .roles(let room, StoreSchema.lostRoles, _) = record else { return }
+            try report("the roles of room \(room) were lost with a damaged file")
+        }
     }
 
     /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues.

@@ -24,8 +24,9 @@ extension StoreError: CustomStringConvertible {
 
 /// An event of a relay's store.
 public enum StoreEvent: Sendable {
-    /// The file was damaged and has been renamed. The rooms that could be read completely are in a new file.
-    case setAside(path: String, savedRoomCount: Int, lostRoomCount: Int)
+    /// The file was damaged and has been renamed. The rooms that could be read completely are in a new file. A relay
+    /// refuses the rooms whose roles were lost. The counts do not include rooms whose names could not be read.
+    case setAside(path: String, savedRoomCount: Int, lostRoomCount: Int, lostRolesCount: Int)
     /// The clock is this number of milliseconds behind the latest time in the store, or has changed by it in steps.
     case clockJumped(milliseconds: Int64)
     /// The removal of old messages failed; it is repeated later.

@@ -53,7 +53,7 @@ package final class StoreFile {
         _ path: String, options: Database.Options = Database.Options(), at now: UInt64,
         onEvent: (StoreEvent) -> Void
     ) throws -> Database {
-        try StoreSalvage.finish(path)
+        try FileReplacement(path: path).finish(at: now)
         let database: Database
         do {
             database = try open(path, options)

@@ -47,6 +47,12 @@ package final class StoreImport {
         if writer.database.isInTransaction { try? writer.database.execute("ROLLBACK") }
     }
 
+    /// Moves everything to the file itself, which is closed afterwards.
+    func complete() throws {
+        try endRoom()
+        try FileReplacement.complete(writer.database)
+    }
+
     /// Commits the last room.
     package func endRoom() throws {
         guard room != nil else { return }

@@ -1,76 +1,83 @@
 import MartletProtocol
 import MartletWire
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#elseif canImport(Darwin)
-    internal import Darwin
-#endif
-
 /// Sets a damaged file aside, and copies to a new file the rooms of it that read well (R-70, Specs/hostile.md row
-/// 63).
-///
-/// | state of the directory | after a crash |
-/// |---|---|
-/// | a damaged file, perhaps an incomplete new one | `setAside` begins again |
-/// | no file, a complete new one | `finish` renames it |
+/// 63). The states of the directory are those of `FileReplacement`.
 enum StoreSalvage {
-    private static let suffixes = ["", "-wal", "-shm"]
+    /// The parts of a damaged file that were copied or lost.
+    private struct Report {
+        var savedRoomCount = 0
+        var lostRoomCount = 0
+        var lostRolesCount = 0
+    }
 
     /// Writes a new file, renames the damaged one, and puts the new one in its place.
+    ///
+    /// - Throws: Each error that is no damage, such as a full disk (Specs/hostile.md row 71).
     static func setAside(_ path: String, _ options: Database.Options, at now: UInt64) throws -> StoreEvent {
-        let aside = "\(path).corrupt-\(now)"
-        for suffix in suffixes { _ = unsafe unlink(partial(path) + suffix) }
-        let (savedCount, lostCount) = try copy(from: path, to: partial(path), options)
-        for suffix in suffixes.reversed() {
-            if unsafe rename(path + suffix, aside + suffix) != 0, errno != ENOENT {
-                throw DatabaseError.readOnly(path: path)
-            }
-        }
-        try finish(path)
-        return .setAside(path: aside, savedRoomCount: savedCount, lostRoomCount: lostCount)
+        let replacement = FileReplacement(path: path)
+        replacement.begin()
+        let report = try copy(from: path, to: replacement.partial, options)
+        try replacement.replace(at: now)
+        return .setAside(
+            path: replacement.aside(at: now), savedRoomCount: report.savedRoomCount,
+            lostRoomCount: report.lostRoomCount, lostRolesCount: report.lostRolesCount)
     }
 
-    /// Puts a complete new file in the place of a file that was set aside.
-    static func finish(_ path: String) throws(DatabaseError) {
-        guard unsafe access(path, F_OK) != 0, unsafe access(partial(path), F_OK) == 0 else { return }
-        guard unsafe rename(partial(path), path) == 0 else { throw .readOnly(path: path) }
-    }
-
-    private static func partial(_ path: String) -> String { "\(path).partial" }
-
-    private static func copy(
-        from path: String, to target: String, _ options: Database.Options
-    ) throws -> (savedCount: Int, lostCount: Int) {
+    private static func copy(from path: String, to target: String, _ options: Database.Options) throws -> Report {
         let copy = try StoreImport(path: target, options: options)
-        guard let source = try? StoreContents(path: path, options: options) else { return (0, 0) }
-        var (savedCount, lostCount) = (0, 0)
-        var failure: DatabaseError?
-        // The list of rooms ends early where it is damaged.
-        try? source.forEachRoom { room in
-            guard failure == nil else { return }
-            do {
-                try source.forEachRecord(of: room) { try copy.add($0) }
-                try copy.endRoom()
-                savedCount += 1
-            } catch {
-                copy.discardRoom()
-                // An error of the new file, such as a full disk, is no damage of the old one.
-                if let error = error as? DatabaseError, !error.isDamage { failure = error }
+        var report = Report()
+        let opened = try DatabaseError.unlessDamaged { try StoreContents(path: path, options: options) }
+        if let source = opened {
+            let rooms = try source.readableRooms()
+            for room in rooms {
+                if try save(room, from: source, to: copy) {
+                    report.savedRoomCount += 1
+                } else {
+                    report.lostRoomCount += 1
+                }
+            }
+            report.lostRolesCount = try saveRoles(of: rooms, from: source, to: copy)
+        }
+        try copy.complete()
+        return report
+    }
+
+    /// Copies a room with all its parts. Returns false if a part of it is damaged.
+    private static func save(_ room: RoomName, from source: StoreContents, to copy: StoreImport) throws -> Bool {
+        var isFound = false
+        do {
+            try source.forEachRecord(of: room) { record in
+                isFound = true
+                try copy.add(record)
+            }
+            try copy.endRoom()
+            return isFound
+        } catch {
+            copy.discardRoom()
+            // An error of the new file, such as a full disk, is no damage of the old one.
+            if let error = error as? DatabaseError, !error.isDamage { throw error }
+            return false
+        }
+    }
+
+    /// Copies the roles of all rooms. A room whose roles are lost has roles that are not valid, so that it is refused
+    /// and not opened to everyone. Returns the number of these rooms.
+    private static func saveRoles(
+        of rooms: [RoomName], from source: StoreContents, to copy: StoreImport
+    ) throws -> Int {
+        var lostCount = 0
+        let withRoles = try source.readableRoomsWithRoles()
+        let known = Set(withRoles)
+        for room in withRoles + rooms.filter({ !known.contains($0) }) {
+            switch try source.salvagedRoles(of: room, isExpected: known.contains(room)) {
+            case .none: break
+            case .saved(let record): try copy.add(record)
+            case .lost:
                 lostCount += 1
+                try copy.add(.roles(room, StoreSchema.lostRoles, creator: nil))
             }
         }
-        if let failure { throw failure }
-        try? source.forEachRoles { try copy.add($0) }
-        return (savedCount, lostCount)
-    }
-}
-
-extension DatabaseError {
-    /// Whether the error is one of the contents of a file.
-    fileprivate var isDamage: Bool {
-        if case .corrupt = self { true } else { false }
+        return lostCount
     }
 }

@@ -7,6 +7,9 @@ package enum StoreSchema {
     /// The bytes "MRLS" in the header of the file.
     static let applicationID: Int32 = 0x4D52_4C53
 
+    /// The stored form of roles that were lost. It is not valid, so a relay that keeps roles refuses the room.
+    static let lostRoles: [UInt8] = [0]
+
     /// The versions of the schema.
     package static let migrations = Migrations(
         applicationID: applicationID,

@@ -108,12 +108,12 @@ enum RelayLog {
 
     private static func members(of event: StoreEvent) -> [JSONLine.Member] {
         switch event {
-        case .setAside(let path, let savedRoomCount, let lostRoomCount):
+        case .setAside(let path, let savedRoomCount, let lostRoomCount, let lostRolesCount):
             named(
                 "storeSetAside",
                 [
                     .init("path", .string(path)), .init("savedRooms", .count(savedRoomCount)),
-                    .init("lostRooms", .count(lostRoomCount)),
+                    .init("lostRooms", .count(lostRoomCount)), .init("lostRoles", .count(lostRolesCount)),
                 ])
         case .clockJumped(let milliseconds):
             named("clockJumped", [.init("milliseconds", .string("\(milliseconds)"))])

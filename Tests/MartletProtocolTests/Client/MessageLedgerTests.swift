@@ -17,7 +17,7 @@ import Testing
         var ledger = ledger()
         for counter in counters { try append(counter, to: &ledger) }
         store(&ledger)
-        if areHandedOver { ledger.handedOver(upTo: counters.upperBound) }
+        if areHandedOver { ledger.handedOver(upTo: counters.upperBound, now: .zero) }
         return ledger
     }
 
@@ -40,7 +40,7 @@ import Testing
         try append(2, to: &ledger)
         #expect(throws: ClientError.queueFull) { try append(3, to: &ledger) }
         store(&ledger)
-        ledger.handedOver(upTo: 2)
+        ledger.handedOver(upTo: 2, now: .zero)
         _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1))
         #expect(ledger.pendingCount == 1)
         #expect(ledger.pendingByteCount == hello.byteCount)
@@ -90,7 +90,7 @@ import Testing
         #expect(ledger.unsent(byteCount: 1000).isEmpty)
         _ = ledger.stored(upTo: 1, now: .zero)
         #expect(ledger.unsent(byteCount: 1000).map(\.counter) == [1])
-        ledger.handedOver(upTo: 1)
+        ledger.handedOver(upTo: 1, now: .zero)
         #expect(ledger.unsent(byteCount: 1000).isEmpty)
         ledger.endSession()
         #expect(ledger.unsent(byteCount: 1000).map(\.counter) == [1])
@@ -137,7 +137,7 @@ import Testing
     //
     @Test func `a message can be cancelled until it was handed over`() throws {
         var ledger = try ledger(1...2, areHandedOver: false)
-        ledger.handedOver(upTo: 1)
+        ledger.handedOver(upTo: 1, now: .zero)
         ledger.endSession()
         let answers = [ledger.cancel(1), ledger.cancel(2), ledger.cancel(2), ledger.cancel(9)]
         #expect(answers == [false, true, false, false])
@@ -152,7 +152,7 @@ import Testing
         try append(3, to: &ledger)
         store(&ledger, now: .zero + .seconds(10))
         #expect(ledger.earliestExpiry == .zero + .seconds(13))
-        ledger.handedOver(upTo: 1)
+        ledger.handedOver(upTo: 1, now: .zero)
         let expired = ledger.expire(now: .zero + .seconds(20))
         #expect(expired == [2])
         #expect(ledger.earliestExpiry == nil)
@@ -212,7 +212,7 @@ import Testing
         for counter in 1...(2 * limit) {
             try append(counter, to: &ledger)
             store(&ledger)
-            ledger.handedOver(upTo: counter)
+            ledger.handedOver(upTo: counter, now: .zero)
             if counter.isMultiple(of: 2) {
                 _ = ledger.accepted(AcceptedRun(firstCounter: counter, count: 1, firstOffset: counter))
             } else {
@@ -310,7 +310,7 @@ import Testing
     // C-76, R-27
     @Test func `a restored message that may have been sent → neither cancelled, edited nor expired`() {
         var ledger = ledger()
-        ledger.restore(counter: 1, hello, timeToLive: .zero, isCompressible: true, mayHaveBeenSent: true)
+        ledger.restore(counter: 1, hello, timeToLive: .zero, isCompressible: true, resendableUntil: .distantFuture)
         ledger.restore(counter: 2, hello, timeToLive: nil, isCompressible: true)
         _ = ledger.stored(upTo: 2, now: .zero)
         let isCancelled = ledger.cancel(1)
@@ -318,6 +318,24 @@ import Testing
         let expired = ledger.expire(now: .zero + .seconds(1))
         #expect(!isCancelled && edited == nil && expired == [])
         #expect(ledger.unsent(byteCount: .max).map(\.counter) == [1, 2])
+    }
+
+    // R-21, C-80
+    @Test func `a message of an earlier session whose window has ended → outcomeUnknown, also a restored one`() throws {
+        let end = Instant.zero + (ResendWindow.lifetime - ResendWindow.margin)
+        var ledger = try ledger(1...2)
+        let inSession = ledger.failOutdated(now: end)
+        ledger.endSession()
+        let early = ledger.failOutdated(now: Instant(nanoseconds: end.nanoseconds - 1))
+        let unsent = ledger.unsent(byteCount: .max).map(\.counter)
+        ledger.endSession()
+        let late = ledger.failOutdated(now: end)
+        #expect(inSession == [] && early == [] && unsent == [1, 2] && late == [1, 2])
+        #expect(ledger.state(of: 1) == .failed(.outcomeUnknown))
+        ledger.restore(counter: 3, hello, timeToLive: nil, isCompressible: true, resendableUntil: .zero)
+        ledger.restore(counter: 4, hello, timeToLive: nil, isCompressible: true)
+        let restored = ledger.failOutdated(now: end)
+        #expect(restored == [3])
     }
 
     //
@@ -328,7 +346,7 @@ import Testing
         #expect(earlier == hello)
         #expect(ledger.pendingByteCount == hello.byteCount + long.byteCount)
         #expect(ledger.unsent(byteCount: .max).map(\.content) == [hello, long])
-        ledger.handedOver(upTo: 2)
+        ledger.handedOver(upTo: 2, now: .zero)
         let late = ledger.edit(2, hello)
         let unknown = ledger.edit(3, hello)
         #expect(late == nil && unknown == nil)

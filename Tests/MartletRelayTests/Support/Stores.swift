@@ -87,6 +87,22 @@ final class CountingStore: ImmediateRoomStore {
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
 }
 
+/// A store that reports the rooms that are touched.
+final class TouchedStore: RoomStore {
+    private let inner = InMemoryStore()
+    let touched = AsyncStream<[RoomName]>.makeStream()
+
+    func load(_ room: RoomName) async throws -> RoomSnapshot { inner.load(room) }
+
+    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+        try inner.append(entries, to: room)
+    }
+
+    func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory { inner.read(range, of: room) }
+
+    func touch(_ rooms: [RoomName]) async throws { touched.continuation.yield(rooms) }
+}
+
 /// A store with one failing operation.
 final class BrokenStore: RoomStore {
     enum Part {

@@ -18,7 +18,7 @@ extension RelayConfiguration {
 /// Runs a relay on a free port during `body`.
 func withRelay(
     _ engine: RelayConfiguration = .withoutTimeouts, limits: PeerLimits = .unlimited, loopCount: Int = 1,
-    connection: TCPOptions = TCPOptions(),
+    connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
     requestHandler: (any RequestHandler)? = nil,
@@ -30,6 +30,7 @@ func withRelay(
     configuration.limits = limits
     configuration.loopCount = loopCount
     configuration.connection = connection
+    configuration.touchInterval = touchInterval
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
         requestHandler: requestHandler, onEvent: onEvent)

@@ -75,6 +75,84 @@ struct SQLiteOutboxTests {
         await outbox.close()
     }
 
+    // C-77
+    @Test func `a message that replaces an unknown dead letter → unknownDeadLetter, nothing is stored`() async throws {
+        let (outbox, entries) = try await opened()
+        await #expect(throws: MartletError.unknownDeadLetter) {
+            try await outbox.commit(
+                entries.transaction {
+                    $0.appended = [entries.entry(2), entries.entry(3)]
+                    $0.replaced = [entries.id(3): entries.id(1)]
+                })
+        }
+        #expect(try await outbox.open().pending == [])
+        await outbox.close()
+    }
+
+    // C-84, Specs/hostile.md row 72
+    @Test func `cursors beyond the maximum → the least recently used of rooms without pending messages are removed`()
+        async throws
+    {
+        var options = SQLiteOutbox.Options()
+        options.maxCursorCount = 4
+        let (outbox, entries) = try await opened(options)
+        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1, in: "1")] })
+        for (offset, room) in ["1", "2", "3", "4", "2", "5"].enumerated() {
+            try await outbox.commit(
+                entries.transaction { $0.cursors = [room: RoomCursor(offset: UInt64(offset + 1))] })
+        }
+        #expect(try await outbox.open().cursors.keys.sorted() == ["1", "2", "4", "5"])
+        await outbox.close()
+    }
+
+    // C-84, Specs/hostile.md row 72
+    @Test func `dead letters beyond the maximum of bytes → the oldest are removed, and the newest remains`()
+        async throws
+    {
+        var options = SQLiteOutbox.Options()
+        options.maxDeadLetterByteCount = 150
+        let (outbox, entries) = try await opened(options)
+        func fail(_ counter: UInt64, byteCount: Int) async throws -> [UInt64] {
+            try await outbox.commit(
+                entries.transaction {
+                    $0.appended = [entries.entry(counter, String(repeating: "a", count: byteCount))]
+                    $0.outcomes = [entries.outcome(counter, .failed(.closed))]
+                })
+            return try await outbox.deadLetters(in: "a").map(\.id.counter)
+        }
+        #expect(try await fail(1, byteCount: 60) == [1])
+        #expect(try await fail(2, byteCount: 60) == [1, 2])
+        #expect(try await fail(3, byteCount: 60) == [2, 3])
+        #expect(try await fail(4, byteCount: 200) == [4])
+        await outbox.close()
+    }
+
+    // R-69
+    @Test func `an outbox whose connection is still open → locked`() throws {
+        let file = OutboxFile(path: path, options: .init())
+        var tables: OutboxTables? = try file.open()
+        var statement = try tables?.database.prepare("SELECT 1")
+        tables = nil
+        #expect(throws: DatabaseError.locked(path: path)) { try file.open() }
+        #expect(try statement?.firstInt64() == 1)
+        statement = nil
+        #expect(throws: Never.self) { try file.open() }
+    }
+
+    @Test func `a file of the first version → its messages, in flight since now`() async throws {
+        let (outbox, entries) = try await opened()
+        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1, inFlightSince: 7)] })
+        await outbox.close()
+        try Database(path: path).execute(
+            """
+            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE cursor DROP COLUMN used; PRAGMA user_version=1
+            """)
+        let next = SQLiteOutbox(path: path)
+        let since = try #require(try await next.open().pending.first?.inFlightSince)
+        #expect(since > 7)
+        await next.close()
+    }
+
     @Test func `a second outbox with the same file → locked; after the end of the first → it opens`() async throws {
         let (outbox, _) = try await opened()
         let second = SQLiteOutbox(path: path)
@@ -109,7 +187,7 @@ struct SQLiteOutboxTests {
         let text = String(repeating: "a", count: 500)
         try await outbox.commit(
             entries.transaction { transaction in
-                transaction.appended = (1...200).map { entries.entry($0, text, isInFlight: true) }
+                transaction.appended = (1...200).map { entries.entry($0, text, inFlightSince: 7) }
                 transaction.cursors = ["a": RoomCursor(offset: 9)]
             })
         await outbox.close()

@@ -53,7 +53,7 @@ struct OutboxConformanceTests {
         let (subject, entries) = try await opened(kind)
         let appended = [
             entries.entry(1, "ß 🐦", timeToLive: .milliseconds(1500), expiresAt: 7), entries.entry(2, in: "b"),
-            entries.entry(3, isInFlight: true), entries.entry(4),
+            entries.entry(3, inFlightSince: 7), entries.entry(4),
         ]
         try await subject.outbox.commit(entries.transaction { $0.appended = appended })
         try await subject.outbox.commit(
@@ -72,9 +72,10 @@ struct OutboxConformanceTests {
                     OutboxEdit(id: entries.id($0), room: "a", content: MessageContent(text: "new"))
                 }
                 $0.inFlight = ["a": [entries.id(1), entries.id(3)]]
+                $0.inFlightAt = 7
             })
         let state = try await subject.reopen()
-        #expect(state.pending == [entries.entry(1, "new", isInFlight: true), entries.entry(2)])
+        #expect(state.pending == [entries.entry(1, "new", inFlightSince: 7), entries.entry(2)])
     }
 
     // C-77
@@ -103,6 +104,39 @@ struct OutboxConformanceTests {
             })
         _ = try await subject.reopen()
         #expect(try await subject.outbox.deadLetters(in: "a").map(\.id.counter) == [2, 3])
+    }
+
+    // C-80
+    @Test(arguments: Kind.allCases)
+    func `a second mark → the time of the first hand-over remains`(kind: Kind) async throws {
+        let (subject, entries) = try await opened(kind)
+        try await subject.outbox.commit(entries.transaction { $0.appended = [entries.entry(1)] })
+        for time in [5, 9] as [UInt64] {
+            try await subject.outbox.commit(
+                entries.transaction {
+                    $0.inFlight = ["a": [entries.id(1)]]
+                    $0.inFlightAt = time
+                })
+        }
+        #expect(try await subject.reopen().pending.map(\.inFlightSince) == [5])
+    }
+
+    // C-77
+    @Test(arguments: Kind.allCases)
+    func `a message that replaces a dead letter → the message and no letter`(kind: Kind) async throws {
+        let (subject, entries) = try await opened(kind)
+        try await subject.outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(1)]
+                $0.outcomes = [entries.outcome(1, .failed(.closed))]
+            })
+        try await subject.outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(2)]
+                $0.replaced = [entries.id(2): entries.id(1)]
+            })
+        #expect(try await subject.reopen().pending.map(\.id.counter) == [2])
+        #expect(try await subject.outbox.deadLetters(in: "a") == [])
     }
 
     @Test(arguments: Kind.allCases)

@@ -1,3 +1,4 @@
+import MartletProtocol
 import MartletTransport
 import Testing
 
@@ -74,7 +75,8 @@ struct OutboxRestartTests {
     @Test func `an expired message → a dead letter; one that was in flight → sent again`() async throws {
         let entries = try await store { entries in
             [
-                entries.entry(1, "sent", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000, isInFlight: true),
+                entries.entry(1, "sent", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000,
+                    inFlightSince: EventLoop.wallClock),
                 entries.entry(2, "expired", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000),
                 entries.entry(3, "unlimited", in: "lobby"),
                 entries.entry(
@@ -89,6 +91,69 @@ struct OutboxRestartTests {
                 #expect(try await lobby.deadLetters().map(\.content.text) == ["expired"])
             }
             #expect(try await texts(3, in: "lobby", at: relay) == ["sent", "unlimited", "in time"])
+        }
+    }
+
+    // R-21, C-80
+    @Test func `a message that was in flight for longer than the window → a dead letter, not sent again`() async throws {
+        let window = UInt64((ResendWindow.lifetime - ResendWindow.margin) / .milliseconds(1))
+        let now = EventLoop.wallClock
+        let entries = try await store { entries in
+            [
+                entries.entry(1, "old", in: "lobby", inFlightSince: now - window),
+                entries.entry(2, "young", in: "lobby", inFlightSince: now - window + 3_600_000),
+            ]
+        }
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                _ = try await lobby.message(entries.id(2))?.accepted()
+                #expect(lobby.message(entries.id(1))?.state == .failed(.outcomeUnknown))
+                let letters = try await lobby.deadLetters()
+                #expect(letters.map(\.content.text) == ["old"] && letters.map(\.failure) == [.outcomeUnknown])
+            }
+            #expect(try await texts(1, in: "lobby", at: relay) == ["young"])
+        }
+    }
+
+    // C-77
+    @Test func `a dead letter that an earlier client has retried → not retried again`() async throws {
+        try await withClient("alice", at: nowhere, outbox: path) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            try await lobby.send("again")
+            await lobby.close()
+            _ = try await alice.open(room: "other", options: .offline).send("later")
+        }
+        var letter: DeadLetter?
+        for count in 1...2 {
+            try await withClient("alice", at: nowhere, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                if letter == nil { letter = try await lobby.deadLetters().first }
+                let handle = try await lobby.retry(try #require(letter))
+                #expect((handle == nil) == (count == 2))
+                #expect(lobby.pending.count == 1)
+            }
+        }
+    }
+
+    // C-78
+    @Test func `concurrent sends beyond the quota → only the surplus fails`() async throws {
+        var options = SQLiteOutbox.Options()
+        options.maxMessageCount = 4
+        try await withClient("alice", at: nowhere, outbox: path, options: options) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let results = await withTaskGroup(of: MartletError?.self) { group in
+                for number in 1...20 {
+                    group.addTask {
+                        do { try await lobby.send("\(number)") } catch { return error as? MartletError }
+                        return nil
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(results.count { $0 == nil } == 4)
+            #expect(results.count { $0 == .outboxFull(limit: .messages(4)) } == 16)
+            #expect(lobby.pending.count == 4)
         }
     }
 

@@ -1,5 +1,7 @@
+import Dispatch
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
 import Synchronization
 import Testing
@@ -33,6 +35,33 @@ import Testing
         await store?.close()
         store = nil
         await #expect(throws: Never.self) { try await SQLiteStore(at: folder.path) }
+    }
+
+    //
+    @Test func `a store without references whose thread still writes -> locked`() async throws {
+        let (started, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        var store: SQLiteStore? = try await SQLiteStore(at: folder.path)
+        let writer = try #require(store?.writer)
+        writer.submit({ _ in
+            started.signal()
+            released.wait()
+        }) { _ in }
+        await Task.detached { started.wait() }.value
+        store = nil
+        await #expect(throws: DatabaseError.locked(path: folder.path)) { try await SQLiteStore(at: folder.path) }
+        released.signal()
+        await writer.close()
+    }
+
+    //
+    @Test func `an empty room that is touched -> kept; another one of the same age -> removed`() async throws {
+        let logs = try [RoomName.lobby, .attic].map { try folder.store(at: 1000).load($0).log }
+        let store = try await SQLiteStore(at: folder.path)
+        try await store.touch([.lobby])
+        await store.removeOld(at: EventLoop.wallClock + 3_600_000)
+        #expect(try await store.load(.lobby).log == logs[0])
+        #expect(try await store.load(.attic).log != logs[1])
+        await store.close()
     }
 
     @Test func `a directory that does not exist -> created; a path without a parent -> cannotOpen`() async throws {

@@ -1,3 +1,4 @@
+import FaultVFS
 import Foundation
 import MartletProtocol
 import MartletRelay
@@ -53,7 +54,7 @@ import Testing
         _ = try fill()
         try overwrite(at: 0, with: [UInt8](repeating: 0xAA, count: 64))
         let (store, events) = try await open()
-        guard case .setAside(let path, 0, _) = events.first else {
+        guard case .setAside(let path, 0, _, _) = events.first else {
             Issue.record("no event: \(events)")
             return
         }
@@ -71,7 +72,7 @@ import Testing
         // A bit of a message in the lobby.
         try damageMessage()
         let (store, events) = try await open()
-        guard case .setAside(_, 1, 1) = events.first else {
+        guard case .setAside(_, 1, 1, 2) = events.first else {
             Issue.record("no event: \(events)")
             return
         }
@@ -79,6 +80,68 @@ import Testing
         #expect(snapshot.log == log && snapshot.lastOffset == 20 && snapshot.devices[device()]?.watermark == 20)
         #expect(try await store.read(.all, of: .attic).offsets == Array(1...20))
         #expect(try await store.load(.lobby).lastOffset == 0)
+    }
+
+    /// Overwrites the root page of the table of roles.
+    private func damageRoles() throws {
+        let page = try #require(
+            try folder.store().writer.database.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'roles'")
+                .firstInt64())
+        try overwrite(at: (Int(page) - 1) * 4096, with: [UInt8](repeating: 0xAA, count: 4096))
+    }
+
+    // R-77, Specs/hostile.md row 71
+    @Test func `damaged roles -> counted, and a relay that keeps roles refuses their rooms`() async throws {
+        _ = try fill()
+        let ghost = RoomName("ghost")!
+        do {
+            let store = try folder.store()
+            let roles = RoomRoles().encoded()
+            try store.saveRoles(roles, of: .attic, creation: nil)
+            // This room has no log. Its name is in the index of creators.
+            let creation = RoomCreation(account: AccountName("alice")!, maxRoomCount: 9)
+            try store.saveRoles(roles, of: ghost, creation: creation)
+        }
+        try damageRoles()
+        let (store, events) = try await open()
+        guard case .setAside(_, 2, 0, 3) = events.first else {
+            Issue.record("no event: \(events)")
+            return
+        }
+        for room in [RoomName.attic, .lobby, ghost] {
+            let roles = try #require(try await store.load(room).roles)
+            #expect(throws: RoomRolesError.self) { try RoomRoles(decoding: roles) }
+        }
+        await store.close()
+        var faults: [String] = []
+        try StoreContents(path: folder.storePath).check { faults.append($0) }
+        #expect(faults.count == 3 && faults.contains("the roles of room ghost were lost with a damaged file"))
+    }
+
+    // Specs/hostile.md row 71
+    @Test(arguments: [fault_enospc, fault_eio].map(\.rawValue), [1, 1_000_000])
+    func `a fault at any call of the copy -> a typed error or the copy, and no room is lost`(
+        kind: UInt32, count: Int
+    ) throws {
+        let log = try fill()
+        try damageRoles()
+        let damaged = try Data(contentsOf: URL(fileURLWithPath: folder.storePath))
+        var (call, hasFailed) = (1, true)
+        while hasFailed {
+            let (disk, folder) = (try FaultyDisk(), try TemporaryFolder())
+            try damaged.write(to: URL(fileURLWithPath: folder.storePath))
+            disk.fail(call, count: count, fault_kind(rawValue: kind))
+            do { _ = try folder.store(vfs: disk.name) } catch {
+                #expect(error is DatabaseError, "call \(call): \(error)")
+            }
+            hasFailed = disk.failedCount > 0
+            disk.fail(0, count: 0, fault_none)
+            let snapshot = try folder.store().load(.attic)
+            #expect(snapshot.log == log && snapshot.lastOffset == 20, "call \(call)")
+            #expect(snapshot.roles == StoreSchema.lostRoles, "call \(call)")
+            call += 1
+        }
+        #expect(call > 20)
     }
 
     @Test func `a damaged message in use -> reads of its room fail there, and other rooms are served`() async throws {

@@ -10,11 +10,11 @@ struct Entries {
 
     func entry(
         _ counter: UInt64, _ text: String = "hi", in room: String = "a", timeToLive: Duration? = nil,
-        expiresAt: UInt64? = nil, isInFlight: Bool = false
+        expiresAt: UInt64? = nil, inFlightSince: UInt64? = nil
     ) -> OutboxEntry {
         OutboxEntry(
             id: id(counter), room: room, content: MessageContent(text: text), timeToLive: timeToLive,
-            expiresAt: expiresAt, isInFlight: isInFlight)
+            expiresAt: expiresAt, inFlightSince: inFlightSince)
     }
 
     func outcome(_ counter: UInt64, _ result: OutboxOutcome.Result, in room: String = "a") -> OutboxOutcome {

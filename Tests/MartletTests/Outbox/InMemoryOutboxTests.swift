@@ -24,4 +24,18 @@ struct InMemoryOutboxTests {
         #expect(outbox.deadLetters(in: "a").map(\.id) == Array(ids.dropFirst()))
         #expect(outbox.open().pending.isEmpty)
     }
+
+    // C-84
+    @Test func `more bytes of dead letters than the maximum → the oldest are removed`() {
+        let outbox = InMemoryOutbox()
+        let content = MessageContent(text: String(repeating: "a", count: InMemoryOutbox.maxDeadLetterByteCount / 3))
+        for counter in 1...4 as ClosedRange<UInt64> {
+            let id = MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: counter)
+            var transaction = OutboxTransaction()
+            transaction.appended = [OutboxEntry(id: id, room: "a", content: content)]
+            transaction.outcomes = [OutboxOutcome(id: id, room: "a", result: .failed(.closed))]
+            outbox.commit(transaction)
+        }
+        #expect(outbox.deadLetters(in: "a").map(\.id.counter) == [3, 4])
+    }
 }

@@ -8,7 +8,7 @@ struct UnmarkedMessagesTests {
         let id = MessageID(sender: AccountName("alice")!, device: DeviceID(rawValue: 7), counter: counter)
         return OutboxEntry(
             id: id, room: "a", content: MessageContent(text: "hi"), timeToLive: isLimited ? .seconds(1) : nil,
-            isInFlight: isInFlight)
+            inFlightSince: isInFlight ? 1 : nil)
     }
 
     // C-75

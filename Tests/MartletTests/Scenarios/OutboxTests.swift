@@ -121,6 +121,68 @@ struct OutboxTests {
         }
     }
 
+    // C-82
+    @Test(arguments: [1, 2])
+    func `an edit that is not stored, and a later one → the content of the latest that is stored`(
+        failureCount: Int
+    ) async throws {
+        let outbox = RecordingOutbox()
+        try await withClient("alice", at: "martlet://127.0.0.1:1", outbox: outbox, configuration: impatient) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let handle = try await lobby.send("first")
+            await outbox.failNextEdits(failureCount)
+            // The second edit waits while the first one is stored.
+            let edits = [Promise<Bool>(), Promise<Bool>()]
+            for (promise, text) in zip(edits, ["second", "third"]) {
+                let content = MessageContent(text: text)
+                _ = lobby.core.mailbox.post(.edit(lobby.core, counter: handle.counter, content, promise))
+            }
+            await #expect(throws: MartletError.outboxFailed("disk full")) { try await edits[0].value() }
+            if failureCount == 1 {
+                #expect(try await edits[1].value())
+            } else {
+                await #expect(throws: MartletError.outboxFailed("disk full")) { try await edits[1].value() }
+            }
+            let content = lobby.core.withLedger { $0.edit(handle.counter, MessageContent(text: "fourth")) }
+            #expect(content == MessageContent(text: failureCount == 1 ? "third" : "first"))
+        }
+    }
+
+    // C-77
+    @Test func `a dead letter that was retried before the room was opened again → not retried again`() async throws {
+        try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            try await lobby.send("again")
+            await lobby.close()
+            let second = try await alice.open(room: "lobby", options: .offline)
+            let letter = try #require(try await second.deadLetters().first)
+            #expect(try await second.retry(letter) != nil)
+            await second.close()
+            let third = try await alice.open(room: "lobby", options: .offline)
+            #expect(try await third.retry(letter) == nil)
+            #expect(third.pending.isEmpty)
+            #expect(try await third.deadLetters().map(\.content.text) == ["again"])
+        }
+    }
+
+    // R-21, C-80
+    @Test func `a message in memory that was in flight for longer than the window → a dead letter`() async throws {
+        let outbox = InMemoryOutbox()
+        _ = try await leave(["old"], in: outbox)
+        var transaction = OutboxTransaction()
+        transaction.inFlight = ["lobby": outbox.open().pending.map(\.id)]
+        transaction.inFlightAt = 1000
+        outbox.commit(transaction)
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                _ = try await lobby.send("new").accepted()
+                #expect(lobby.lastOffset == 0 && lobby.pending.isEmpty)
+                #expect(try await lobby.deadLetters().map(\.failure) == [.outcomeUnknown])
+            }
+        }
+    }
+
     // W-60
     @Test func `a client sends the messages of an earlier client under their IDs and in order`() async throws {
         let outbox = InMemoryOutbox()
@@ -216,11 +278,13 @@ private actor RecordingOutbox: Outbox {
     private var failsOpen = false
     private var failsAppend = false
     private var failsAll = false
+    private var failingEditCount = 0
     private(set) var transactions: [OutboxTransaction] = []
     private var ignoresRemovals = false
 
     func failOpen() { failsOpen = true }
     func failNextAppend() { failsAppend = true }
+    func failNextEdits(_ count: Int) { failingEditCount = count }
     func ignoreRemovals() { ignoresRemovals = true }
     func failAll(_ fails: Bool) { failsAll = fails }
 
@@ -231,6 +295,10 @@ private actor RecordingOutbox: Outbox {
     }
 
     func commit(_ transaction: OutboxTransaction) async throws {
+        if !transaction.edits.isEmpty, failingEditCount > 0 {
+            failingEditCount -= 1
+            throw DiskFull()
+        }
         let fails = failsAppend && !transaction.appended.isEmpty || failsAll
         if fails {
             failsAppend = false

@@ -87,6 +87,26 @@ struct StopTests {
         }
     }
 
+    // C-83
+    @Test func `stop without a flush → returns after the outcomes that have arrived are stored`() async throws {
+        let outbox = GatedOutbox()
+        try await withRelay { relay in
+            let alice = try Client(to: relay, as: .anonymous("alice"), outbox: outbox, configuration: impatient)
+            try await alice.start()
+            let lobby = try await alice.open(room: "lobby")
+            let handles = [try await lobby.send("one"), try await lobby.send("two")]
+            for handle in handles { _ = try await handle.accepted() }
+            await until { outbox.waitingCount.value == 1 }
+            let stop = Task {
+                await alice.stop()
+                return outbox.stored.open().pending.count
+            }
+            try await alice.status.first(until: { $0.phase == .stopped(nil) })
+            outbox.release()
+            #expect(await stop.value == 0)
+        }
+    }
+
     @Test func `the release of a client fails a send that waits for a stalled outbox`() async throws {
         let outbox = StalledOutbox()
         defer { outbox.release() }
@@ -219,4 +239,26 @@ struct StopTests {
             }
         }
     }
+}
+
+/// An outbox that stores outcomes after it is released.
+private final class GatedOutbox: Outbox {
+    let stored = InMemoryOutbox()
+    let waitingCount = Counted()
+    private let released = AsyncStream<Never>.makeStream()
+
+    func release() { released.continuation.finish() }
+
+    func open() async throws -> OutboxState { stored.open() }
+
+    func commit(_ transaction: OutboxTransaction) async throws {
+        if !transaction.outcomes.isEmpty {
+            waitingCount.count()
+            let gate = Task { [stream = released.stream] in for await _ in stream {} }
+            await gate.value
+        }
+        stored.commit(transaction)
+    }
+
+    func deadLetters(in room: String) async throws -> [DeadLetter] { stored.deadLetters(in: room) }
 }

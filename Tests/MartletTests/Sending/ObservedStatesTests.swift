@@ -17,7 +17,7 @@ struct ObservedStatesTests {
 
     private func send(_ ledger: inout MessageLedger) {
         _ = ledger.stored(upTo: 1, now: .zero)
-        ledger.handedOver(upTo: 1)
+        ledger.handedOver(upTo: 1, now: .zero)
         _ = ledger.reportSent()
     }
 

@@ -21,10 +21,10 @@ struct ClaimedLettersTests {
         var letters = ClaimedLetters()
         letters.replace(letter, by: 9)
         let answer4 = letters.takeReplaced(by: [8])
-        #expect(answer4 == [])
+        #expect(answer4 == [:])
         let answer5 = letters.takeReplaced(by: [9])
-        #expect(answer5 == [letter])
+        #expect(answer5 == [9: letter])
         let answer6 = letters.takeReplaced(by: [9])
-        #expect(answer6 == [])
+        #expect(answer6 == [:])
     }
 }

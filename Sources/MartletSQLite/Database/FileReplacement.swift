@@ -1,0 +1,76 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Puts a copy of what can be read in the place of a damaged database, which is renamed (C-81, R-70).
+///
+/// | state of the folder | after a crash |
+/// |---|---|
+/// | the damaged file, perhaps a copy `NAME.partial` | the file is opened, and the copy begins again |
+/// | no file, a complete copy, perhaps the `-wal` of the damaged file | `finish` puts the copy in its place |
+/// | the copy in the place of the file | nothing |
+struct FileReplacement {
+    /// SQLite's result code for a sync that has failed.
+    private static let syncFailure: Int32 = 1034
+
+    let path: String
+
+    /// The path of the copy.
+    var partial: String { "\(path).partial" }
+
+    /// The path of the damaged file from a time on, in milliseconds since 1970.
+    func aside(at now: UInt64) -> String { "\(path).corrupt-\(now)" }
+
+    /// Removes an earlier copy.
+    func begin() {
+        for suffix in ["", "-wal", "-shm"] { unsafe unlink(partial + suffix) }
+    }
+
+    /// Moves everything from the copy's WAL to the copy, which is closed afterwards.
+    static func complete(_ copy: Database) throws {
+        let checkpoint = try copy.prepare("PRAGMA wal_checkpoint(TRUNCATE)")
+        defer { checkpoint.reset() }
+        guard try checkpoint.step(), checkpoint.int64(0) == 0 else { throw DatabaseError.locked(path: copy.path) }
+    }
+
+    /// Renames the damaged file and puts the complete copy in its place. Both are closed.
+    func replace(at now: UInt64) throws(DatabaseError) {
+        try sync(partial)
+        // They contain nothing after `complete`.
+        for suffix in ["-wal", "-shm"] { unsafe unlink(partial + suffix) }
+        // The file is renamed before its WAL, without which it can be read as an earlier state.
+        try move(path, aside(at: now))
+        try finish(at: now)
+    }
+
+    /// Puts a complete copy in the place of a file that was renamed.
+    func finish(at now: UInt64) throws(DatabaseError) {
+        guard unsafe access(path, F_OK) != 0, unsafe access(partial, F_OK) == 0,
+            unsafe access(partial + "-wal", F_OK) != 0
+        else { return }
+        try move(path + "-wal", aside(at: now) + "-wal")
+        unsafe unlink(path + "-shm")
+        try move(partial, path)
+        try sync(folder)
+    }
+
+    private var folder: String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private func move(_ from: String, _ to: String) throws(DatabaseError) {
+        guard unsafe rename(from, to) == 0 || errno == ENOENT else { throw .readOnly(path: path) }
+    }
+
+    private func sync(_ name: String) throws(DatabaseError) {
+        let descriptor = unsafe open(name, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .cannotOpen(path: path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .ioError(code: Self.syncFailure, path: path) }
+    }
+}
