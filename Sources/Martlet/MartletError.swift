@@ -55,6 +55,12 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The outbox does not contain the dead letter that a message replaces. It was retried, discarded or removed before.
     /// ``Room/retry(_:)`` then returns nil.
     case unknownDeadLetter
+    /// Another iteration over the messages of the room is active.
+    case alreadyIterating
+    /// The delivery, or a later one of the room, was acknowledged before, or another iteration returns it again.
+    case alreadyAcknowledged
+    /// The number of replies of a delivery exceeds the limit.
+    case tooManyReplies(limit: Int)
 
     /// The party that caused an error.
     public enum Origin: Sendable {
@@ -90,7 +96,7 @@ public enum MartletError: Error, Equatable, Sendable {
             .roomClosed(nil):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
-        case .unknownDeadLetter: .caller
+        case .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies: .caller
         case .notAccepted(.expired), .notAccepted(.outcomeUnknown), .deadlineExceeded, .connectionLost,
             .gaveUp(.attemptLimit):
             .network
@@ -108,7 +114,8 @@ public enum MartletError: Error, Equatable, Sendable {
         case .roomClosed: .room
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
-            .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter:
+            .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter,
+            .alreadyIterating, .alreadyAcknowledged, .tooManyReplies:
             .call
         }
     }
@@ -149,6 +156,9 @@ extension MartletError: CustomStringConvertible {
         case .outboxFailed(let text): "the outbox failed: \(text)"
         case .outboxFull(.messages(let count)): "the outbox contains \(count) unaccepted messages, which is the limit"
         case .outboxFull(.bytes(let count)): "the unaccepted messages of the outbox exceed the limit of \(count) bytes"
+        case .alreadyIterating: "another iteration over the messages of the room is active"
+        case .alreadyAcknowledged: "the delivery was acknowledged before, or is returned again"
+        case .tooManyReplies(let limit): "the delivery has too many replies; the limit is \(limit)"
         case .unknownDeadLetter: "the failed message was retried or discarded before"
         }
     }

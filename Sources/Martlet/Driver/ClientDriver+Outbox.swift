@@ -88,7 +88,7 @@ extension ClientDriver {
         stored(addition.entries.filter { failures[$0.id] == nil }, of: addition.room)
     }
 
-    private func stored(_ entries: [OutboxEntry], of room: RoomCore) {
+    func stored(_ entries: [OutboxEntry], of room: RoomCore) {
         let counters = entries.map(\.id.counter)
         if let last = counters.last, rooms[room.id] != nil {
             rooms[room.id]!.unmarked.stored(entries)
@@ -128,7 +128,13 @@ extension ClientDriver {
     func take(_ outcome: OutboxWriter.Outcome) {
         guard case .queued(let writer) = outbox.port else { return }
         let round = writer.finished(outcome)
-        for addition in round.additions { end(addition, outcome.failures) }
+        for (index, addition) in round.additions.enumerated() {
+            if let call = addition.acknowledgement {
+                end(call, addition, outcome.acknowledgementFailures[index])
+            } else {
+                end(addition, outcome.failures)
+            }
+        }
         // The last edit of a message is undone first, so that its earliest content remains.
         for (index, edit) in round.edits.enumerated().reversed() { edited(edit, outcome.editFailures[index]) }
         if let failure = outcome.restFailure {

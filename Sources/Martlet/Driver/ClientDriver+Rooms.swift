@@ -15,6 +15,8 @@ struct RoomTable {
         var isOpen = false
         /// Whether the room was opened only to send an earlier client's messages. The application does not see it.
         var isHidden = false
+        /// The acknowledgements whose replies wait for space in the ledger.
+        var waitingAcknowledgements: [Acknowledgement] = []
         /// The messages that the outbox has not marked as in flight.
         var unmarked = UnmarkedMessages()
     }
@@ -153,6 +155,7 @@ extension ClientDriver {
     // MARK: Changes by the application
 
     func takeChanges(of room: RoomCore) {
+        admitAcknowledgements(of: room)
         let (changes, messages, replaced) = room.takeChanges()
         if let taken = changes.takenUpTo {
             engine.consumed(room.id, byteCount: changes.takenByteCount, upTo: taken, now: now)
@@ -174,11 +177,14 @@ extension ClientDriver {
         if let cursor = room.state.withLock({ $0.handled.take() }) { save(cursor, of: room) }
     }
 
+    /// Notes the cursor of a room. Returns whether it has advanced.
+    @discardableResult
+    func advanceCursor(of room: RoomCore, to cursor: RoomCursor) -> Bool {
+        outbox.cursors.advance(room.name.text, to: cursor) { Set(rooms.entries.values.map { $0.core.name.text }) }
+    }
+
     func save(_ cursor: RoomCursor, of room: RoomCore) {
-        let hasChanged = outbox.cursors.advance(room.name.text, to: cursor) {
-            Set(rooms.entries.values.map { $0.core.name.text })
-        }
-        if hasChanged { outbox.port.commit { $0.cursors[room.name.text] = cursor } }
+        if advanceCursor(of: room, to: cursor) { outbox.port.commit { $0.cursors[room.name.text] = cursor } }
     }
 
     // MARK: Events of the engine
@@ -230,6 +236,7 @@ extension ClientDriver {
         let core = entry.core
         let end: RoomCore.End = code.map { .closedByRelay($0) } ?? .closed
         entry.opener?.resolve(.failure(end.error))
+        refuse(entry.waitingAcknowledgements, of: core, end.error)
         core.finish(end)
     }
 

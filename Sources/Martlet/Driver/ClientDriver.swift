@@ -168,6 +168,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .edit(let room, let counter, let content, let promise): edit(counter, content, in: room, promise)
         case .deadLetters(let room, let promise): readDeadLetters(of: room, promise)
         case .discard(let letter, let promise): discard(letter, promise)
+        case .acknowledge(let room, let call): acknowledge(call, in: room)
+        case .abandonAcknowledgement(let room, let promise): abandonAcknowledgement(promise, in: room)
         case .request(let room, let call): request(call, in: room)
         case .abandonRequest(let promise): abandonRequest(promise)
         case .respond(let id, let response):
@@ -284,6 +286,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
         for entry in rooms.entries.values {
             entry.opener?.resolve(.failure(MartletError.stopped))
+            refuse(entry.waitingAcknowledgements, of: entry.core, .stopped)
             entry.core.finish(.stopped)
         }
         outbox.port.abandon()

@@ -17,6 +17,8 @@ final class OutboxWriter {
         let room: RoomCore
         let entries: [OutboxEntry]
         var replaced: [MessageID: MessageID] = [:]
+        /// The acknowledgement whose replies are the messages; all of them are stored or none.
+        var acknowledgement: Acknowledgement?
 
         /// The errors of the messages that replace dead letters which the outbox does not have (C-77).
         func unknownLetters(in outbox: any ImmediateOutbox) -> [MessageID: MartletError] {
@@ -46,6 +48,8 @@ final class OutboxWriter {
     struct Outcome: Sendable {
         /// The errors of the messages that were not stored.
         var failures: [MessageID: MartletError] = [:]
+        /// The errors of the acknowledgements that were not stored, by the positions of their additions in the round.
+        var acknowledgementFailures: [Int: MartletError] = [:]
         /// The errors of the edits that were not stored, by their positions in the round.
         var editFailures: [Int: MartletError] = [:]
         /// The error of the other changes.
@@ -74,15 +78,19 @@ final class OutboxWriter {
 
         /// The messages and edits in their order.
         fileprivate var changes: [Change] {
-            additions.flatMap { addition in
-                addition.entries.map { .message($0, replacing: addition.replaced[$0.id]) }
+            additions.enumerated().flatMap { index, addition -> [Change] in
+                if let cursor = addition.acknowledgement?.cursor {
+                    return [.acknowledgement(addition.entries, addition.room.name.text, cursor, index: index)]
+                }
+                return addition.entries.map { .message($0, replacing: addition.replaced[$0.id]) }
             } + edits.enumerated().map { .edit($1.edit, index: $0) }
         }
     }
 
-    /// A message or an edit, which the outbox stores or refuses by itself.
+    /// A message, an acknowledgement or an edit, which the outbox stores or refuses by itself.
     fileprivate enum Change: Sendable {
         case message(OutboxEntry, replacing: MessageID?)
+        case acknowledgement([OutboxEntry], String, RoomCursor, index: Int)
         case edit(OutboxEdit, index: Int)
 
         func add(to transaction: inout OutboxTransaction) {
@@ -90,6 +98,9 @@ final class OutboxWriter {
             case .message(let entry, let letter):
                 transaction.appended.append(entry)
                 transaction.replaced[entry.id] = letter
+            case .acknowledgement(let replies, let room, let cursor, _):
+                transaction.appended += replies
+                transaction.cursors[room].advance(to: cursor)
             case .edit(let edit, _): transaction.edits.append(edit)
             }
         }
@@ -165,6 +176,9 @@ final class OutboxWriter {
         for promise in work.promises { promise.resolve(.failure(MartletError.stopped)) }
         for read in work.reads + (round?.reads ?? []) { read.promise.resolve(.failure(MartletError.stopped)) }
         for promise in round?.promises ?? [] { promise.resolve(.failure(MartletError.stopped)) }
+        for addition in work.additions + (round?.additions ?? []) {
+            addition.acknowledgement?.promise.resolve(.failure(MartletError.stopped))
+        }
         for edit in work.edits + (round?.edits ?? []) { edit.promise.resolve(.failure(MartletError.stopped)) }
         work = Round()
     }
@@ -213,6 +227,7 @@ final class OutboxWriter {
             for change in changes {
                 switch change {
                 case .message(let entry, _): outcome.failures[entry.id] = failure
+                case .acknowledgement(_, _, _, let index): outcome.acknowledgementFailures[index] = failure
                 case .edit(_, let index): outcome.editFailures[index] = failure
                 }
             }

@@ -71,25 +71,33 @@ extension Room {
 /// The state of one iteration over a room's items.
 ///
 /// A reader takes all buffered items at once and returns them one by one. An item counts as handled when the next one
-/// is requested. At the end of the iteration, the remaining items return to the inbox.
+/// is requested, or with explicit acknowledgements when it is acknowledged. At the end of the iteration, the remaining
+/// items return to the inbox.
 final class ItemReader {
-    private let core: RoomCore
+    let core: RoomCore
+    private let acknowledgesExplicitly: Bool
+    private var isActive = false
     private var items: [Inbox.Item] = []
     private var index = 0
     private var creditByteCount = 0
     private var last: RoomCursor?
 
-    init(_ core: RoomCore) {
+    init(_ core: RoomCore, acknowledgesExplicitly: Bool = false) {
         self.core = core
+        self.acknowledgesExplicitly = acknowledgesExplicitly
     }
 
     deinit {
-        guard let last else { return }
-        if creditByteCount > 0 { core.taken(creditByteCount: creditByteCount, upTo: last) }
-        core.putBack(items[index...], lastReturned: last)
+        guard isActive else { return }
+        if let last, creditByteCount > 0 { core.taken(creditByteCount: creditByteCount, upTo: last) }
+        core.endIteration(items[index...], lastReturned: last)
     }
 
     func next(isolation: isolated (any Actor)?) async throws -> RoomItem? {
+        if !isActive {
+            try core.beginIteration()
+            isActive = true
+        }
         if let last { core.handled(upTo: last) }
         while index == items.count {
             index = 0
@@ -103,22 +111,29 @@ final class ItemReader {
             }
         }
         guard !core.discardsItems.load(ordering: .acquiring) else { return nil }
-        return nextItem()
-    }
-
-    private func nextItem() -> RoomItem {
         let item = items[index]
         index += 1
+        if acknowledgesExplicitly { core.returned(item) } else { note(item) }
+        return RoomItem(item)
+    }
+
+    private func note(_ item: Inbox.Item) {
         creditByteCount += item.creditByteCount
         last = item.cursor
         if index == items.count {
             core.taken(creditByteCount: creditByteCount, upTo: item.cursor)
             creditByteCount = 0
         }
-        switch item {
-        case .message(let message, _): return .message(message)
-        case .gap(let offsets, _): return .gap(offsets)
-        case .logReplaced(let previous, let current): return .logReplaced(previous: previous, current: current)
-        }
+    }
+}
+
+extension RoomItem {
+    fileprivate init(_ item: Inbox.Item) {
+        self =
+            switch item {
+            case .message(let message, _): .message(message)
+            case .gap(let offsets, _): .gap(offsets)
+            case .logReplaced(let previous, let current): .logReplaced(previous: previous, current: current)
+            }
     }
 }

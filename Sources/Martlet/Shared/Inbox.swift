@@ -79,9 +79,9 @@ struct Inbox: Sendable {
 
     /// Inserts the remaining items of an ended iteration at the front of the queue, and records the cursor of the last
     /// returned one.
-    mutating func putBack(_ rest: ArraySlice<Item>, lastReturned cursor: RoomCursor) {
+    mutating func putBack(_ rest: ArraySlice<Item>, lastReturned cursor: RoomCursor?) {
         items.insert(contentsOf: rest, at: 0)
-        lastReturned.advance(to: cursor)
+        if let cursor { lastReturned.advance(to: cursor) }
     }
 
     /// Removes the cursor of the last item that an ended iteration returned. The item counts as handled when the next

@@ -19,6 +19,8 @@ final class Mailbox: Sendable {
         case edit(RoomCore, counter: UInt64, MessageContent, Promise<Bool>)
         case deadLetters(RoomCore, Promise<[DeadLetter]>)
         case discard(MessageID, Promise<Void>)
+        case acknowledge(RoomCore, Acknowledgement)
+        case abandonAcknowledgement(RoomCore, Promise<[MessageHandle]>)
         case request(RoomCore, RequestCall)
         case abandonRequest(Promise<Answer>)
         case respond(RoomID, Response)
@@ -139,11 +141,19 @@ extension Mailbox.Command {
         case .cancel(_, _, let promise), .edit(_, _, _, let promise): promise.resolve(.success(false))
         case .deadLetters(_, let promise): promise.resolve(.failure(MartletError.stopped))
         case .discard(_, let promise): promise.resolve(.failure(MartletError.stopped))
+        case .acknowledge(_, let call): call.promise.resolve(.failure(MartletError.stopped))
         case .request(_, let call): call.promise.resolve(.failure(MartletError.stopped))
         case .statistics(let promise): promise.resolve(.success(statistics))
-        case .changed, .abandonOpen, .abandonRequest, .respond, .credential, .outbox, .abandon: break
+        case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .credential, .outbox, .abandon: break
         }
     }
+}
+
+/// The acknowledgement of a delivery, with the replies that are stored with it.
+struct Acknowledgement: Sendable {
+    let cursor: RoomCursor
+    let replies: [OutgoingMessage]
+    let promise: Promise<[MessageHandle]>
 }
 
 /// A request of the application.

@@ -122,11 +122,57 @@ extension RoomCore {
         if state.withLock({ $0.handled.raise(to: cursor) }) { mailbox.post(.changed(self)) }
     }
 
-    /// Reports the end of an iteration. The next iteration begins with its remaining items, and its last returned item
-    /// then counts as handled. An iteration that already waits receives the items.
-    func putBack(_ rest: ArraySlice<Inbox.Item>, lastReturned cursor: RoomCursor) {
-        note { $0.inbox.putBack(rest, lastReturned: cursor) }
-        wake { $0.waiters.takeReaders() }
+    /// Begins an iteration over the items.
+    ///
+    /// - Throws: `alreadyIterating` if another one is active.
+    func beginIteration() throws(MartletError) {
+        let isFirst = state.withLock { state in
+            defer { state.isIterating = true }
+            return !state.isIterating
+        }
+        guard isFirst else { throw .alreadyIterating }
+    }
+
+    /// Ends an iteration. The next one begins with the items that were not acknowledged and the remaining ones, and the
+    /// last item that was returned without an acknowledgement then counts as handled.
+    func endIteration(_ rest: ArraySlice<Inbox.Item>, lastReturned cursor: RoomCursor?) {
+        wake { state in
+            state.isIterating = false
+            guard state.end == nil else { return [] }
+            state.inbox.putBack(state.unacknowledged.takeReturned()[...] + rest, lastReturned: cursor)
+            return state.waiters.takeReaders()
+        }
+    }
+
+    /// Notes an item that an iteration over deliveries returns.
+    func returned(_ item: Inbox.Item) {
+        state.withLock { $0.unacknowledged.append(item) }
+    }
+
+    /// Acknowledges the deliveries up to a cursor, and queues replies.
+    nonisolated(nonsending) func acknowledge(
+        upTo cursor: RoomCursor, sending replies: [OutgoingMessage]
+    ) async throws -> [MessageHandle] {
+        guard replies.count <= Room.Delivery.maxReplyCount else {
+            throw MartletError.tooManyReplies(limit: Room.Delivery.maxReplyCount)
+        }
+        for reply in replies where reply.content.byteCount > maxContentByteCount {
+            throw MartletError.messageTooLarge(byteCount: reply.content.byteCount, limit: maxContentByteCount)
+        }
+        let isFirst = try state.withLock { (state) throws(MartletError) in
+            switch state.end {
+            case .closed?, .stopped?: throw state.end?.error ?? .stopped
+            case .closedByRelay(let code)? where !replies.isEmpty: throw .roomClosed(code)
+            case .closedByRelay?, nil: return state.unacknowledged.begin(upTo: cursor)
+            }
+        }
+        guard isFirst else { throw MartletError.alreadyAcknowledged }
+        let call = Acknowledgement(cursor: cursor, replies: replies, promise: Promise())
+        guard mailbox.post(.acknowledge(self, call)) == .posted else {
+            acknowledged(upTo: cursor, isStored: false)
+            throw MartletError.stopped
+        }
+        return try await call.promise.value { [mailbox] in mailbox.post(.abandonAcknowledgement(self, call.promise)) }
     }
 
     /// Reports that the user has read the messages up to a cursor.
@@ -142,7 +188,7 @@ extension RoomCore {
 
 extension RoomCore.State {
     /// Appends a message for which the ledger has room, and returns its counter.
-    fileprivate mutating func append(_ message: OutgoingMessage) -> UInt64 {
+    mutating func append(_ message: OutgoingMessage) -> UInt64 {
         let counter = counters.next()
         if let letter = message.replacedLetter { letters.replace(letter, by: counter) }
         do throws(ClientError) {

@@ -55,6 +55,7 @@ extension RoomCore {
     func reopened() {
         wake { state in
             state.inbox = Inbox()
+            state.unacknowledged.removeAll()
             return state.changeView { $0.removeMembers() }
         }
     }
@@ -76,6 +77,35 @@ extension RoomCore {
                 if case .accepted(let own)? = ledger.state(of: counter) { own <= offset } else { false }
             }
         }
+    }
+
+    // MARK: Acknowledgements
+
+    /// Begins to store the new messages, then the replies of an acknowledgement, which have no other messages between
+    /// them. Returns nil if the ledger has no space for the replies.
+    func takeReplies(
+        of call: Acknowledgement
+    ) -> (earlier: [MessageLedger.Pending], letters: [UInt64: MessageID], replies: [MessageLedger.Pending])? {
+        state.withLock { state in
+            guard state.ledger.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return nil }
+            let earlier = state.ledger.beginStoring()
+            let letters = state.letters.takeReplaced(by: earlier.map(\.counter))
+            for reply in call.replies { _ = state.append(reply) }
+            return (earlier, letters, state.ledger.beginStoring())
+        }
+    }
+
+    /// Ends an acknowledgement. Returns the credit of the acknowledged items, in bytes.
+    @discardableResult
+    func acknowledged(upTo cursor: RoomCursor, isStored: Bool) -> Int {
+        var byteCount = 0
+        wake { state in
+            byteCount = state.unacknowledged.end(upTo: cursor, isStored: isStored)
+            guard !isStored, !state.isIterating, state.end == nil else { return [] }
+            state.inbox.putBack(state.unacknowledged.takeReturned()[...], lastReturned: nil)
+            return state.waiters.takeReaders()
+        }
+        return byteCount
     }
 
     // MARK: Received
@@ -159,6 +189,7 @@ extension RoomCore {
             if end == .closed || end == .stopped {
                 discardsItems.store(true, ordering: .releasing)
                 state.inbox.removeAll()
+                state.unacknowledged.removeAll()
             }
             return state.waiters.takeAll()
         }

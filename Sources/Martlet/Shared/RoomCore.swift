@@ -62,6 +62,9 @@ final class RoomCore: Waitable, LedgerOwner {
         var sends = WaitingSends()
         var letters = ClaimedLetters()
         var inbox = Inbox()
+        /// Whether an iteration over the items is active.
+        var isIterating = false
+        var unacknowledged = Unacknowledged()
         var handled = HandledMark()
         var requests = RequestQueue()
         var changes = PendingChanges()

@@ -117,6 +117,14 @@ package struct MessageLedger: Sendable {
             && entries.count < maxCount + Self.maxSettledCount
     }
 
+    /// Whether there is room for several messages. A ledger without pending messages has room for any of them.
+    package func hasRoom(byteCounts: [Int]) -> Bool {
+        pendingCount == 0
+            || pendingCount + byteCounts.count <= maxCount
+                && pendingByteCount + byteCounts.reduce(0, +) <= maxByteCount
+                && entries.count + byteCounts.count <= maxCount + Self.maxSettledCount
+    }
+
     /// Adds a message.
     ///
     /// - Throws: `queueFull`, `counterNotRising`.

@@ -1,0 +1,25 @@
+import Martlet
+import Synchronization
+
+/// A durable outbox in memory that records its transactions, and that can refuse new messages.
+final class RecordingOutbox: Outbox {
+    private let stored = InMemoryOutbox()
+    private let recorded = Mutex<[OutboxTransaction]>([])
+    private let refuses = Mutex(false)
+
+    var transactions: [OutboxTransaction] { recorded.withLock { $0 } }
+
+    func refuse(_ isRefusing: Bool) {
+        refuses.withLock { $0 = isRefusing }
+    }
+
+    func open() async throws -> OutboxState { (stored as any ImmediateOutbox).open() }
+
+    func commit(_ transaction: OutboxTransaction) async throws {
+        if !transaction.appended.isEmpty, refuses.withLock({ $0 }) { throw MartletError.outboxFull(limit: .messages(0)) }
+        recorded.withLock { $0.append(transaction) }
+        (stored as any ImmediateOutbox).commit(transaction)
+    }
+
+    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+}
