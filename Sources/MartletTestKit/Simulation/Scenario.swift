@@ -61,7 +61,7 @@ public struct Scenario: Sendable {
         /// The first device's account, which administers all rooms, performs an operation.
         case operate(RoomOperation, room: Int)
         /// A device requests a page of history. The place is a number of messages before the last one that the device
-        /// knows, or of seconds before now.
+        /// knows.
         case readHistory(device: Int, room: Int, Direction, place: Int)
     }
 
@@ -71,7 +71,7 @@ public struct Scenario: Sendable {
         case before
         /// Messages after a place.
         case after
-        /// Messages from a time.
+        /// Messages from the time of a message.
         case time
     }
 

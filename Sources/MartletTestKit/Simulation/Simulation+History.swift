@@ -6,17 +6,19 @@ extension Simulation {
     /// The timeout of a request.
     private static let historyTimeout = Duration.seconds(20)
 
-    /// A device requests a page. `place` is a number of messages before the end of the log, or of milliseconds.
+    /// A device requests a page. `place` is a number of messages before the last one that the device knows.
     func readHistory(_ device: SimulatedDevice, _ room: RoomName, _ direction: Scenario.Direction, place: Int) {
         guard device.isRunning, let id = device.rooms[room] else { return }
         let known = device.lastKnown(room)
         let offset = known - min(known, UInt64(place))
         let log = device.logs[room]
+        let entries = log.flatMap { world.relay.entries(of: $0, in: room) } ?? []
+        let time = offset > 0 && offset <= UInt64(entries.count) ? entries[Int(offset) - 1].acceptedAt : wallClock
         let query =
             switch direction {
             case .before: HistoryQuery(.before(offset + 1), limit: 1 + place % 70, log: log)
             case .after: HistoryQuery(.after(offset), limit: 1 + place % 70, log: log)
-            case .time: HistoryQuery(.acceptedFrom(wallClock - min(wallClock, UInt64(place) * 1000)), limit: 5)
+            case .time: HistoryQuery(.acceptedFrom(time + UInt64(place % 2)), limit: 5)
             }
         // The outcome may occur in this call.
         world.act(device.client) { engine, now in
