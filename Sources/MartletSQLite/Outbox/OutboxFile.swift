@@ -3,14 +3,6 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Opens the file of an outbox. A damaged file is set aside, and what can be read of it is copied to a new one.
 struct OutboxFile {
     /// The number of counters that are skipped after a damage, because the file may have lost the latest ones.
@@ -22,7 +14,7 @@ struct OutboxFile {
     func open() throws -> OutboxTables {
         let lock = try FileLock(path: path + "-lock", of: path)
         do { return try open(lock, recovery: nil) } catch DatabaseError.corrupt {
-            let aside = try setAside()
+            let aside = try DamagedFile.setAside(path)
             let recovery = try copy(from: aside)
             return try open(lock, recovery: recovery)
         }
@@ -47,17 +39,6 @@ struct OutboxFile {
     }
 
     // MARK: Damage
-
-    /// Renames the file, and the one with its latest changes.
-    private func setAside() throws(DatabaseError) -> String {
-        let aside = "\(path).corrupt-\(EventLoop.wallClock)"
-        for suffix in ["-wal", ""] {
-            guard unsafe rename(path + suffix, aside + suffix) != 0, errno != ENOENT else { continue }
-            throw .readOnly(path: path)
-        }
-        unsafe unlink(path + "-shm")
-        return aside
-    }
 
     /// Copies what can be read.
     private func copy(from aside: String) throws -> SQLiteOutbox.Recovery {
@@ -151,7 +132,7 @@ struct OutboxFile {
         insert.bind(8, row.entry.expiresAt)
         insert.bind(9, row.entry.isCompressible ? 1 : 0 as Int64)
         insert.bindNull(10)
-        let columns = failure.map(MessageRow.columns(of:))
+        let columns = failure.map(\.columns)
         insert.bind(11, columns?.kind)
         insert.bind(12, columns?.code)
         insert.bind(13, columns?.reason)
