@@ -37,6 +37,7 @@ let package = Package(
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletRelay", targets: ["MartletRelay"]),
         .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
+        .library(name: "MartletTimeline", targets: ["MartletTimeline"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
@@ -88,6 +89,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletTimeline",
+            dependencies: ["Martlet", "MartletSQLite", "MartletTransport", "MartletProtocol", "MartletWire"],
+            swiftSettings: settings),
+        .target(
             name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CPcap"], swiftSettings: settings),
         .target(
             name: "MartletToolSupport", dependencies: ["MartletWire", "MartletTransport", "CMartletSystem"],
@@ -131,6 +136,8 @@ let package = Package(
             name: "MartletSQLiteTests",
             dependencies: ["MartletSQLite", "FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
+        .testTarget(
+            name: "MartletTimelineTests", dependencies: ["MartletTimeline"], swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",
             dependencies: ["MartletDecode", "MartletLab", "MartletDifferential", "MartletToolTestSupport"],

@@ -29,6 +29,7 @@ enum Suites {
         case "durable": DurableBenches.cases(options)
         case "idle": IdleBenches.cases(options)
         case "store": StoreBenches.cases(options)
+        case "timeline": TimelineBenches.cases()
         case "handshakes": HandshakeBenches.cases(options)
         default: throw Options.Failure(description: "there is no suite \(suite)\n\(Options.help)")
         }

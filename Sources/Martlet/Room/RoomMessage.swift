@@ -15,6 +15,19 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
         self.log = log
     }
 
+    /// Creates a message as a relay would deliver it, for tests of an application and for messages that it has stored.
+    ///
+    /// - Parameters:
+    ///   - id: The identity of the message, whose counter is at least 1.
+    ///   - cursor: The offset of the message, at least 1, and its log.
+    ///   - content: The content.
+    ///   - acceptedAt: The time of acceptance, in milliseconds since 1970.
+    public init(id: MessageID, at cursor: RoomCursor, content: MessageContent, acceptedAt: UInt64) {
+        stamp = RelayStamp(offset: cursor.offset, acceptedAt: acceptedAt, sender: id.sender, device: id.device)
+        message = Message(counter: id.counter, content: content, relay: stamp)
+        log = cursor.log
+    }
+
     /// The account, device and counter of the message. They are unique, and remain the same when the message is sent
     /// again.
     public var id: MessageID { MessageID(sender: stamp.sender, device: stamp.device, counter: message.counter) }

@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+package import MartletProtocol
 import MartletWire
 
 /// A row of the table of messages.
@@ -38,27 +38,34 @@ struct MessageRow {
         switch row.int64(3) {
         case OutboxSchema.pending, OutboxSchema.inFlight: state = .pending(entry)
         case OutboxSchema.failed:
-            guard let failure = Self.failure(row.int64(10), row.int64(11), row.optionalText(12)) else { return nil }
+            guard let failure = SendFailure(columns: row.int64(10), row.int64(11), row.optionalText(12)) else {
+                return nil
+            }
             state = .settled(
                 OutboxOutcome(id: id, room: room, result: .failed(failure)), DeadLetter(entry, failure: failure))
         default: return nil
         }
     }
+}
 
-    private static func failure(_ kind: Int64, _ code: Int64, _ reason: String?) -> SendFailure? {
+extension SendFailure {
+    /// Creates a failure from the columns `failure`, `failure_code` and `failure_reason`; nil if they are not valid.
+    package init?(columns kind: Int64, _ code: Int64, _ reason: String?) {
         switch kind {
-        case 0: UInt16(exactly: code).map { .refused(ErrorCode(rawValue: $0), reason: reason) }
-        case 1: .expired
-        case 2: .cancelled
-        case 3: .closed
-        case 4: .outcomeUnknown
-        default: nil
+        case 0:
+            guard let code = UInt16(exactly: code) else { return nil }
+            self = .refused(ErrorCode(rawValue: code), reason: reason)
+        case 1: self = .expired
+        case 2: self = .cancelled
+        case 3: self = .closed
+        case 4: self = .outcomeUnknown
+        default: return nil
         }
     }
 
     /// The values of the columns `failure`, `failure_code` and `failure_reason`.
-    static func columns(of failure: SendFailure) -> (kind: Int64, code: Int64?, reason: String?) {
-        switch failure {
+    package var columns: (kind: Int64, code: Int64?, reason: String?) {
+        switch self {
         case .refused(let code, let reason): (0, Int64(code.rawValue), reason)
         case .expired: (1, nil, nil)
         case .cancelled: (2, nil, nil)

@@ -154,7 +154,7 @@ struct OutboxFile {
         insert.bind(8, row.entry.expiresAt)
         insert.bind(9, row.entry.isCompressible ? 1 : 0 as Int64)
         insert.bindNull(10)
-        let columns = failure.map(MessageRow.columns(of:))
+        let columns = failure.map(\.columns)
         insert.bind(11, columns?.kind)
         insert.bind(12, columns?.code)
         insert.bind(13, columns?.reason)

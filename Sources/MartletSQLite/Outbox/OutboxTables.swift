@@ -283,7 +283,7 @@ final class OutboxTables: DatabaseContext {
             try remove.run()
         case .failed(let failure):
             fail.bind(1, now)
-            let (kind, code, reason) = MessageRow.columns(of: failure)
+            let (kind, code, reason) = failure.columns
             fail.bind(2, kind)
             fail.bind(3, code)
             fail.bind(4, reason)

@@ -34,9 +34,10 @@ struct DeliveriesTests {
                 }
                 #expect(try await firstOffset(lobby) == 2)
             }
-            #expect((outbox as any ImmediateOutbox).open().cursors.mapValues(\.offset) == ["lobby": 1])
+            #expect(outbox.open().cursors.mapValues(\.offset) == ["lobby": 1])
             try await withClient("bob", at: relay, outbox: outbox) { bob in
-                #expect(try await firstOffset(try await bob.open(room: "lobby")) == 2)
+                let lobby = try await bob.open(room: "lobby")
+                #expect(try await firstOffset(lobby) == 2)
             }
         }
     }
@@ -45,7 +46,7 @@ struct DeliveriesTests {
     @Test(arguments: [true, false])
     func `the cursor and the replies of a delivery are one transaction`(isDurable: Bool) async throws {
         try await withMessages(1) { relay in
-            let recording = RecordingOutbox()
+            let recording = TransactionOutbox()
             let memory = InMemoryOutbox()
             let outbox: any Outbox = isDurable ? recording : memory
             let client = try Client(to: relay, as: .anonymous("bob"), outbox: outbox, configuration: .patient)
@@ -60,7 +61,7 @@ struct DeliveriesTests {
                     break
                 }
             }
-            let stored = isDurable ? try await recording.open() : (memory as any ImmediateOutbox).open()
+            let stored = isDurable ? try await recording.open() : memory.open()
             #expect(stored.cursors.mapValues(\.offset) == ["lobby": 1])
             guard isDurable else { return }
             let transaction = recording.transactions.first { !$0.appended.isEmpty }
@@ -96,7 +97,7 @@ struct DeliveriesTests {
         async throws
     {
         try await withMessages(1) { relay in
-            let outbox = RecordingOutbox()
+            let outbox = TransactionOutbox()
             try await withClient("bob", at: relay, outbox: outbox) { bob in
                 let lobby = try await bob.open(room: "lobby")
                 for try await delivery in lobby.deliveries {
@@ -181,6 +182,6 @@ struct DeliveriesTests {
                 }
             }
         }
-        #expect((outbox as any ImmediateOutbox).open().cursors.isEmpty)
+        #expect(outbox.open().cursors.isEmpty)
     }
 }

@@ -23,6 +23,9 @@ enum ImportRule {
             "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CSQLite", "Dispatch",
             "Synchronization",
         ]),
+        "MartletTimeline": cLibraries.union([
+            "Martlet", "MartletSQLite", "MartletWire", "MartletProtocol", "MartletTransport",
+        ]),
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CPcap"]),
         "MartletToolSupport": cLibraries.union([

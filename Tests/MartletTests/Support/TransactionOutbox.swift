@@ -2,7 +2,7 @@ import Martlet
 import Synchronization
 
 /// A durable outbox in memory that records its transactions, and that can refuse new messages.
-final class RecordingOutbox: Outbox {
+final class TransactionOutbox: Outbox {
     private let stored = InMemoryOutbox()
     private let recorded = Mutex<[OutboxTransaction]>([])
     private let refuses = Mutex(false)
@@ -13,12 +13,13 @@ final class RecordingOutbox: Outbox {
         refuses.withLock { $0 = isRefusing }
     }
 
-    func open() async throws -> OutboxState { (stored as any ImmediateOutbox).open() }
+    func open() async throws -> OutboxState { stored.open() }
 
     func commit(_ transaction: OutboxTransaction) async throws {
-        if !transaction.appended.isEmpty, refuses.withLock({ $0 }) { throw MartletError.outboxFull(limit: .messages(0)) }
+        let isRefused = !transaction.appended.isEmpty && refuses.withLock { $0 }
+        if isRefused { throw MartletError.outboxFull(limit: .messages(0)) }
         recorded.withLock { $0.append(transaction) }
-        (stored as any ImmediateOutbox).commit(transaction)
+        stored.commit(transaction)
     }
 
     func deadLetters(in room: String) async throws -> [DeadLetter] { [] }

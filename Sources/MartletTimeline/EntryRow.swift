@@ -1,0 +1,124 @@
+import MartletProtocol
+import MartletSQLite
+import MartletWire
+
+/// A row of the table of entries.
+struct EntryRow {
+    /// The columns that a row is created from, in this order.
+    static let columns = """
+        entry.id, entry.room, entry.generation, entry.position, entry.sender, entry.device, entry.counter,
+        entry.accepted_at, entry.kind, entry.content, entry.text, entry.state, entry.failure, entry.failure_code,
+        entry.failure_reason, entry.flags
+        """
+
+    let room: Int64
+    private let position: TimelineEntry.Position
+    private let message: MessageID?
+    private let time: UInt64?
+    private let content: TimelineEntry.Content
+    private let state: TimelineEntry.State
+    private let flags: Int64
+
+    /// Reads the present row of a statement.
+    ///
+    /// - Throws: `corrupt` if a value is not valid.
+    init(_ row: Statement, path: String) throws {
+        room = row.int64(1)
+        position = TimelineEntry.Position(generation: row.int64(2), offset: row.int64(3), id: row.int64(0))
+        time = row.optionalUInt64(7)
+        flags = row.int64(15)
+        let bytes = row.bytes(9)
+        switch row.int64(8) {
+        case TimelineSchema.gap:
+            guard bytes.count == 16, bytes.number(at: 0) <= bytes.number(at: 8) else {
+                throw DatabaseError.corrupt(path: path)
+            }
+            content = .gap(bytes.number(at: 0)...bytes.number(at: 8))
+            message = nil
+        case TimelineSchema.replacedLog:
+            content = .logReplaced
+            message = nil
+        case let number:
+            guard let sender = AccountName(row.text(4)), let kind = UInt16(exactly: number), row.uint64(6) > 0 else {
+                throw DatabaseError.corrupt(path: path)
+            }
+            message = MessageID(sender: sender, device: DeviceID(rawValue: row.uint64(5)), counter: row.uint64(6))
+            let edited = flags & TimelineSchema.edited != 0 ? row.text(10) : nil
+            content =
+                flags & TimelineSchema.deleted != 0
+                ? .deleted : Self.content(ContentKind(rawValue: kind), bytes, edited: edited)
+        }
+        switch row.int64(11) {
+        case TimelineSchema.accepted: state = .accepted
+        case TimelineSchema.pending: state = .pending
+        default:
+            guard let failure = SendFailure(columns: row.int64(12), row.int64(13), row.optionalText(14)) else {
+                throw DatabaseError.corrupt(path: path)
+            }
+            state = .failed(failure)
+        }
+    }
+
+    private static func content(_ kind: ContentKind, _ bytes: [UInt8], edited: String?) -> TimelineEntry.Content {
+        guard let content = try? MessageContent(kind: kind, bytes: bytes), let body = try? MessageBody(content) else {
+            return .damaged(kind)
+        }
+        return .message(edited.map { body.edited($0) } ?? body)
+    }
+
+    /// The entry. `reactions` is called if it has reactions.
+    func entry(
+        _ reactions: (_ room: Int64, MessageID) throws -> [TimelineEntry.Reaction]
+    ) throws -> TimelineEntry {
+        let hasReactions = flags & TimelineSchema.hasReactions != 0 && flags & TimelineSchema.deleted == 0
+        let hasOffset = position.generation < TimelineSchema.pendingGeneration && content != .logReplaced
+        return TimelineEntry(
+            id: position.id, position: position, message: message, offset: hasOffset ? UInt64(position.offset) : nil,
+            time: time, content: content, state: state, isEdited: flags & TimelineSchema.edited != 0,
+            reactions: try message.flatMap { hasReactions ? try reactions(room, $0) : nil } ?? [])
+    }
+}
+
+extension MessageBody {
+    /// The body with the text of an edit (M-4).
+    func edited(_ text: String) -> MessageBody {
+        switch self {
+        case .text: return .text(text)
+        case .reply(let target, _): return .reply(to: target, text: text)
+        case .attachment(var attachment):
+            attachment.caption = text
+            return .attachment(attachment)
+        case .edit, .delete, .reaction, .system, .command, .other: return self
+        }
+    }
+
+    /// Whether an edit replaces the text (M-4).
+    var isEditable: Bool {
+        switch self {
+        case .text, .reply, .attachment: true
+        case .edit, .delete, .reaction, .system, .command, .other: false
+        }
+    }
+
+    /// The text that a search finds.
+    var searchText: String? {
+        switch self {
+        case .text(let text), .reply(_, let text): text
+        case .attachment(let attachment): attachment.caption ?? attachment.name
+        case .system(_, let text): text
+        case .edit, .delete, .reaction, .command, .other: nil
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes of numbers, big-endian.
+    static func numbers(_ numbers: UInt64...) -> [UInt8] {
+        numbers.flatMap { number in (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+    }
+
+    /// The number in eight bytes from an index.
+    fileprivate func number(at start: Int) -> UInt64 {
+        self[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,209 @@
+public import Martlet
+public import MartletProtocol
+import MartletSQLite
+import MartletTransport
+public import MartletWire
+
+/// The rooms of an account on this device, in a file: their messages as a user sees them, with edits, deletions,
+/// reactions and messages that are still being sent.
+///
+/// A timeline is a copy: the relay's log and the outbox have everything that it needs to be built again. The
+/// application gives it the items of its rooms (``apply(_:in:isModerator:)``) and its outgoing messages
+/// (``add(_:_:in:isModerator:)``, ``settle(_:in:as:log:)``), and opens each room at ``cursor(of:)``. An item that was
+/// applied before has no effect.
+///
+/// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`. One object of one
+/// process uses the file at a time. The contents are not encrypted.
+///
+/// All methods throw ``DatabaseError``. After `corrupt`, open the timeline again: the damaged file is then set aside
+/// (``setAsidePath``), and an empty one takes its place.
+public final class Timeline: Sendable {
+    /// The maximum number of entries of a page and of results of a search.
+    public static let maxPageCount = 1000
+    /// The maximum of an unread count. A room can have more unread messages.
+    public static let maxUnreadCount = 1000
+    /// The maximum number of operations that wait for a thread.
+    private static let maxJobCount = 1024
+
+    /// The path of the file.
+    public let path: String
+    /// The account of the user. Messages of this account are never unread.
+    public let account: AccountName
+    /// The new name of the damaged file that was set aside when the timeline was opened; nil if there is none. The
+    /// rooms are then read again from the start of their logs.
+    public let setAsidePath: String?
+
+    private let file: TimelineFile
+    private let writer: DatabaseWriter<TimelineTables>
+    private let reader: DatabaseReader<TimelineReader>
+    private let feed = ChangeFeed()
+
+    /// Opens the file, or creates it.
+    ///
+    /// - Throws: `locked` if another object or process uses the file; `newerSchema`, `otherFormat`, `full`, `readOnly`,
+    ///   `cannotOpen`, `ioError`.
+    public init(path: String, account: AccountName) async throws {
+        self.path = path
+        self.account = account
+        let file = TimelineFile(path: path, vfs: nil)
+        self.file = file
+        writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
+            let (database, lock, aside) = try file.open()
+            return try TimelineTables(database, lock: lock, account: account, aside: aside)
+        }
+        setAsidePath = try await writer.perform { $0.aside }
+        reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
+            try TimelineReader(try file.openReader(), account: account)
+        }
+    }
+
+    deinit {
+        feed.close()
+    }
+
+    /// Ends the iterations of ``changes`` and closes the file, which another object can then open.
+    nonisolated(nonsending) public func close() async {
+        feed.close()
+        await reader.close()
+        await writer.close()
+    }
+
+    /// The names of changed rooms, from the start of each iteration. A room that changes several times before an
+    /// element is read is in that element once.
+    public var changes: TimelineChanges { TimelineChanges(feed: feed) }
+
+    // MARK: Writing
+
+    /// Applies items of a room in their order (``Room/items``).
+    ///
+    /// - Parameters:
+    ///   - items: The items. Those that were applied before have no effect.
+    ///   - room: The name of the room.
+    ///   - isModerator: Whether an account may delete messages of others (M-9). It is called on another thread.
+    nonisolated(nonsending) public func apply(
+        _ items: [RoomItem], in room: String, isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
+    ) async throws {
+        try await write(room) { try $0.apply(items, in: room, isModerator: isModerator) }
+    }
+
+    /// Shows an outgoing message before the relay has accepted it. A change takes effect at once, and its failure
+    /// restores the earlier state.
+    ///
+    /// - Parameters:
+    ///   - id: The ID of the message (``MessageHandle/id``).
+    ///   - content: The content of the message.
+    ///   - room: The name of the room.
+    ///   - isModerator: As in ``apply(_:in:isModerator:)``.
+    nonisolated(nonsending) public func add(
+        _ id: MessageID, _ content: MessageContent, in room: String,
+        isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
+    ) async throws {
+        let time = EventLoop.wallClock
+        try await write(room) { try $0.add(id, content, in: room, time: time, isModerator: isModerator) }
+    }
+
+    /// Records the outcome of an outgoing message: an accepted one moves to its offset, a failed one keeps its place
+    /// and has the reason, and a cancelled one disappears.
+    ///
+    /// - Parameters:
+    ///   - id: The ID of the message.
+    ///   - room: The name of the room.
+    ///   - result: The outcome.
+    ///   - log: The log of the offset (``Room/log``); nil for the present one.
+    nonisolated(nonsending) public func settle(
+        _ id: MessageID, in room: String, as result: OutboxOutcome.Result, log: LogID? = nil
+    ) async throws {
+        try await write(room) { try $0.settle(id, in: room, as: result, log: log) }
+    }
+
+    /// Removes an outgoing message that was not accepted, for example a dead letter that was discarded or retried.
+    nonisolated(nonsending) public func remove(_ id: MessageID, in room: String) async throws {
+        try await write(room) { try $0.remove(id, in: room) }
+    }
+
+    /// Records that the user has read all messages up to a cursor. An earlier cursor has no effect.
+    nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: String) async throws {
+        try await write(room) { try $0.markRead(upTo: cursor, in: room) }
+    }
+
+    /// Removes what the room's log contains. The application then reads the room again from its start; outgoing
+    /// messages and the read mark remain.
+    nonisolated(nonsending) public func clear(_ room: String) async throws {
+        try await write(room) { try $0.clear(room) }
+    }
+
+    // MARK: Reading
+
+    /// The cursor at which the room is opened, to continue after the last applied item; nil if there is none.
+    nonisolated(nonsending) public func cursor(of room: String) async throws -> RoomCursor? {
+        try await read { try $0.cursor(of: room) }
+    }
+
+    /// The entries above a position, in ascending order.
+    ///
+    /// - Parameters:
+    ///   - room: The name of the room.
+    ///   - position: The position of the first entry of the next page; nil for the last page.
+    ///   - limit: The maximum number of entries, at most ``maxPageCount``.
+    nonisolated(nonsending) public func page(
+        of room: String, before position: TimelineEntry.Position? = nil, limit: Int = 50
+    ) async throws -> [TimelineEntry] {
+        try await read { try $0.page(of: room, before: position, limit: limit) }
+    }
+
+    /// The entries below a position, in ascending order.
+    nonisolated(nonsending) public func page(
+        of room: String, after position: TimelineEntry.Position, limit: Int = 50
+    ) async throws -> [TimelineEntry] {
+        try await read { try $0.page(of: room, after: position, limit: limit) }
+    }
+
+    /// The entry of a message, for example of the target of a reply; nil if it is unknown.
+    nonisolated(nonsending) public func entry(_ id: MessageID, in room: String) async throws -> TimelineEntry? {
+        try await read { try $0.entry(id, in: room) }
+    }
+
+    /// The number of messages of other accounts after the read mark, at most ``maxUnreadCount``.
+    nonisolated(nonsending) public func unreadCount(of room: String) async throws -> Int {
+        try await read { try $0.unreadCount(of: room) }
+    }
+
+    /// The rooms with their last entries and unread counts, those with the latest entry first.
+    nonisolated(nonsending) public func rooms() async throws -> [TimelineRoom] {
+        try await read { try $0.list() }
+    }
+
+    /// The entries whose text contains all words, those that were received last first. The last word may be the start
+    /// of a word; letters are compared without case and diacritics.
+    ///
+    /// - Parameters:
+    ///   - text: The words, at most 16 of them.
+    ///   - room: The name of the room; nil for all rooms.
+    ///   - limit: The maximum number of results, at most ``maxPageCount``.
+    nonisolated(nonsending) public func search(
+        _ text: String, in room: String? = nil, limit: Int = 50
+    ) async throws -> [TimelineMatch] {
+        try await read { try $0.search(text, in: room, limit: limit) }
+    }
+
+    // MARK: Threads
+
+    nonisolated(nonsending) private func write(
+        _ room: String, _ body: @escaping @Sendable (TimelineTables) throws -> Void
+    ) async throws {
+        do { try await writer.perform(body) } catch { throw noted(error) }
+        feed.publish(room)
+    }
+
+    nonisolated(nonsending) private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (TimelineReader) throws -> Value
+    ) async throws -> Value {
+        do { return try await reader.perform(body) } catch { throw noted(error) }
+    }
+
+    /// Records a damage, so that the next opening sets the file aside.
+    private func noted(_ error: any Error) -> any Error {
+        if case DatabaseError.corrupt = error { file.markDamaged() }
+        return error
+    }
+}

@@ -1,0 +1,55 @@
+import MartletSQLite
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Opens the file of a timeline. A damaged file is set aside, and an empty one takes its place.
+struct TimelineFile {
+    let path: String
+    let vfs: String?
+
+    /// The file that states that an operation has found a damage, so that the next opening sets the database aside.
+    private var markPath: String { path + "-damaged" }
+
+    /// Opens the database for writing.
+    ///
+    /// - Returns: The database, the lock of its file, and the new name of a damaged file.
+    func open() throws -> (database: Database, lock: FileLock, aside: String?) {
+        let lock = try FileLock(path: path + "-lock", of: path)
+        if unsafe access(markPath, F_OK) != 0 {
+            do { return (try migrated(), lock, nil) } catch DatabaseError.corrupt {}
+        }
+        let aside = try DamagedFile.setAside(path)
+        unsafe unlink(markPath)
+        return (try migrated(), lock, aside)
+    }
+
+    /// Opens the database for reading, after it was opened for writing.
+    func openReader() throws(DatabaseError) -> Database {
+        var options = Database.Options()
+        options.vfs = vfs
+        options.isReadOnly = true
+        return try Database(path: path, options: options)
+    }
+
+    /// Records a damage.
+    func markDamaged() {
+        FileLock.createPrivately(markPath)
+    }
+
+    private func migrated() throws -> Database {
+        FileLock.createPrivately(path)
+        var options = Database.Options()
+        options.vfs = vfs
+        let database = try Database(path: path, options: options)
+        // The log of the relay and the outbox have what a loss of power takes. The cursor is lost with its messages.
+        try database.execute("PRAGMA synchronous=NORMAL")
+        try TimelineSchema.migrations.run(on: database)
+        return database
+    }
+}

@@ -1,0 +1,176 @@
+import MartletProtocol
+import MartletSQLite
+import MartletWire
+
+/// The queries of a timeline on its reading thread.
+final class TimelineReader: DatabaseContext {
+    let database: Database
+    private let account: AccountName
+    private let rows: ChangeRows
+    private let room: Statement
+    private let rooms: Statement
+    private let before: Statement
+    private let after: Statement
+    private let single: Statement
+    private let unread: Statement
+    private let matches: Statement
+
+    init(_ database: Database, account: AccountName) throws {
+        self.database = database
+        self.account = account
+        rows = try ChangeRows(database)
+        room = try database.prepare(
+            "SELECT id, log, cursor, read_generation, read_position FROM room WHERE name = ?")
+        rooms = try database.prepare("SELECT id, name, read_generation, read_position FROM room")
+        func page(_ sign: String, _ order: String) throws -> Statement {
+            try database.prepare(
+                """
+                SELECT \(EntryRow.columns) FROM entry
+                WHERE room = ? AND (generation, position, id) \(sign) (?, ?, ?)
+                ORDER BY generation \(order), position \(order), id \(order) LIMIT ?
+                """)
+        }
+        before = try page("<", "DESC")
+        after = try page(">", "ASC")
+        single = try database.prepare(
+            "SELECT \(EntryRow.columns) FROM entry WHERE room = ? AND sender = ? AND device = ? AND counter = ?")
+        unread = try database.prepare(
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM entry WHERE room = ? AND is_read = 0 AND (generation, position) > (?, ?)
+                AND flags & \(TimelineSchema.deleted) = 0 LIMIT \(Timeline.maxUnreadCount))
+            """)
+        matches = try database.prepare(
+            """
+            SELECT \(EntryRow.columns), room.name FROM entry_text JOIN entry ON entry.id = entry_text.rowid
+            JOIN room ON room.id = entry.room
+            WHERE entry_text MATCH ? ORDER BY entry_text.rowid DESC LIMIT ?
+            """)
+    }
+
+    private func roomID(_ name: String) throws -> Int64? {
+        room.bind(1, name)
+        return try room.firstInt64()
+    }
+
+    // MARK: Entries
+
+    func page(
+        of name: String, before position: TimelineEntry.Position?, limit: Int
+    ) throws -> [TimelineEntry] {
+        guard let room = try roomID(name) else { return [] }
+        return try page(before, room, position ?? .end, limit).reversed()
+    }
+
+    func page(
+        of name: String, after position: TimelineEntry.Position, limit: Int
+    ) throws -> [TimelineEntry] {
+        guard let room = try roomID(name) else { return [] }
+        return try page(after, room, position, limit)
+    }
+
+    func entry(_ id: MessageID, in name: String) throws -> TimelineEntry? {
+        guard let room = try roomID(name) else { return nil }
+        single.bind(1, room)
+        single.bind(identity: id, from: 2)
+        return try entries(single).first
+    }
+
+    private func page(
+        _ statement: Statement, _ room: Int64, _ position: TimelineEntry.Position, _ limit: Int
+    ) throws -> [TimelineEntry] {
+        statement.bind(1, room)
+        statement.bind(2, position.generation)
+        statement.bind(3, position.offset)
+        statement.bind(4, position.id)
+        statement.bind(5, Int64(min(max(limit, 0), Timeline.maxPageCount)))
+        return try entries(statement)
+    }
+
+    private func entries(_ statement: Statement) throws -> [TimelineEntry] {
+        var entries: [TimelineEntry] = []
+        defer { statement.reset() }
+        while try statement.step() {
+            entries.append(try EntryRow(statement, path: database.path).entry(reactions))
+        }
+        return entries
+    }
+
+    private func reactions(_ room: Int64, _ id: MessageID) throws -> [TimelineEntry.Reaction] {
+        var texts: [String] = []
+        var accounts: [[UInt8]: (count: Int, includesOwn: Bool)] = [:]
+        for reaction in try rows.load(id, room: room).effects.reactions {
+            let key = Array(reaction.text.utf8)
+            if accounts[key] == nil { texts.append(reaction.text) }
+            accounts[key, default: (0, false)].count += 1
+            if reaction.author == account { accounts[key]?.includesOwn = true }
+        }
+        return texts.map { text in
+            let (count, includesOwn) = accounts[Array(text.utf8)] ?? (0, false)
+            return TimelineEntry.Reaction(text: text, count: count, includesOwn: includesOwn)
+        }
+    }
+
+    // MARK: Rooms
+
+    func cursor(of name: String) throws -> RoomCursor? {
+        room.bind(1, name)
+        defer { room.reset() }
+        guard try room.step(), room.int64(2) > 0 || !room.isNull(1) else { return nil }
+        return RoomCursor(
+            log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: room.int64(2)))
+    }
+
+    func unreadCount(of name: String) throws -> Int {
+        room.bind(1, name)
+        defer { room.reset() }
+        guard try room.step() else { return 0 }
+        return try unreadCount(room.int64(0), room.int64(3), room.int64(4))
+    }
+
+    private func unreadCount(_ room: Int64, _ generation: Int64, _ position: Int64) throws -> Int {
+        unread.bind(1, room)
+        unread.bind(2, generation)
+        unread.bind(3, position)
+        return Int(try unread.firstInt64() ?? 0)
+    }
+
+    /// The rooms, those with the latest entry first.
+    func list() throws -> [TimelineRoom] {
+        var list: [TimelineRoom] = []
+        defer { rooms.reset() }
+        while try rooms.step() {
+            let id = rooms.int64(0)
+            list.append(
+                TimelineRoom(
+                    name: rooms.text(1), lastEntry: try page(before, id, .end, 1).first,
+                    unreadCount: try unreadCount(id, rooms.int64(2), rooms.int64(3))))
+        }
+        return list.sorted { ($0.lastEntry?.time ?? 0, $1.name) > ($1.lastEntry?.time ?? 0, $0.name) }
+    }
+
+    // MARK: Search
+
+    func search(_ text: String, in name: String?, limit: Int) throws -> [TimelineMatch] {
+        guard let query = TimelineQuery(text) else { return [] }
+        var id: Int64?
+        if let name {
+            guard let found = try roomID(name) else { return [] }
+            id = found
+        }
+        matches.bind(1, query.expression(room: id))
+        matches.bind(2, Int64(min(max(limit, 0), Timeline.maxPageCount)))
+        var found: [TimelineMatch] = []
+        defer { matches.reset() }
+        while try matches.step() {
+            let entry = try EntryRow(matches, path: database.path).entry(reactions)
+            found.append(TimelineMatch(room: matches.text(16), entry: entry))
+        }
+        return found
+    }
+}
+
+extension TimelineEntry.Position {
+    /// A position behind all entries.
+    static let end = TimelineEntry.Position(generation: .max, offset: .max, id: .max)
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Martlet
+import MartletSQLite
+import Testing
+
+@testable import MartletTimeline
+
+@Suite("File of a timeline")
+struct TimelineFileTests {
+    private let ada = AccountName("ada")!
+
+    @Test func `a file that is no database → set aside, and an empty one`() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("timeline")
+        try Data(repeating: 7, count: 9000).write(to: URL(filePath: path))
+        let timeline = try await Timeline(path: path, account: ada)
+        let aside = try #require(timeline.setAsidePath)
+        #expect(try Data(contentsOf: URL(filePath: aside)).count == 9000)
+        #expect(try await timeline.rooms().isEmpty)
+        await timeline.close()
+    }
+
+    @Test func `a row with a damaged value → corrupt, and the next opening sets the file aside`() async throws {
+        let script = try await TimelineScript()
+        try await script.apply(script.text(1, "a"))
+        let path = script.timeline.path
+        await script.timeline.close()
+        let database = try Database(path: path)
+        try database.execute("UPDATE entry SET sender = char(10), text = NULL")
+        let timeline = try await Timeline(path: path, account: ada)
+        await #expect(throws: DatabaseError.corrupt(path: path)) { try await timeline.page(of: "a") }
+        await timeline.close()
+        let again = try await Timeline(path: path, account: ada)
+        #expect(try await again.page(of: "a").isEmpty && again.setAsidePath != nil)
+        await again.close()
+    }
+
+    @Test func `a file of a later version or of another application → an error`() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("timeline")
+        let timeline = try await Timeline(path: path, account: ada)
+        await timeline.close()
+        do {
+            let database = try Database(path: path)
+            try database.execute("PRAGMA user_version=99")
+        }
+        await #expect(throws: DatabaseError.newerSchema(found: 99, known: 1, path: path)) {
+            try await Timeline(path: path, account: ada)
+        }
+        do {
+            let database = try Database(path: path)
+            try database.execute("PRAGMA application_id=1")
+        }
+        await #expect(throws: DatabaseError.otherFormat(path: path)) {
+            try await Timeline(path: path, account: ada)
+        }
+    }
+}
