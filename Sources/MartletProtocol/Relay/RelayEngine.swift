@@ -395,7 +395,9 @@ public struct RelayEngine: ~Copyable {
     }
 
     private mutating func perform(_ effect: consuming RoomEffect, now: Instant) {
-        guard let fault = sessions.apply(effect, into: &outputs, now: now) else { return }
+        let fault = sessions.apply(effect, into: &outputs, now: now)
+        while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
+        guard let fault else { return }
         if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
     }
 
