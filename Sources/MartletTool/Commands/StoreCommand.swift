@@ -65,9 +65,20 @@ enum StoreCommand {
                 throw CommandError(.cannotCreate, "\(target) exists")
             }
             let contents = try read(path) { $0 }
-            try write { try contents.backUp(to: target) }
+            do { try contents.backUp(to: target) } catch let error as DatabaseError {
+                throw CommandError(.cannotCreate, text(of: error, writing: target))
+            }
         }
         return .success
+    }
+
+    /// The text of a backup's error. The database names its own file where the target is concerned.
+    private static func text(of error: DatabaseError, writing target: String) -> String {
+        switch error {
+        case .full: "\(DatabaseError.full(path: target))"
+        case .readOnly, .cannotOpen: "\(DatabaseError.cannotOpen(path: target))"
+        default: "cannot back up to \(target): \(error)"
+        }
     }
 
     private static func check(_ path: String) throws -> ExitCode {
@@ -75,7 +86,9 @@ enum StoreCommand {
         try read(path) { store in
             try store.check { fault in
                 faultCount += 1
-                try Output.print(SafeText.line(fault))
+                // The advice of other commands is to check the store.
+                let text = fault.replacing("run 'martlet store check', and ", with: "")
+                try Output.print(SafeText.line(text))
             }
         }
         return faultCount == 0 ? .success : .failure
