@@ -27,12 +27,18 @@ struct LogQueue<Entry: Sendable>: Sendable {
     /// Creates a queue of at most `maxCount` entries.
     init(maxCount: Int) { self.maxCount = maxCount }
 
-    mutating func add(_ entry: Entry) {
-        if isFinished { return }
-        if entries.count < maxCount { return entries.append(entry) }
+    /// Queues an entry. Returns false if another one is dropped for it.
+    @discardableResult
+    mutating func add(_ entry: Entry) -> Bool {
+        if isFinished { return true }
+        if entries.count < maxCount {
+            entries.append(entry)
+            return true
+        }
         entries[firstIndex] = entry
         firstIndex = (firstIndex + 1) % maxCount
         droppedCount += 1
+        return false
     }
 
     mutating func next() -> Step {
