@@ -86,12 +86,15 @@ enum StoreCommand {
         try read(path) { store in
             try store.check { fault in
                 faultCount += 1
-                // The advice of other commands is to check the store.
-                let text = fault.replacing("run 'martlet store check', and ", with: "")
-                try Output.print(SafeText.line(text))
+                try Output.print(SafeText.line(text(ofFault: fault)))
             }
         }
         return faultCount == 0 ? .success : .failure
+    }
+
+    /// The text of a fault, without the advice of other commands to check the store.
+    static func text(ofFault fault: String) -> String {
+        fault.replacing("run 'martlet store check', and ", with: "")
     }
 
     private static func print(_ record: StoreRecord) throws {

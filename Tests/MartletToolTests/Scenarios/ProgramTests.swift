@@ -38,4 +38,10 @@ import Testing
         #expect(text == "martlet: an argument is not UTF-8\n")
         #expect(process.terminationStatus == 64)
     }
+
+    @Test func `serve with a certificate that cannot be read → exit code 66`() async throws {
+        let words = ["serve", "--listen", "127.0.0.1:0", "--allow-all", "--certificate", "/none", "--key", "/none"]
+        let process = try ChildProcess(words, input: nil, output: nil)
+        #expect(await process.exitCode() == 66)
+    }
 }
