@@ -88,12 +88,13 @@ int32_t martlet_tls_make_certificate(
         request->rsa_bit_count ? EVP_RSA_gen((unsigned int)request->rsa_bit_count) : EVP_EC_gen("P-256");
     X509 *certificate = X509_new();
     int has_issuer = !request->issuer_certificate_file || (issuer && issuer_key);
-    int is_done = has_issuer && key && certificate
+    int is_pair = !issuer || !issuer_key || X509_check_private_key(issuer, issuer_key) == 1;
+    int is_done = has_issuer && is_pair && key && certificate
         && fill(certificate, request, key, issuer, issuer_key ? issuer_key : key)
         && write_files(certificate, key, certificate_file, key_file);
     if (!is_done) {
-        failure->kind = martlet_tls_failure_bad_file;
-        const char *path = has_issuer ? certificate_file : request->issuer_certificate_file;
+        failure->kind = is_pair ? martlet_tls_failure_bad_file : martlet_tls_failure_key_mismatch;
+        const char *path = has_issuer && is_pair ? certificate_file : request->issuer_certificate_file;
         martlet_tls_copy_text(failure->subject, sizeof failure->subject, path);
         const char *text = ERR_reason_error_string(ERR_peek_last_error());
         martlet_tls_copy_text(failure->text, sizeof failure->text, text ? text : "cannot be written");

@@ -13,7 +13,9 @@ public struct AuditRecord: Equatable, Sendable {
         case resumed
         /// A hello was refused: its credential, its resume token, or for lack of capacity.
         case refused
-        /// The room policy refused a room.
+        /// A client certificate was refused in the TLS handshake.
+        case certificateRefused
+        /// The room policy, or the roles of the room, refused an entry.
         case roomRefused
         /// The operator revoked the credentials of an account.
         case revoked
@@ -43,6 +45,8 @@ public struct AuditRecord: Equatable, Sendable {
     public var target: AccountName?
     /// The role, the access, or the duration of a mute that the operation sets.
     public var value: String?
+    /// The reason for which a client certificate was refused.
+    public var reason: String?
     /// The number of events for which the record stands: refusals, of which this one is the last.
     public var count = 1
 
@@ -73,12 +77,18 @@ public struct AuditRecord: Equatable, Sendable {
             target = record.target
             value = record.value
             code = record.status == .none ? nil : record.status
+        case .tlsFailed(let error, let peer) where error.concernsCertificate:
+            self.init(.certificateRefused, account: nil)
+            self.peer = peer
+            code = .unauthenticated
+            reason = "\(error)"
         case .revoked(let account): self.init(.revoked, account: account)
         case .roomDecisionsRevoked(let account, let room):
             self.init(.roomDecisionsRevoked, account: account)
             self.room = room
         case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .note(.rolesInvalid, _),
-            .connectionsRefused, .acceptingPaused, .tlsFailed, .storeFailed, .authenticatorFailed, .policyFailed:
+            .connectionsRefused, .acceptingPaused, .tlsFailed, .storeFailed, .authenticatorFailed,
+            .authenticationRefused, .policyFailed:
             return nil
         }
     }
@@ -92,5 +102,18 @@ public struct AuditRecord: Equatable, Sendable {
         self.init(event, account: key.account)
         device = key.device
         self.peer = peer
+    }
+}
+
+extension TLSError {
+    /// Whether the error is a refusal of the peer's certificate.
+    fileprivate var concernsCertificate: Bool {
+        switch self {
+        case .expired, .notYetValid, .unknownIssuer, .selfSigned, .weakKey, .invalidCertificate, .missingCertificate:
+            true
+        case .invalidFile, .keyMismatch, .invalidHost, .wrongHost, .pinMismatch, .noCommonVersion, .noCommonProtocol,
+            .notTLS, .alert, .truncatedHandshake, .limitExceeded, .protocolError:
+            false
+        }
     }
 }

@@ -32,6 +32,12 @@ extension RelayDriver {
     }
 
     private func report(_ note: RelayNote, on key: ConnectionKey?) {
+        // The engine has refused a message of an exchange by itself. The exchange has failed like others (C-67, C-69).
+        if case .refused(let account, .unauthenticated) = note, let peer = key.flatMap({ peers[$0] }),
+            peer.exchange.take() != nil
+        {
+            peer.admitted.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
+        }
         parts.onEvent(.note(note, peer: key.flatMap { peers[$0] }?.transport.remoteAddress))
     }
 

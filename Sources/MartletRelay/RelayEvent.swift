@@ -23,6 +23,8 @@ public enum RelayEvent: Sendable {
     case storeFailed(RoomName, any Error)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
+    /// The authenticator refused a credential for this cause, which the client does not learn.
+    case authenticationRefused(AccountName, cause: String)
     /// The room policy threw an error. The session was reset with `serverBusy`.
     case policyFailed(RoomName, any Error)
 }

@@ -78,6 +78,7 @@ final class RelayParts: Sendable {
         do {
             return try await call()
         } catch let failure as AuthenticationFailure {
+            if let cause = failure.cause { onEvent(.authenticationRefused(account, cause: cause)) }
             return .refused(failure)
         } catch {
             if !(error is CancellationError) { onEvent(.authenticatorFailed(account, error)) }

@@ -18,6 +18,22 @@ import Testing
         #expect(events.compactMap { AuditRecord($0) }.isEmpty)
     }
 
+    @Test func `TLS errors -> a record for a refused certificate, and none for others`() throws {
+        let peer = try #require(SocketAddress("192.0.2.1:4711"))
+        let refused: [TLSError] = [
+            .selfSigned(subject: "CN=ada"), .expired(subject: "CN=ada", on: "2026-01-01"),
+            .unknownIssuer(subject: "CN=ada", issuer: "CN=x"), .missingCertificate,
+            .invalidCertificate(subject: "CN=ada", reason: "purpose"),
+        ]
+        for error in refused {
+            let record = try #require(AuditRecord(.tlsFailed(error, peer: peer)))
+            #expect(record.event == .certificateRefused && record.code == .unauthenticated && record.peer == peer)
+            #expect(record.reason == "\(error)")
+        }
+        #expect(AuditRecord(.tlsFailed(.truncatedHandshake, peer: peer)) == nil)
+        #expect(AuditRecord(.authenticationRefused(alice, cause: "expired")) == nil)
+    }
+
     @Test func `sign-in, resume, refusals and revocations of a running relay → one record for each`() async throws {
         struct LobbyOnly: ImmediateRoomPolicy {
             func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision {

@@ -17,6 +17,21 @@ public enum PasswordFileFault: Error, Equatable, Sendable {
     case tooManyLines
 }
 
+extension PasswordFileFault: CustomStringConvertible {
+    /// A description in one line.
+    public var description: String {
+        switch self {
+        case .missingRecord: "a line is a name, a blank and a record"
+        case .invalidName: "the name is not valid, or begins with '#'"
+        case .invalidRecord: "the record is not valid"
+        case .duplicateName: "the name has a record already"
+        case .unknownName: "the name has no record"
+        case .oversizedLine: "the line has more than \(PasswordFile.maxLineByteCount) bytes"
+        case .tooManyLines: "the file has more than \(PasswordFile.maxLineCount) lines"
+        }
+    }
+}
+
 /// The first invalid line of a ``PasswordFile``.
 public struct PasswordFileError: Error, Equatable, Sendable {
     /// The number of the line. The first line has the number 1.

@@ -1,4 +1,4 @@
-/// The bounds of SCRAM messages and their parameters.
+/// The bounds of SCRAM messages and their parameters (C-86).
 public enum SCRAMLimits {
     /// The maximum number of bytes of a message.
     public static let maxMessageByteCount = 4096

@@ -2,7 +2,7 @@
 ///
 /// Of SASLprep (RFC 4013) only the part for ASCII is implemented, which prohibits control characters. Other characters
 /// are taken as they are, without normalization. A password therefore must be entered in the same Unicode form each
-/// time; NFC is usual.
+/// time; NFC is usual (C-86).
 struct SCRAMPassword: Sendable {
     private let secret: SCRAMSecret
 

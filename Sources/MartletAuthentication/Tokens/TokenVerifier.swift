@@ -1,4 +1,4 @@
-/// Verifies signed tokens (JWT, RFC 7519) by a set of keys.
+/// Verifies signed tokens (JWT, RFC 7519) by a set of keys (C-85).
 ///
 /// The order of the checks is fixed: size, form and header, key, signature, and then the claims. No claim is parsed
 /// before the signature has been verified.
@@ -13,7 +13,9 @@ public struct TokenVerifier: Sendable {
     private let keys: JSONWebKeySet
     private let audience: String
     private let issuer: String?
-    private let leeway: Int64
+    /// The tolerated difference of clocks in seconds, by which a token is valid before its start and after its
+    /// expiration.
+    public let leeway: Int64
 
     /// Creates a verifier.
     ///

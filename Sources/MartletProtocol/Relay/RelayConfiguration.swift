@@ -198,7 +198,7 @@ public enum RelayNote: Equatable, Sendable {
     case ended(DeviceKey, LinkID)
     /// A hello was refused.
     case refused(AccountName, ErrorCode)
-    /// The room policy refused a device's session in a room.
+    /// The room policy, or the roles of the room, refused a device's session in a room.
     case roomRefused(DeviceKey, RoomName)
     /// A device has created a room, or was refused with the code.
     case roomCreated(DeviceKey, RoomName, ErrorCode)

@@ -50,11 +50,12 @@ extension RelayEngine {
     }
 
     /// Receives a frame of a challenged peer. Early frames may precede the auth frame; they are kept until welcome
-    /// (C-18, C-69).
+    /// (C-18, C-69). A message that is too long fails the exchange like a wrong one (Specs/hostile.md row 55).
     mutating func receiveAnswer(
-        _ header: FrameHeader, _ content: FrameContent, on slot: Int
+        _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
     ) throws(LinkError) -> FramerStep {
         guard header.type == .auth else {
+            if try endsExchange(header, content, on: slot, now: now) { return .stop }
             sessions.budget.charge(frameOf: content.byteCount)
             let byteCount = FrameHeader.byteCount + content.byteCount
             guard let entry = connections[slot].entry,
@@ -64,13 +65,41 @@ extension RelayEngine {
             return sessions.budget.isSpent ? .stop : .proceed
         }
         guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
-        guard header.type.rule?.allows(header) == true,
-            let message = try content.withBody({ body throws(LinkError) in try Link.parse(Auth.self, body) }).credential
-        else { throw .peer(.protocolViolation) }
+        guard header.type.rule?.allows(header) == true else { throw .peer(.protocolViolation) }
+        let auth = try content.withBody { body throws(LinkError) -> Auth? in
+            do throws(WireError) { return try Auth(parsing: body) } catch {
+                guard case .invalidValue(.credential) = error else { throw .peer(error.code) }
+                return nil
+            }
+        }
+        guard let auth else {
+            if let account = connections[slot].entry?.hello?.account {
+                refuse(slot, account, Notice(code: .unauthenticated), now: now)
+            }
+            return .stop
+        }
+        guard let message = auth.credential else { throw .peer(.protocolViolation) }
         connections[slot].takeAnswer()
         outputs.append(.pauseReading(connections.key(slot)))  // C-9
         outputs.append(.continueExchange(connections.key(slot), message))
         return .stop
+    }
+
+    /// Ends the connection of a challenged peer that leaves, or sends a frame that no link accepts. Such a frame is not
+    /// kept until welcome, so that the connection does not occupy its place until then (C-69).
+    private mutating func endsExchange(
+        _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
+    ) throws(LinkError) -> Bool {
+        switch header.type {
+        case .goaway:
+            guard header.type.rule?.allows(header) == true else { throw .peer(.protocolViolation) }
+            _ = try content.withBody { body throws(LinkError) in try Link.parse(GoAway.self, body) }
+            end(slot, afterFlush: true, now: now)
+            return true
+        case .hello where connections[slot].carrier == .reliable: throw .peer(.protocolViolation)
+        case let type where type.isCritical && type.rule == nil: throw .peer(.unknownCritical)
+        default: return false
+        }
     }
 
     // MARK: Renewal

@@ -183,7 +183,7 @@ extension RelayEngine {
             }
             if case .attached = connections.phase(slot), !sessions.budget.isSpent { return .proceed }
             return .stop
-        case .challenged: return try receiveAnswer(header, content, on: slot)
+        case .challenged: return try receiveAnswer(header, content, on: slot, now: now)
         case .authenticating, .closing, nil: return .stop
         }
     }

@@ -402,7 +402,9 @@ public struct RelayEngine: ~Copyable {
             guard let link = sessions.links.slot(key.link) else { return self.note(note) }
             return self.note(note, on: sessions.links[link].connection)
         }
-        guard let fault = sessions.apply(effect, into: &outputs, now: now) else { return }
+        let fault = sessions.apply(effect, into: &outputs, now: now)
+        while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
+        guard let fault else { return }
         if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
     }
 

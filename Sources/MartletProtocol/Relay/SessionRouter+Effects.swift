@@ -34,6 +34,7 @@ extension SessionRouter {
             return admit(key, handle, opened, now: now)
         case .reset(let key, let code):
             guard let slot = dirtySlot(key) else { break }
+            if code == .roomForbidden { noteRefusedEntry(of: key.session, of: slot) }
             if let membership = links.removeSession(key.session, of: slot) {
                 authorizations.sessionEnded(key, question: membership.question)
             }
@@ -52,6 +53,14 @@ extension SessionRouter {
         case .note(let note, _): outputs.append(.note(note, on: nil))
         }
         return nil
+    }
+
+    /// Notes a session that the roles of its room have not admitted.
+    private mutating func noteRefusedEntry(of session: SessionID, of slot: Int) {
+        guard let index = links[slot].sessions.index(of: session), links[slot].sessions[at: index].handle == nil,
+            let room = links[slot].sessions[at: index].room
+        else { return }
+        refusedEntries.append((.roomRefused(links[slot].who, room), links[slot].connection))
     }
 
     /// The slot of a member's link, which becomes dirty; nil when the link has ended.

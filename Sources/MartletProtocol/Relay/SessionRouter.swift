@@ -22,6 +22,8 @@ struct SessionRouter: ~Copyable {
     var rooms: RoomRouter
     private(set) var dirty = DirtyLinks()
     var authorizations = RoomAuthorizations()
+    /// Entries that roles of rooms have refused, with the connections of their links, for the log.
+    var refusedEntries: [(note: RelayNote, connection: Int?)] = []
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     private var inflater = Inflater()

@@ -48,14 +48,22 @@ public enum AuthenticationStep: Equatable, Sendable {
 public struct AuthenticationFailure: Error, Equatable, Sendable {
     /// The notice sent to the client.
     public var notice: Notice
+    /// The cause for the relay's log, without the credential; nil if there is no more to say. It is not sent.
+    public var cause: String?
 
     /// Creates a refusal with this notice.
-    public init(_ notice: Notice) {
+    public init(_ notice: Notice, cause: String? = nil) {
         self.notice = notice
+        self.cause = cause
     }
 
     /// The credential is not valid.
     public static let unauthenticated = AuthenticationFailure(Notice(code: .unauthenticated))
+    /// The credential is not valid for a cause, which only the log of the relay has.
+    public static func unauthenticated(because cause: String) -> AuthenticationFailure {
+        AuthenticationFailure(Notice(code: .unauthenticated), cause: cause)
+    }
+
     /// The account may not use this relay.
     public static let forbidden = AuthenticationFailure(Notice(code: .forbidden))
 

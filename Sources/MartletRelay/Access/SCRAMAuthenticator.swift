@@ -59,8 +59,14 @@ public final class SCRAMAuthenticator: Authenticator {
     }
 
     private func refusal(of request: AuthenticationRequest) -> AuthenticationFailure {
-        let mechanism = request.channelBinding != nil ? Self.bound : allowsPlaintext ? Self.unbound : nil
-        let reason = mechanism.map { "the mechanism is \($0)" } ?? "a password requires TLS"
+        let reason: String
+        if request.mechanism == nil {
+            // Without a mechanism the request does not tell whether the connection has TLS.
+            reason = "the mechanism is \(Self.bound) with TLS" + (allowsPlaintext ? ", \(Self.unbound) without" : "")
+        } else {
+            let mechanism = request.channelBinding != nil ? Self.bound : allowsPlaintext ? Self.unbound : nil
+            reason = mechanism.map { "the mechanism is \($0)" } ?? "a password requires TLS"
+        }
         return AuthenticationFailure(Notice(code: .unauthenticated, reason: reason))
     }
 

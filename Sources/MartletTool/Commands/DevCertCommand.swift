@@ -1,6 +1,7 @@
 import Foundation
 import MartletToolSupport
 import MartletTransport
+import MartletWire
 
 /// `martlet dev-cert`: certificates for development.
 enum DevCertCommand {
@@ -32,11 +33,24 @@ enum DevCertCommand {
         ]
     ) { try run($0) }
 
-    private static func run(_ arguments: ParsedArguments) throws -> ExitCode {
+    /// The maximum number of bytes of a common name (RFC 5280, ub-common-name).
+    private static let maxNameByteCount = 64
+
+    static func run(_ arguments: ParsedArguments) throws -> ExitCode {
+        let account = arguments[client] ?? ""
+        guard AccountName(account) != nil, account.utf8.count <= maxNameByteCount else {
+            throw UsageError(
+                message: "'--client' is a valid name of an account, of at most \(maxNameByteCount) bytes")
+        }
+        for host in arguments.all(host) where !isValid(host) {
+            throw UsageError(message: "\"\(SafeText.line(host))\" is neither a host name nor an address")
+        }
         let directory = URL(filePath: arguments[directory] ?? "", directoryHint: .isDirectory)
         let authority = identity("ca", in: directory)
+        do { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) } catch {
+            throw CommandError(.cannotCreate, "cannot make the folder \(SafeText.line(directory.relativePath))")
+        }
         do {
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             if !FileManager.default.fileExists(atPath: authority.keyFile) { try makeAuthority(authority) }
             var server = TLSCertificateRequest(commonName: "server")
             (server.issuer, server.usage) = (authority, .server)
@@ -45,7 +59,7 @@ enum DevCertCommand {
                 if IPAddress(host) == nil { server.hosts.append(host) } else { server.addresses.append(host) }
             }
             try server.make(identity("server", in: directory))
-            var client = TLSCertificateRequest(commonName: arguments[client] ?? "")
+            var client = TLSCertificateRequest(commonName: account)
             (client.issuer, client.usage) = (authority, .client)
             try client.make(identity("client", in: directory))
         } catch {
@@ -55,6 +69,12 @@ enum DevCertCommand {
         try Output.print("martlet serve --certificate \(path)/server.pem --key \(path)/server.key --allow-all")
         try Output.print("martlet chat --to localhost --trust \(path)/ca.pem")
         return .success
+    }
+
+    /// Whether a text is an address, a host name, or a wildcard with one.
+    private static func isValid(_ host: String) -> Bool {
+        let name = host.hasPrefix("*.") ? String(host.dropFirst(2)) : host
+        return IPAddress(host) != nil || (try? Endpoint(host: name)) != nil
     }
 
     private static func makeAuthority(_ identity: TLSIdentity) throws(TLSError) {

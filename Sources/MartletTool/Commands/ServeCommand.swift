@@ -41,7 +41,8 @@ enum ServeCommand {
         help: "maximum number of rooms that an account creates, with --room-roles")
     private static let audit = Option.text(
         "audit", "FILE", help: "append sign-ins, refusals and revocations to FILE as JSON objects")
-    private static let quiet = Option.flag("quiet", short: "q", help: "write no log")
+    private static let quiet = Option.flag(
+        "quiet", short: "q", help: "write no log, but the number of lost audit records")
     private static let json = Option.flag("json", help: "write the log as JSON objects to standard output")
 
     static let spec = CommandSpec(
@@ -66,7 +67,8 @@ enum ServeCommand {
             An eighth of --max-connections-per-address may be unauthenticated at a time, and a quarter of these \
             may be signing in. An address is refused for up to 60 s after failed authentications. Behind a proxy all \
             clients have the address of the proxy. \
-            --audit never blocks the relay either. The signal HUP opens its file again, for example after a rename.
+            --audit never blocks the relay either: records that cannot be written are lost, and the log has their \
+            number once a minute. The signal HUP opens its file again, for example after a rename.
             """,
             """
             With --room-roles the account "server" is the relay's own, and no client can use it. An account with the \
@@ -83,7 +85,8 @@ enum ServeCommand {
         exitCodes: [
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
             ExitMeaning(
-                .noInput, "a file of accounts, keys or rules cannot be read; standard error states file and line"),
+                .noInput,
+                "a file of accounts, keys, rules or certificates cannot be read; standard error states file and line"),
             ExitMeaning(.cannotCreate, "the relay cannot listen on an address, or open the file of --audit"),
         ]
     ) { try await run($0) }
@@ -103,7 +106,10 @@ enum ServeCommand {
             return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         }
         let access = try RelayAccess(arguments)
-        let audit = try arguments[audit].map { try AuditLog(path: $0) }
+        let audit = try arguments[audit].map {
+            // Lost records are reported although --quiet is given.
+            try AuditLog(path: $0) { log.add(RelayLog.Entry(event: .auditLost($0))) }
+        }
         let store: (any RoomStore)?
         do {
             store = try await diskStore(arguments) { event in
@@ -119,6 +125,8 @@ enum ServeCommand {
         let addresses: [SocketAddress]
         do {
             addresses = try relay.start()
+        } catch RelayError.invalidTLS(let error) {
+            throw CommandError(.noInput, "\(error)")
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }

@@ -65,9 +65,20 @@ enum StoreCommand {
                 throw CommandError(.cannotCreate, "\(target) exists")
             }
             let contents = try read(path) { $0 }
-            try write { try contents.backUp(to: target) }
+            do { try contents.backUp(to: target) } catch let error as DatabaseError {
+                throw CommandError(.cannotCreate, text(of: error, writing: target))
+            }
         }
         return .success
+    }
+
+    /// The text of a backup's error. The database names its own file where the target is concerned.
+    private static func text(of error: DatabaseError, writing target: String) -> String {
+        switch error {
+        case .full: "\(DatabaseError.full(path: target))"
+        case .readOnly, .cannotOpen: "\(DatabaseError.cannotOpen(path: target))"
+        default: "cannot back up to \(target): \(error)"
+        }
     }
 
     private static func check(_ path: String) throws -> ExitCode {
@@ -75,10 +86,15 @@ enum StoreCommand {
         try read(path) { store in
             try store.check { fault in
                 faultCount += 1
-                try Output.print(SafeText.line(fault))
+                try Output.print(SafeText.line(text(ofFault: fault)))
             }
         }
         return faultCount == 0 ? .success : .failure
+    }
+
+    /// The text of a fault, without the advice of other commands to check the store.
+    static func text(ofFault fault: String) -> String {
+        fault.replacing("run 'martlet store check', and ", with: "")
     }
 
     private static func print(_ record: StoreRecord) throws {

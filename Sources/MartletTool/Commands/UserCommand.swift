@@ -24,6 +24,10 @@ enum UserCommand {
             or is the first line of standard input.
             """,
             """
+            Commands that change the file at the same time wait for each other, for up to 10 s. A symbolic link stays, \
+            and its target is changed. A relay refuses a file without an account.
+            """,
+            """
             The file contains no passwords, but keys from which passwords can be guessed: only the user of the relay \
             should be able to read it. The signal HUP makes 'martlet serve --passwords FILE' read it again.
             """,
@@ -52,14 +56,16 @@ enum UserCommand {
             // The file is checked before the password is asked for.
             _ = try PasswordFile.readIfExists(path)
             let password = try await PasswordInput.read(arguments, prompt: "password of \(SafeText.line(name.text))")
-            try add(name, password, to: path)
+            try await add(name, password, to: path)
         case .remove:
             let name = try name(arguments)
-            var file = try PasswordFile.read(path)
-            do { try file.remove(name.text) } catch {
-                throw CommandError(.failure, "\(path) has no account \(SafeText.line(name.text))")
+            // A missing file is an error, and is not created.
+            _ = try PasswordFile.read(path)
+            try await PasswordFile.change(path) { file throws(CommandError) in
+                do { try file.remove(name.text) } catch {
+                    throw CommandError(.failure, "\(path) has no account \(SafeText.line(name.text))")
+                }
             }
-            try file.write(path)
         }
         return .success
     }
@@ -69,11 +75,19 @@ enum UserCommand {
         guard let name = AccountName(arguments.operands[1]) else {
             throw UsageError(message: "\"\(SafeText.line(arguments.operands[1]))\" is not a valid name of an account")
         }
+        guard !name.text.hasPrefix("#") else {
+            throw UsageError(message: "a name in a password file does not begin with '#', which begins a comment")
+        }
         return name
     }
 
-    private static func add(_ name: AccountName, _ password: String, to path: String) throws(CommandError) {
-        var file = try PasswordFile.readIfExists(path) ?? PasswordFile()
+    private static func add(_ name: AccountName, _ password: String, to path: String) async throws {
+        try await PasswordFile.change(path) { file throws(CommandError) in try add(name, password, to: &file, path) }
+    }
+
+    private static func add(
+        _ name: AccountName, _ password: String, to file: inout PasswordFile, _ path: String
+    ) throws(CommandError) {
         let record: SCRAMRecord
         do {
             record = try SCRAMRecord(
@@ -91,7 +105,6 @@ enum UserCommand {
         } catch {
             throw CommandError(.dataError, "\(path): \(error)")
         }
-        try file.write(path)
     }
 
     private static func random(byteCount: Int) -> [UInt8] {

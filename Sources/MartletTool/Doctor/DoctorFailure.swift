@@ -28,6 +28,14 @@ enum DoctorFailure: Error, Equatable, Sendable {
         }
     }
 
+    /// The failure of a step after the connection was opened: a timeout then is that of the service, not of the path.
+    var explanationWhenConnected: DoctorExplanation {
+        guard case .transport(.timedOut) = self else { return explanation }
+        return DoctorExplanation(
+            .unavailable, "timedOut", "the connection is open, but no answer came before the timeout",
+            "check that the service at this port is a relay, and see its log")
+    }
+
     /// The failure for people and programs.
     var explanation: DoctorExplanation {
         switch self {

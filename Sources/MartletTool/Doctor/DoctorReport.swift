@@ -142,7 +142,7 @@ struct DoctorReport: Equatable, Sendable {
         switch result {
         case .success(let value): security = value
         case .failure(let failure):
-            return [fail(endpoint.security == .tls ? .tls : .connect, failure.explanation)]
+            return [fail(endpoint.security == .tls ? .tls : .connect, failure.explanationWhenConnected)]
         }
         step = .greet
         guard let security else { return [] }
@@ -181,7 +181,7 @@ struct DoctorReport: Equatable, Sendable {
         switch result {
         case .success(let value): welcome = value
         case .failure(let failure):
-            var explanation = failure.explanation
+            var explanation = failure.explanationWhenConnected
             switch failure {
             case .transport(.tls): return [fail(.tls, explanation)]
             case .ended where endpoint?.security == .plain, .transport(.reset) where endpoint?.security == .plain:
@@ -223,7 +223,7 @@ struct DoctorReport: Equatable, Sendable {
         let times: [Duration]
         switch result {
         case .success(let value): times = value.sorted()
-        case .failure(let failure): return [fail(.ping, failure.explanation)]
+        case .failure(let failure): return [fail(.ping, failure.explanationWhenConnected)]
         }
         if let endpoint, let address, endpoint.security == .tls {
             step = .resume(address)

@@ -9,6 +9,7 @@ import MartletWire
 ///
 /// The log never blocks the relay. If the disk is too slow, records are dropped, and their number is written later.
 /// Refusals are grouped, and dropped before other records are (Specs/hostile.md row 65).
+/// Records that are dropped or cannot be written are reported to the owner too.
 /// After `reopen` a file of the same name receives the records, so that the earlier file can be moved away before.
 final class AuditLog: Sendable {
     /// A record of the log.
@@ -38,7 +39,9 @@ final class AuditLog: Sendable {
     private let refusals = Guarded(AuditRefusals())
 
     /// Opens the file, and creates it for its owner alone if it does not exist.
-    init(path: String) throws(CommandError) {
+    ///
+    /// - Parameter onLoss: receives the number of lost records, at most once a minute and at the end.
+    init(path: String, onLoss: @escaping @Sendable (Int) -> Void = { _ in }) throws(CommandError) {
         self.path = path
         let descriptor = try Self.open(path)
         self.descriptor = descriptor
@@ -46,11 +49,18 @@ final class AuditLog: Sendable {
             Self.line($0)
         } dropped: {
             Self.line(Entry(event: .dropped($0)))
+        } onLoss: {
+            onLoss($0)
         }
     }
 
     private static func open(_ path: String) throws(CommandError) -> Int32 {
-        let descriptor = unsafe Foundation.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        // Without O_NONBLOCK the call waits for the reader of a named pipe.
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK
+        let descriptor = unsafe Foundation.open(path, flags, 0o600)
+        guard descriptor >= 0 || errno != ENXIO else {
+            throw CommandError(.cannotCreate, "cannot open \(path): no process reads from it")
+        }
         guard descriptor >= 0 else { throw CommandError.system(.cannotCreate, "cannot open \(path)") }
         return descriptor
     }
@@ -110,6 +120,7 @@ final class AuditLog: Sendable {
             ("target", record.target?.text),
             ("value", record.value),
             ("code", record.code?.name),
+            ("reason", record.reason),
         ]
         return [named(record.event.rawValue)]
             + fields.compactMap { name, value in value.map { .init(name, .string($0)) } }

@@ -6,10 +6,13 @@ import MartletTransport
 /// A log that never blocks its callers: a thread formats and writes the lines.
 ///
 /// While the reader is too slow the oldest entries are dropped, and their number is logged later. If the reader has
-/// ended, all entries are dropped. The owner of the log ignores SIGPIPE, so that the end of the reader does not end the
+/// ended, or the disk is full, all entries are dropped. Both are reported as losses, at most once in an interval. The
+/// owner of the log ignores SIGPIPE, so that the end of the reader does not end the
 /// process.
 final class LineLog<Entry: Sendable>: Sendable {
     private let queue: Guarded<LogQueue<Entry>>
+    private let losses = Guarded(LogLosses())
+    private let onLoss: @Sendable (Int) -> Void
     private let wake = DispatchSemaphore(value: 0)
     private let written = AsyncStream<Never>.makeStream()
 
@@ -19,10 +22,13 @@ final class LineLog<Entry: Sendable>: Sendable {
     ///   - maxWaitingCount: The maximum number of queued entries.
     ///   - line: A closure that returns the line of an entry, without a newline.
     ///   - dropped: A closure that returns the line about a number of dropped entries.
+    ///   - onLoss: A closure that receives the number of entries that were dropped since its last call.
     init(
         to descriptor: Int32, maxWaitingCount: Int = LogBounds.maxWaitingCount,
-        line: @escaping @Sendable (Entry) -> String, dropped: @escaping @Sendable (Int) -> String
+        line: @escaping @Sendable (Entry) -> String, dropped: @escaping @Sendable (Int) -> String,
+        onLoss: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
+        self.onLoss = onLoss
         queue = Guarded(LogQueue(maxCount: maxWaitingCount))
         // A write may block permanently, and the thread pool has few threads.
         Thread.detachNewThread { [self] in
@@ -30,8 +36,8 @@ final class LineLog<Entry: Sendable>: Sendable {
             while true {
                 switch queue.withLock({ $0.next() }) {
                 case .write(let entries, let count):
-                    if count > 0 { write(dropped(count), standingFor: count, to: descriptor) }
-                    for entry in entries { write(line(entry), standingFor: 1, to: descriptor) }
+                    if count > 0 { _ = write(dropped(count), standingFor: count, to: descriptor) }
+                    for entry in entries where !write(line(entry), standingFor: 1, to: descriptor) { noteLoss() }
                 case .wait: wake.wait()
                 case .end: return
                 }
@@ -42,7 +48,7 @@ final class LineLog<Entry: Sendable>: Sendable {
     /// Adds an entry. A secondary one is dropped before it takes the place of others. The method can be called from any
     /// thread.
     func add(_ entry: Entry, isSecondary: Bool = false) {
-        queue.withLock { $0.add(entry, isSecondary: isSecondary) }
+        if !queue.withLock({ $0.add(entry, isSecondary: isSecondary) }) { noteLoss() }
         wake.signal()
     }
 
@@ -56,11 +62,22 @@ final class LineLog<Entry: Sendable>: Sendable {
             await group.next()
             group.cancelAll()
         }
+        if let count = losses.withLock({ $0.takeRest() }) { onLoss(count) }
     }
 
-    private func write(_ line: String, standingFor count: Int, to descriptor: Int32) {
-        do { try Output.write(Array((line + "\n").utf8), to: descriptor) } catch {
+    /// An entry was dropped.
+    private func noteLoss() {
+        if let count = losses.withLock({ $0.add(at: EventLoop.clock) }) { onLoss(count) }
+    }
+
+    /// Returns false if the line could not be written.
+    private func write(_ line: String, standingFor count: Int, to descriptor: Int32) -> Bool {
+        do {
+            try Output.write(Array((line + "\n").utf8), to: descriptor)
+            return true
+        } catch {
             queue.withLock { $0.failed(count: count) }
+            return false
         }
     }
 }

@@ -28,13 +28,23 @@ struct LogQueue<Entry: Sendable>: Sendable {
     /// Creates a queue of at most `maxCount` entries.
     init(maxCount: Int) { self.maxCount = maxCount }
 
-    mutating func add(_ entry: Entry, isSecondary: Bool = false) {
-        if isFinished { return }
-        if isSecondary, entries.count >= maxCount / 2 { return droppedCount += 1 }
-        if entries.count < maxCount { return entries.append(entry) }
+    /// Queues an entry. Returns false if an entry is dropped: a secondary one if the queue is half full, otherwise the
+    /// oldest one if it is full.
+    @discardableResult
+    mutating func add(_ entry: Entry, isSecondary: Bool = false) -> Bool {
+        if isFinished { return true }
+        if isSecondary, entries.count >= maxCount / 2 {
+            droppedCount += 1
+            return false
+        }
+        if entries.count < maxCount {
+            entries.append(entry)
+            return true
+        }
         entries[firstIndex] = entry
         firstIndex = (firstIndex + 1) % maxCount
         droppedCount += 1
+        return false
     }
 
     mutating func next() -> Step {

@@ -3,13 +3,13 @@ import MartletAuthentication
 import MartletToolSupport
 
 extension PasswordFile {
+    /// The duration for which a change waits for another one.
+    static let maxWait = Duration.seconds(10)
+
     /// Reads a file.
     static func read(_ path: String) throws(CommandError) -> PasswordFile {
-        let bytes: Data
-        do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw CommandError(.noInput, "cannot read the passwords in \(path): \(error.localizedDescription)")
-        }
-        do { return try PasswordFile(parsing: Array(bytes)) } catch {
+        let bytes = try InputFile.read(path, "the passwords")
+        do { return try PasswordFile(parsing: bytes) } catch {
             throw CommandError(.noInput, "\(path):\(error.line): \(error.fault)")
         }
     }
@@ -17,6 +17,56 @@ extension PasswordFile {
     /// Reads a file; nil if there is none.
     static func readIfExists(_ path: String) throws(CommandError) -> PasswordFile? {
         FileManager.default.fileExists(atPath: path) ? try read(path) : nil
+    }
+
+    /// Changes a file. Changes of several processes are made one after another, so that none of them is lost: the
+    /// folder of the file is locked meanwhile.
+    ///
+    /// - Parameter body: receives the contents of the file; an empty file if there is none.
+    static func change(
+        _ path: String, waiting limit: Duration = maxWait,
+        _ body: (inout PasswordFile) throws(CommandError) -> Void
+    ) async throws {
+        let path = target(of: path)
+        let lock = try await lockFolder(of: path, waiting: limit)
+        defer { close(lock) }
+        var file = try readIfExists(path) ?? PasswordFile()
+        try body(&file)
+        try file.write(path)
+    }
+
+    /// Returns the descriptor of the locked folder of a file. Closing it ends the lock.
+    static func lockFolder(of path: String, waiting limit: Duration) async throws -> Int32 {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = Descriptors.open(folder, O_RDONLY)
+        guard descriptor >= 0 else { throw CommandError.system(.cannotCreate, "cannot write \(path)") }
+        let end = ContinuousClock.now + limit
+        do {
+            while flock(descriptor, LOCK_EX | LOCK_NB) < 0 {
+                guard errno == EWOULDBLOCK || errno == EINTR else {
+                    throw CommandError.system(.cannotCreate, "cannot lock \(folder)")
+                }
+                guard ContinuousClock.now < end else {
+                    throw CommandError(.cannotCreate, "another process changes \(path)")
+                }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    /// The file at the end of symbolic links, which a change replaces in place of a link.
+    private static func target(of path: String) -> String {
+        var url = URL(fileURLWithPath: path)
+        // The system follows as many links.
+        for _ in 0..<40 {
+            guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: url.path) else { break }
+            url = URL(fileURLWithPath: next, relativeTo: url.deletingLastPathComponent())
+        }
+        return url.path
     }
 
     /// Replaces a file atomically. Only its owner can read it.

@@ -13,13 +13,7 @@ enum PasswordInput {
     /// Returns the password in the file of the option; nil without the option.
     static func readFile(_ arguments: ParsedArguments) throws(CommandError) -> String? {
         guard let path = arguments[option] else { return nil }
-        do {
-            return try line(Array(try Data(contentsOf: URL(fileURLWithPath: path))))
-        } catch let error as CommandError {
-            throw error
-        } catch {
-            throw CommandError(.noInput, "cannot read the password in \(path): \(error.localizedDescription)")
-        }
+        return try line(InputFile.read(path, "the password"))
     }
 
     /// Returns the password in the file of the option, or of the user. A terminal asks for it twice.

@@ -29,7 +29,8 @@ final class RelayAccess: Sendable {
 
     static let notes = [
         """
-        One of --tokens, --passwords, --jwks, --allow-all and --client-ca is required. The keys of --jwks are a JSON \
+        Exactly one of --tokens, --passwords, --jwks and --allow-all is required, unless --client-ca is given. The \
+        keys of --jwks are a JSON \
         Web Key Set with keys for RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a \
         connection ends when its token expires, unless the client renews it. The signal HUP reads the files of \
         --tokens, --passwords, --jwks and --rooms again; accounts whose tokens or passwords have changed are \
@@ -49,7 +50,8 @@ final class RelayAccess: Sendable {
         line that matches decides, and without one the account is refused. PERMISSIONS are publish, history, request, \
         create and administer, separated by commas, or all, which is each but administer, or none. In PATTERN, \
         * matches any text and {account} the account. \
-        ACCOUNTS are "everyone", "account NAME", "role NAME" or "claim NAME=VALUE".
+        ACCOUNTS are "everyone", "account NAME", "role NAME" or "claim NAME=VALUE". A name with blanks is in double \
+        quotes, with \\" and \\\\ for a quote and a backslash in it.
         """,
     ]
 
@@ -110,8 +112,8 @@ final class RelayAccess: Sendable {
         case (nil, nil, nil, true): return .everyone
         default:
             throw UsageError(
-                message: "one of '--tokens FILE', '--passwords FILE', '--jwks FILE', '--client-ca FILE' and "
-                    + "'--allow-all' is required")
+                message: "exactly one of '--tokens FILE', '--passwords FILE', '--jwks FILE' and '--allow-all' is "
+                    + "required, unless '--client-ca FILE' is given")
         }
     }
 
@@ -136,6 +138,7 @@ final class RelayAccess: Sendable {
                 }
                 secrets[account] = Credential(record.text)
             }
+            if secrets.isEmpty { throw CommandError(.noInput, "\(path): the file contains no account") }
             let authenticator = SCRAMAuthenticator(passwordFile: file, allowsPlaintext: allowsPlaintext)
             return Accounts(authenticator: authenticator, secrets: secrets)
         case .keys(let path, let audience, let issuer):
@@ -159,9 +162,7 @@ final class RelayAccess: Sendable {
     }
 
     private static func bytes(of path: String, _ what: String) throws(CommandError) -> [UInt8] {
-        do { return Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
-            throw CommandError(.noInput, "cannot read the \(what) in \(path): \(error.localizedDescription)")
-        }
+        try InputFile.read(path, "the \(what)")
     }
 
     // MARK: Decisions

@@ -22,6 +22,8 @@ enum RelayLog {
         case ended(RelayStatistics)
         /// The number of lines before this one that could not be written.
         case dropped(Int)
+        /// The number of records that the audit log has lost.
+        case auditLost(Int)
     }
 
     /// An event with its time.
@@ -39,10 +41,17 @@ enum RelayLog {
     /// Returns an event as text, with its time in UTC (RFC 3339).
     static func text(_ entry: Entry) -> String {
         let words = members(of: entry.event).map { member in
-            let value = if case .string(let text) = member.value { SafeText.line(text) } else { member.value.text }
+            let value = if case .string(let text) = member.value { word(text) } else { member.value.text }
             return member.name == "event" || bareNames.contains(member.name) ? value : "\(member.name)=\(value)"
         }
         return "\(date(entry.time)) \(words.joined(separator: " "))"
+    }
+
+    /// Returns a text as one word: in quotes, as in JSON, where it could be mistaken for several words or for a field.
+    private static func word(_ text: String) -> String {
+        let text = SafeText.line(text)
+        let isWord = !text.isEmpty && !text.contains { $0.isWhitespace || "\"\\=".contains($0) }
+        return isWord ? text : JSONLine.string(text).text
     }
 
     /// Returns a time as text. Seconds and milliseconds are formatted separately, because a fraction would be truncated
@@ -73,6 +82,7 @@ enum RelayLog {
                     .init("faults", .count(statistics.faults)), .init("messages", .count(statistics.messagesStored)),
                 ])
         case .dropped(let count): named("linesDropped", [.init("count", .count(count))])
+        case .auditLost(let count): named("auditRecordsLost", [.init("count", .count(count))])
         }
     }
 
@@ -101,6 +111,10 @@ enum RelayLog {
             named(
                 "authenticatorFailed",
                 [.init("account", .string(account.text)), .init("error", .string("\(error)"))])
+        case .authenticationRefused(let account, let cause):
+            named(
+                "authenticationRefused",
+                [.init("account", .string(account.text)), .init("cause", .string(cause))])
         case .policyFailed(let room, let error):
             named("policyFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         }

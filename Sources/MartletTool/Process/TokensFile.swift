@@ -52,11 +52,7 @@ enum TokensFile {
 
     /// Returns the tokens in a file.
     static func read(_ path: String) throws(CommandError) -> [AccountName: Credential] {
-        let bytes: Data
-        do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw CommandError(.noInput, "cannot read the tokens in \(path): \(error.localizedDescription)")
-        }
-        return try parse(Array(bytes), named: path)
+        try parse(InputFile.read(path, "the tokens"), named: path)
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {

@@ -34,11 +34,23 @@ package struct CommandLineProgram: Sendable {
             Output.report("\(name): \(error.message)")
             exit(error.code.rawValue)
         }
+        guard Self.hasValidArguments else {
+            Output.report("\(name): an argument is not UTF-8")
+            exit(ExitCode.usage.rawValue)
+        }
         Task {
             let code = await run(Array(CommandLine.arguments.dropFirst()))
             exit(code.rawValue)
         }
         dispatchMain()
+    }
+
+    /// Whether all arguments of the process are UTF-8. `CommandLine.arguments` replaces other bytes.
+    private static var hasValidArguments: Bool {
+        let arguments = unsafe CommandLine.unsafeArgv
+        return (0..<Int(CommandLine.argc)).allSatisfy { index in
+            unsafe arguments[index].map { unsafe String(validatingCString: $0) != nil } ?? true
+        }
     }
 
     /// Runs a command and returns its exit code. Messages are written to standard error.

@@ -42,3 +42,8 @@ package struct CommandError: Error, Equatable, Sendable {
         self.message = message
     }
 }
+
+extension CommandError: CustomStringConvertible {
+    /// The message.
+    package var description: String { message }
+}

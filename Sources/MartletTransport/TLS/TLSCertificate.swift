@@ -35,8 +35,14 @@ package struct TLSCertificateRequest: Sendable {
 
     /// Makes a key and a certificate, and writes them to the files of `identity`, which are replaced.
     ///
-    /// Throws `TLSError.invalidFile`.
+    /// Throws `TLSError.invalidFile`, `keyMismatch` if the issuer's key is not that of its certificate, `invalidHost`
+    /// for a name with a character that separates names.
     package func make(_ identity: TLSIdentity) throws(TLSError) {
+        let separators = Set(",\n\r".unicodeScalars)
+        for name in hosts + addresses + emailAddresses + uris
+        where name.unicodeScalars.contains(where: separators.contains) {
+            throw .invalidHost(name)
+        }
         let names =
             hosts.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" } + emailAddresses.map { "email:\($0)" }
             + uris.map { "URI:\($0)" }

@@ -78,16 +78,17 @@ extension TLSError: CustomStringConvertible {
         case .invalidFile(let path, let reason): "\(path): \(reason)"
         case .keyMismatch(let path): "\(path): the key does not belong to the certificate"
         case .invalidHost(let host): "\"\(host)\" is neither a host name nor an address"
-        case .expired(let subject, let date): "the certificate of \(subject) expired on \(date)"
-        case .notYetValid(let subject, let date): "the certificate of \(subject) is not valid before \(date)"
+        case .expired(let subject, let date): "\(Self.certificate(of: subject)) expired on \(date)"
+        case .notYetValid(let subject, let date): "\(Self.certificate(of: subject)) is not valid before \(date)"
         case .wrongHost(let host, let names):
             "the certificate is not for \(host), but for \(names.isEmpty ? "no host" : names)"
         case .unknownIssuer(let subject, let issuer):
-            "the certificate of \(subject) has the unknown issuer \(issuer)"
-        case .selfSigned(let subject): "the certificate of \(subject) is self-signed"
-        case .pinMismatch(let subject): "the key of the certificate of \(subject) is not pinned"
-        case .weakKey(let subject, let reason): "the certificate of \(subject) is too weak: \(reason)"
-        case .invalidCertificate(let subject, let reason): "the certificate of \(subject) is invalid: \(reason)"
+            "\(Self.certificate(of: subject)) has "
+                + (issuer.isEmpty ? "an unknown issuer" : "the unknown issuer \(issuer)")
+        case .selfSigned(let subject): "\(Self.certificate(of: subject)) is self-signed"
+        case .pinMismatch(let subject): "the key of \(Self.certificate(of: subject)) is not pinned"
+        case .weakKey(let subject, let reason): "\(Self.certificate(of: subject)) is too weak: \(reason)"
+        case .invalidCertificate(let subject, let reason): "\(Self.certificate(of: subject)) is invalid: \(reason)"
         case .missingCertificate: "the peer sent no certificate"
         case .noCommonVersion: "no common TLS version"
         case .noCommonProtocol: "no common application protocol"
@@ -97,6 +98,10 @@ extension TLSError: CustomStringConvertible {
         case .limitExceeded(let text): "the peer exceeded a TLS limit: \(text)"
         case .protocolError(let text): "TLS failed: \(text)"
         }
+    }
+
+    private static func certificate(of subject: String) -> String {
+        subject.isEmpty ? "the certificate without a subject" : "the certificate of \(subject)"
     }
 }
 

@@ -13,6 +13,14 @@ import Testing
         _ = try SCRAMPassword(text)
     }
 
+    // C-86
+    @Test func `a password in NFC and in NFD -> different keys, since it is not prepared`() throws {
+        let keys = try ["\u{E9}x", "e\u{301}x"].map {
+            try SCRAMPassword($0).salted(SCRAMRecord.sample.salt, iterations: 4096).storedKey
+        }
+        #expect(keys[0] != keys[1])
+    }
+
     @Test func `the keys of the example of RFC 7677 are those of its record`() throws {
         let keys = try SCRAMPassword("pencil").salted(SCRAMRecord.sample.salt, iterations: 4096)
         #expect(keys.storedKey == SCRAMRecord.sample.storedKey)

@@ -56,6 +56,7 @@ import Testing
         #expect(refusal(header: #"{"alg":"HS256","crit":\#(value),"b64":false}"#) == .criticalHeader)
     }
 
+    // C-85
     @Test(arguments: ["JWT", "jwt", "at+jwt", "AT+JWT", "application/jwt", "application/at+jwt"])
     func `the types of tokens are taken`(_ type: String) {
         #expect(refusal(header: #"{"alg":"HS256","typ":"\#(type)"}"#) == nil)

@@ -139,13 +139,16 @@ import Testing
     }
 
     // C-69, Specs/hostile.md row 55
-    @Test func `an answer of more than 4,096 bytes, compressed or cut off -> the connection ends`() throws {
+    @Test func `an answer of more than 4,096 bytes -> unauthenticated; compressed or cut off -> the connection ends`()
+        throws
+    {
         let stage = stage()
         var writer = TLVWriter()
         writer.append(.credential, bytes: [UInt8](repeating: 1, count: 4097))
         let long = try began(stage)
         long.say(.auth, writer.bytes)
-        #expect(long.farewell == .invalidValue)
+        #expect(long.farewell == .unauthenticated)
+        #expect(stage.relay.notes == [.refused(.named("alice"), .unauthenticated)])
         let compressed = try began(stage)
         compressed.say(.auth, Deflater().compress(writer.bytes.rawBytes) ?? [], compression: .zlib)
         #expect(compressed.farewell == .compressionNotAllowed)
@@ -154,6 +157,27 @@ import Testing
         half.finish()
         #expect(half.closedAt != nil)
         #expect(half.log.last(Welcome.self) == nil)
+    }
+
+    // C-69, Specs/hostile.md row 55
+    @Test func `a goaway, a second hello or an unknown critical frame in place of an answer -> the connection ends`()
+        throws
+    {
+        let stage = stage()
+        let leaving = try began(stage)
+        leaving.say(GoAway(Notice(code: .none)))
+        #expect(leaving.closedAt != nil && leaving.farewell == nil)
+        let twice = try began(stage)
+        twice.say(RawPeer.hello("alice", mechanism: Self.mechanism, credential: Self.first))
+        #expect(twice.farewell == .protocolViolation)
+        let unknown = try began(stage)
+        unknown.say(FrameType(rawValue: 0x8123), [])
+        #expect(unknown.farewell == .unknownCritical)
+        #expect(stage.relay.engine.statistics.connections == 0)
+        let ignored = try began(stage)
+        ignored.say(FrameType(rawValue: 0x0123), [])
+        ignored.say(Auth(credential: Self.credential("right")))
+        #expect(ignored.log.last(Welcome.self) != nil)
     }
 
     // C-15, Specs/hostile.md rows 32 and 55
@@ -192,6 +216,10 @@ import Testing
         let peer = try began(stage)
         stage.act { $0.revoke(.named("alice"), now: $1) }
         stage.run(for: .seconds(1))
+        // Only a client that knows the password learns of the revocation.
+        let wrong = try began(stage)
+        wrong.say(Auth(credential: Self.credential("wrong")))
+        #expect(wrong.farewell == .unauthenticated)
         peer.say(Auth(credential: Self.credential("right")))
         #expect(peer.farewell == .revoked)
     }

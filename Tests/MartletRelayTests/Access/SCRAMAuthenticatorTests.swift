@@ -151,8 +151,12 @@ import Testing
         }
         let token = AuthenticationRequest(
             account: try #require(AccountName("ada")), device: DeviceID(rawValue: 1), credential: Credential("token"))
-        let refusal = AuthenticationFailure(Notice(code: .unauthenticated, reason: "the mechanism is SCRAM-SHA-256"))
-        await #expect(throws: refusal) { try await authenticator().authenticate(token) }
+        for (allowsPlaintext, rest) in [(true, ", SCRAM-SHA-256 without"), (false, "")] {
+            let reason = "the mechanism is SCRAM-SHA-256-PLUS with TLS" + rest
+            let refusal = AuthenticationFailure(Notice(code: .unauthenticated, reason: reason))
+            let relay = try authenticator(allowsPlaintext: allowsPlaintext)
+            await #expect(throws: refusal) { try await relay.authenticate(token) }
+        }
     }
 
     // MARK: Over sockets
@@ -229,6 +233,24 @@ import Testing
                 codes.append(try await guess.peer.expect(Reject.self).notice.code)
             }
             #expect(codes == [.unauthenticated, .unauthenticated, .serverBusy, .serverBusy])
+        }
+    }
+
+    // C-67, C-69, Specs/hostile.md row 55
+    @Test func `messages of more than 4,096 bytes -> refused like wrong ones, and counted`() async throws {
+        var limits = PeerLimits.unlimited
+        limits.maxFailures = 2
+        try await withRelay(limits: limits, authenticator: try authenticator()) { _, port in
+            let early = try await WirePeer.connect(to: port)
+            for _ in 1...2 {
+                let peer = try await WirePeer.connect(to: port)
+                var client = try TestPasswords.client()
+                _ = try await peer.beginExchange(client.start())
+                await peer.write { $0.frame(.auth, TLVBytes.leaf(.credential, [UInt8](repeating: 1, count: 4097))) }
+                #expect(try await peer.expect(Reject.self).notice == Notice(code: .unauthenticated))
+            }
+            await early.send(FrameWriter.hello())
+            #expect(try await early.expect(Reject.self).notice.code == .serverBusy)
         }
     }
 

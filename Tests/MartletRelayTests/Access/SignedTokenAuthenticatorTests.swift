@@ -34,26 +34,52 @@ import Testing
 
     private static let payload = #"{"sub":"alice","aud":"martlet","exp":2000,"roles":["staff"],"tenant":"acme"}"#
 
+    // C-85
     @Test func `a valid token returns the account with its claims and expiry`() async throws {
         let identity = try await authenticator().authenticate(try request("alice", Self.token(Self.payload)))
         #expect(identity.account.text == "alice")
         #expect(identity.claims.has(role: "staff"))
         #expect(identity.claims.has("tenant", "acme"))
-        #expect(identity.expiresAt == 2_000_000)
+        #expect(identity.expiresAt == 2_060_000)
+    }
+
+    // C-66, C-85
+    @Test func `a token in the leeway after its expiration -> accepted until the end of the leeway`() async throws {
+        let request = try request("alice", Self.token(Self.payload))
+        let identity = try await authenticator(now: 2_059_999).authenticate(request)
+        #expect(identity.expiresAt == 2_060_000)
+        await #expect(throws: AuthenticationFailure.unauthenticated(because: "the token expired at 2000")) {
+            try await authenticator(now: 2_060_000).authenticate(request)
+        }
     }
 
     @Test(
         arguments: [
-            ("bob", token(payload)), ("alice", token(payload, secret: [UInt8](repeating: 8, count: 32))),
-            ("alice", token(#"{"sub":"alice","aud":"martlet","exp":900}"#)),
-            ("alice", token(#"{"sub":"alice","aud":"other","exp":2000}"#)), ("alice", "not a token"), ("alice", nil),
-        ] as [(String, String?)])
+            ("bob", token(payload), "the token is for another account"),
+            ("alice", token(payload, secret: [UInt8](repeating: 8, count: 32)), "the token's signature is not valid"),
+            ("alice", token(#"{"sub":"alice","aud":"martlet","exp":900}"#), "the token expired at 900"),
+            ("alice", token(#"{"sub":"alice","aud":"other","exp":2000}"#), "the token is for another audience"),
+            ("alice", "not a token", "the token's serialization is malformed"), ("alice", nil, nil),
+        ] as [(String, String?, String?)])
     func `a token of another account, key, audience or time, and none, are unauthenticated`(
-        _ account: String, _ token: String?
+        _ account: String, _ token: String?, _ cause: String?
     ) async throws {
         let request = try request(account, token)
         let authenticator = try authenticator()
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await authenticator.authenticate(request) }
+        // The cause is for the log, and not in the notice.
+        let failure = AuthenticationFailure(Notice(code: .unauthenticated), cause: cause)
+        await #expect(throws: failure) { try await authenticator.authenticate(request) }
+    }
+
+    @Test func `the cause of a refused token -> an event of the relay, and not in the reject`() async throws {
+        let log = EventLog()
+        try await withRelay(authenticator: try authenticator(), onEvent: log.note) { _, port in
+            let peer = try await WirePeer.connect(to: port)
+            await peer.send(FrameWriter.hello("alice", credential: Self.token(#"{"sub":"alice","exp":2000}"#)))
+            #expect(try await peer.expect(Reject.self).notice == Notice(code: .unauthenticated))
+        }
+        let causes = log.all.compactMap { if case .authenticationRefused(_, let cause) = $0 { cause } else { nil } }
+        #expect(causes == ["the token has no claim \"aud\""])
     }
 
     @Test func `replaced keys refuse the tokens of the earlier ones`() async throws {
@@ -61,6 +87,8 @@ import Testing
         let request = try request("alice", Self.token(Self.payload))
         _ = try await authenticator.authenticate(request)
         authenticator.setVerifier(try Self.keys([UInt8](repeating: 9, count: 32)))
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await authenticator.authenticate(request) }
+        await #expect(throws: AuthenticationFailure.unauthenticated(because: "the token's signature is not valid")) {
+            try await authenticator.authenticate(request)
+        }
     }
 }

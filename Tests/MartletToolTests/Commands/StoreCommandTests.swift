@@ -56,6 +56,20 @@ import Testing
         #expect(throws: UsageError.self) { try StoreCommand.run(arguments(words)) }
     }
 
+    @Test func `a backup into a folder that does not exist -> an error that names the target`() throws {
+        try withTemporaryFolder { folder in
+            _ = try fill(folder)
+            let target = "\(folder)/none/copy"
+            let text = "\(target) cannot be opened; check that its folder exists and is accessible"
+            #expect(throws: CommandError(.cannotCreate, text)) { try run("backup", folder, target) }
+        }
+    }
+
+    @Test func `the fault of a damaged room -> without the advice to check the store`() {
+        let fault = StoreCommand.text(ofFault: "\(StoreError.damaged(lobby, offset: 7))")
+        #expect(fault == "room lobby is damaged from offset 7 on; restore a backup")
+    }
+
     @Test func `exported lines -> a store with the same export`() throws {
         try withTemporaryFolder { folder in
             let exported = try fill(folder)

@@ -21,7 +21,10 @@ import Testing
     }
 
     private func add(_ name: String, _ password: String) async throws {
-        try "\(password)\nanother line\n".write(toFile: path("password"), atomically: true, encoding: .utf8)
+        let line = "\(password)\nanother line\n"
+        if (try? String(contentsOfFile: path("password"), encoding: .utf8)) != line {
+            try line.write(toFile: path("password"), atomically: true, encoding: .utf8)
+        }
         try await run("add", name, "--file", path("users"), "--password-file", path("password"))
     }
 
@@ -63,7 +66,7 @@ import Testing
 
     @Test(arguments: [
         [], ["add"], ["add", "ada"], ["add", " ada", "--file", "f"], ["drop", "ada", "--file", "f"],
-        ["list", "ada", "--file", "f"], ["remove", "--file", "f"],
+        ["list", "ada", "--file", "f"], ["remove", "--file", "f"], ["add", "#x", "--file", "f"],
     ])
     func `a missing or invalid action, name or file -> a usage error`(words: [String]) async throws {
         var parser = ArgumentParser(for: UserCommand.spec)
@@ -80,9 +83,58 @@ import Testing
         try? FileManager.default.removeItem(at: folder)
     }
 
+    @Test func `twelve changes at once -> none of them is lost`() async throws {
+        try await add("evil", "one")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...11 {
+                group.addTask { try await add("user\(number)", "one") }
+            }
+            group.addTask { try await run("remove", "evil", "--file", path("users")) }
+            try await group.waitForAll()
+        }
+        #expect(try Set(PasswordFile.read(path("users")).names) == Set((1...11).map { "user\($0)" }))
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `a folder that another process has locked for too long -> an error, and no change`() async throws {
+        try await add("ada", "one")
+        let lock = try await PasswordFile.lockFolder(of: path("users"), waiting: .zero)
+        await #expect(throws: CommandError(.cannotCreate, "another process changes \(path("users"))")) {
+            try await PasswordFile.change(path("users"), waiting: .zero) { file throws(CommandError) in
+                file = PasswordFile()
+            }
+        }
+        close(lock)
+        #expect(try PasswordFile.read(path("users")).names == ["ada"])
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `a change through symbolic links -> the file at their end is changed, and the links stay`() async throws
+    {
+        try await add("ada", "one")
+        let manager = FileManager.default
+        try manager.createSymbolicLink(atPath: path("link"), withDestinationPath: "users")
+        try manager.createSymbolicLink(atPath: path("second"), withDestinationPath: path("link"))
+        try await add("bob", "two")
+        try await run("remove", "ada", "--file", path("second"))
+        #expect(try PasswordFile.read(path("users")).names == ["bob"])
+        #expect(try manager.destinationOfSymbolicLink(atPath: path("link")) == "users")
+        // A link without a target makes the target.
+        try manager.createSymbolicLink(atPath: path("third"), withDestinationPath: "new")
+        try await run("add", "eve", "--file", path("third"), "--password-file", path("password"))
+        #expect(try PasswordFile.read(path("new")).names == ["eve"])
+        try? manager.removeItem(at: folder)
+    }
+
+    @Test func `a folder in place of a file -> the text of the system`() async throws {
+        let text = "cannot read the passwords in \(folder.path): Is a directory"
+        await #expect(throws: CommandError(.noInput, text)) { try await run("list", "--file", folder.path) }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
     @Test func `a file that is no password file -> an error with its line, and no change`() async throws {
         try "# users\nada secret\n".write(toFile: path("users"), atomically: true, encoding: .utf8)
-        await #expect(throws: CommandError(.noInput, "\(path("users")):2: invalidRecord")) {
+        await #expect(throws: CommandError(.noInput, "\(path("users")):2: the record is not valid")) {
             try await add("bob", "one")
         }
         #expect(try String(contentsOfFile: path("users"), encoding: .utf8) == "# users\nada secret\n")

@@ -56,6 +56,8 @@ import Testing
         let error = TLSError.unknownIssuer(subject: "CN=server", issuer: "CN=Test")
         let explanation = DoctorExplanation(error)
         #expect(explanation.found == "the certificate of CN=server has the unknown issuer CN=Test")
+        let nameless = DoctorExplanation(TLSError.expired(subject: "", on: "2026-01-01"))
+        #expect(nameless.found == "the certificate without a subject expired on 2026-01-01")
         #expect(explanation.name == "unknownIssuer" && explanation.advice.contains("--trust"))
         #expect(DoctorExplanation(TLSError.alert("certificate required")).advice.contains("--certificate"))
     }

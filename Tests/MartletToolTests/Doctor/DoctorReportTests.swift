@@ -204,7 +204,15 @@ import Testing
         var report = connected("martlet://127.0.0.1")
         _ = report.secured(.success(nil), after: .zero, wallClock: 0)
         _ = report.greeted(.success(welcome), after: Self.time)
-        #expect(report.pinged(.failure(.transport(.timedOut))).map(\.mark) == [.fail])
+        var silent = report
+        let lines = report.pinged(.failure(.transport(.timedOut)))
+        #expect(lines.map(\.mark) == [.fail])
+        // The path is not at fault when the connection is open.
+        let greeted = silent.greeted(.failure(.transport(.timedOut)), after: .zero)
+        for line in lines + greeted {
+            #expect(line.found == "the connection is open, but no answer came before the timeout")
+            #expect(line.advice?.contains("firewall") == false)
+        }
         #expect(report.step == .end(.unavailable))
     }
 

@@ -43,6 +43,11 @@ import Testing
             try line(.note(.roomOperation(record), peer: nil))
                 == start + #""roomOperation","account":"ada","device":"ab","room":"lobby","# + fields)
         #expect(AuditRecord(.note(.rolesInvalid(lobby, .tooLong), peer: nil)) == nil)
+        let error = TLSError.selfSigned(subject: "CN=ada")
+        let reason = #""reason":"the certificate of CN=ada is self-signed"}"#
+        #expect(
+            try line(.tlsFailed(error, peer: peer))
+                == start + #""certificateRefused","peer":"192.0.2.1:4711","code":"unauthenticated","# + reason)
         #expect(try line(.revoked(ada)) == start + #""revoked","account":"ada"}"#)
         #expect(
             try line(.roomDecisionsRevoked(of: nil, in: lobby)) == start + #""roomDecisionsRevoked","room":"lobby"}"#)
@@ -100,6 +105,27 @@ import Testing
             #expect(try lines(file).map { $0.contains("ended") } == [true])
             let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
+        }
+    }
+
+    @Test func `a device without space -> the losses are reported once, and the rest at the end`() async throws {
+        let losses = Guarded<[Int]>([])
+        let log = try AuditLog(path: "/dev/full") { count in losses.withLock { $0.append(count) } }
+        for _ in 1...3 { log.add(.ended) }
+        await log.finish()
+        #expect(losses.withLock { $0 } == [1, 2])
+    }
+
+    @Test func `a named pipe that no process reads -> an error, at the start and after reopen`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("audit")
+            let log = try AuditLog(path: file.path)
+            try FileManager.default.removeItem(at: file)
+            try #require(unsafe mkfifo(file.path, 0o600) == 0)
+            let error = CommandError(.cannotCreate, "cannot open \(file.path): no process reads from it")
+            #expect(throws: error) { try AuditLog(path: file.path) }
+            #expect(throws: error) { try log.reopen() }
+            await log.finish()
         }
     }
 

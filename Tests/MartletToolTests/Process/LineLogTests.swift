@@ -1,5 +1,6 @@
 import Foundation
 import MartletToolSupport
+import MartletTransport
 import Testing
 
 @testable import MartletTool
@@ -73,15 +74,23 @@ import Testing
         }
     }
 
-    @Test func `a log without a reader accepts entries`() async {
+    @Test func `a log without a reader accepts entries, and reports them as lost`() async {
         await #expect(processExitsWith: .success) {
             _ = signal(SIGPIPE, SIG_IGN)
             var ends: [Int32] = [0, 0]
             try #require(unsafe pipe(&ends) == 0)
             close(ends[0])
-            let log = LineLogTests.log(to: ends[1])
+            let losses = Guarded(0)
+            let log = LineLog<Int>(to: ends[1], maxWaitingCount: 10) {
+                "\($0)"
+            } dropped: {
+                "\($0)"
+            } onLoss: { count in
+                losses.withLock { $0 += count }
+            }
             for entry in 1...1000 { log.add(entry) }
             await log.finish(within: .seconds(600))
+            #expect(losses.withLock { $0 } == 1000)
         }
     }
 }

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `beyond the bound the oldest entries are dropped and counted`() {
         var queue = LogQueue<Int>(maxCount: 3)
-        for entry in 1...8 { queue.add(entry) }
+        #expect((1...8).map { queue.add($0) } == [true, true, true, false, false, false, false, false])
         #expect(next(&queue) == "[6, 7, 8] dropped 5")
         queue.add(9)
         #expect(next(&queue) == "[9] dropped 0")

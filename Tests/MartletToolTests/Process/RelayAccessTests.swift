@@ -72,7 +72,9 @@ import Testing
     @Test func `a missing file and an invalid line are errors that name the file`() throws {
         let files = try Files()
         let rules = try files.write("allow everything", to: "rules")
-        let message = "\"everything\" is not a permission: publish, history, request, create, administer, all or none"
+        let message =
+            "\"everything\" is not a permission: publish, history, request, create and administer, "
+            + "or all or none alone"
         #expect(throws: CommandError(.noInput, "\(rules):1: \(message)")) {
             try access(["--allow-all", "--rooms", rules])
         }
@@ -119,6 +121,22 @@ import Testing
         try await access.reload(relay)
         #expect(try await isAccepted(password: "three", of: "ada", by: access))
         #expect(try await !isAccepted(password: "two", of: "bob", by: access))
+    }
+
+    @Test func `a password file without an account -> an error, and another reading changes nothing`() async throws {
+        let files = try Files()
+        let path = files.path("passwords")
+        try passwords(["ada": "one"], to: path)
+        let access = try access(["--passwords", path, "--plaintext"])
+        try files.write("# nobody\n", to: "passwords")
+        let error = CommandError(.noInput, "\(path): the file contains no account")
+        #expect(throws: error) { try self.access(["--passwords", path]) }
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
+            authenticator: access.authenticator, policy: access.policy)
+        await #expect(throws: error) { try await access.reload(relay) }
+        #expect("\(error)" == "\(path): the file contains no account")
+        #expect(try await isAccepted(password: "one", of: "ada", by: access))
     }
 
     // C-68

@@ -62,9 +62,27 @@ import Testing
         #expect(
             notes.map { RelayLog.text(.init(event: .relay(.note($0, peer: nil)), time: 0)).dropFirst(25) } == [
                 "roomCreated ada ab lobby", "roomCreated ada ab lobby tooManyRooms",
-                "roomOperation ada ab lobby operation=room.mute target=ada value=60 s",
+                "roomOperation ada ab lobby operation=room.mute target=ada value=\"60 s\"",
                 "roomOperation ada ab lobby operation=room.access value=closed forbidden", "rolesInvalid lobby tooLong",
             ])
+    }
+
+    @Test func `names that imitate fields -> quoted, so that they are one word`() throws {
+        let key = DeviceKey(
+            account: try #require(AccountName("ada 1234 peer=10.0.0.1:9")), device: DeviceID(rawValue: 0xAB))
+        let room = try #require(RoomName(#"x"\y"#))
+        #expect(
+            RelayLog.text(.init(event: .relay(.note(.roomRefused(key, room), peer: nil)), time: 0)).dropFirst(25)
+                == #"roomRefused "ada 1234 peer=10.0.0.1:9" ab "x\"\\y""#)
+    }
+
+    @Test func `lost audit records, and the cause of a refused credential → their fields`() throws {
+        let ada = try #require(AccountName("ada"))
+        #expect(RelayLog.text(.init(event: .auditLost(7), time: 0)).dropFirst(25) == "auditRecordsLost count=7")
+        let event = RelayEvent.authenticationRefused(ada, cause: "the token is for another audience")
+        #expect(
+            RelayLog.text(.init(event: .relay(event), time: 0)).dropFirst(25)
+                == #"authenticationRefused ada cause="the token is for another audience""#)
     }
 
     // W-31

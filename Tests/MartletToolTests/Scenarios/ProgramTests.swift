@@ -3,6 +3,7 @@ import MartletToolSupport
 import MartletToolTestSupport
 import Testing
 
+@testable import MartletLab
 @testable import MartletTool
 
 @Suite struct ProgramTests {
@@ -23,5 +24,24 @@ import Testing
     @Test func `version → the version in the README`() throws {
         let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
         #expect(readme.contains("Version \(CommandLineProgram.version) "))
+    }
+
+    @Test func `an argument that is not UTF-8 → a usage error`() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", #"exec "$0" user list --file "$(printf '\377')""#, ChildProcess.program.path]
+        let errors = Pipe()
+        process.standardError = errors
+        try process.run()
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(text == "martlet: an argument is not UTF-8\n")
+        #expect(process.terminationStatus == 64)
+    }
+
+    @Test func `serve with a certificate that cannot be read → exit code 66`() async throws {
+        let words = ["serve", "--listen", "127.0.0.1:0", "--allow-all", "--certificate", "/none", "--key", "/none"]
+        let process = try ChildProcess(words, input: nil, output: nil)
+        #expect(await process.exitCode() == 66)
     }
 }

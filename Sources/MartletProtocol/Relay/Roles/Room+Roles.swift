@@ -120,7 +120,7 @@ extension Room {
         do throws(WireError) {
             operation = try RoomOperation(method, content: request.content)
         } catch {
-            return respond(nil, Response(correlation: number, status: error.code), into: &effects)
+            return respond(nil, Response(correlation: number, status: error.operationStatus), into: &effects)
         }
         if case .listRoles(let account) = operation {
             return respond(nil, list(after: account, number, of: slot), into: &effects)
@@ -189,6 +189,7 @@ extension Room {
             conclude(pending, nil, into: &effects)
         case .announce(let content): try announce(content, pending, at: now, batch: &batch)
         case .listRoles, .ban, .unban, .mute, .unmute, .invite, .setRole, .setAccess:
+            guard !concernsRelay(pending.operation) else { throw .reserved }
             guard let next = try change.roles.applying(pending.operation, by: rank, at: now) else {
                 return conclude(pending, nil, after: &change, into: &effects)
             }
@@ -204,6 +205,16 @@ extension Room {
     ) {
         guard !change.operations.isEmpty else { return conclude(pending, refusal, into: &effects) }
         change.operations.append(RoomModeration.Decided(operation: pending, refusal: refusal))
+    }
+
+    /// Whether an operation would give the relay's own account a role, a ban or a mute. As an owner it would let the
+    /// last real owner resign, since it never enters (R-56, Specs/hostile.md row 59).
+    private func concernsRelay(_ operation: RoomOperation) -> Bool {
+        guard operation.target == moderation.configuration.serverAccount else { return false }
+        switch operation {
+        case .ban, .mute, .invite, .setRole(.some, _): return true
+        case .kick, .unban, .unmute, .setRole(nil, _), .setAccess, .announce, .listRoles: return false
+        }
     }
 
     /// The rank of an account that an operation affects: what the room keeps, or that of an administrator who is here.
@@ -293,6 +304,17 @@ extension RolesResult {
         case .saved: nil
         case .full: .rolesFull
         case .tooManyRooms, .failed: .storeUnavailable
+        }
+    }
+}
+
+extension WireError {
+    /// The status of an operation whose content is not valid. A response has no code of the structure, and none of an
+    /// unknown critical tag (W-29, R-56).
+    fileprivate var operationStatus: ErrorCode {
+        switch self {
+        case .missingField, .duplicateField: code
+        default: .invalidValue
         }
     }
 }

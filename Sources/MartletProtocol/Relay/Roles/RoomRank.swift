@@ -57,6 +57,8 @@ enum RoomRefusal: Error, Equatable, Sendable {
     case banned
     /// The room would have no owner.
     case lastOwner
+    /// The account is the relay's own, which never enters.
+    case reserved
     /// The room has this many accounts of the kind, which is the maximum.
     case full(Int)
     /// An announcement is longer than the maximum.
@@ -75,7 +77,7 @@ enum RoomRefusal: Error, Equatable, Sendable {
         switch self {
         case .forbidden: .forbidden
         case .noMember: .noRecipient
-        case .banned, .lastOwner, .full, .rolesFull: .refused
+        case .banned, .lastOwner, .reserved, .full, .rolesFull: .refused
         case .tooLarge: .messageTooLarge
         case .busy: .serverBusy
         case .tooManyOperations: .tooManyRequests
@@ -88,6 +90,7 @@ enum RoomRefusal: Error, Equatable, Sendable {
         switch self {
         case .banned: "the account is banned"
         case .lastOwner: "the room would have no owner"
+        case .reserved: "the account is reserved for the relay"
         case .full(let count): "\(count) accounts are the maximum"
         case .rolesFull: "the rooms of the room's creator have the maximum of roles"
         case .tooManyOperations: "\(RoomModeration.maxWaitingCountPerAccount) operations of the account wait"

@@ -15,7 +15,7 @@ struct RoomRule: Hashable, Sendable {
     private let accounts: Accounts
 
     /// Parses the words of a line.
-    init(_ words: [Substring]) throws(RoomRulesError.Fault) {
+    init(_ words: [String]) throws(RoomRulesError.Fault) {
         var words = words[...]
         let verb = words.removeFirst()
         switch verb {
@@ -23,17 +23,18 @@ struct RoomRule: Hashable, Sendable {
             guard let names = words.popFirst() else { throw .unknownPermission("") }
             decision = .granted(try Self.permissions(names))
         case "deny": decision = .refused
-        default: throw .unknownVerb(String(verb))
+        default: throw .unknownVerb(verb)
         }
         guard words.popFirst() == "in", let pattern = words.popFirst().flatMap({ RoomPattern($0) }) else {
             throw .invalidPattern
         }
         rooms = pattern
-        guard words.popFirst() == "to", let accounts = Self.accounts(words) else { throw .invalidAccounts }
+        guard words.isEmpty || words.removeFirst() == "to" else { throw .invalidPattern }
+        guard let accounts = Self.accounts(words) else { throw .invalidAccounts }
         self.accounts = accounts
     }
 
-    private static func permissions(_ names: Substring) throws(RoomRulesError.Fault) -> RoomPermissions {
+    private static func permissions(_ names: String) throws(RoomRulesError.Fault) -> RoomPermissions {
         var permissions: RoomPermissions = []
         for name in names.split(separator: ",", omittingEmptySubsequences: false) {
             switch name {
@@ -50,12 +51,12 @@ struct RoomRule: Hashable, Sendable {
         return permissions
     }
 
-    private static func accounts(_ words: ArraySlice<Substring>) -> Accounts? {
+    private static func accounts(_ words: ArraySlice<String>) -> Accounts? {
         if words.count == 1, words.first == "everyone" { return .everyone }
         guard words.count == 2, let kind = words.first, let value = words.last else { return nil }
         switch kind {
-        case "role": return .role(String(value))
-        case "account": return AccountName(String(value)).map { .account($0) }
+        case "role": return .role(value)
+        case "account": return AccountName(value).map { .account($0) }
         case "claim":
             guard let equals = value.firstIndex(of: "="), equals > value.startIndex else { return nil }
             return .claim(String(value[..<equals]), String(value[value.index(after: equals)...]))

@@ -13,7 +13,11 @@ import MartletWire
 /// allow history,request         in news             to everyone
 /// allow publish,history         in team-*           to claim tenant=acme
 /// deny                          in *                to account guest
+/// allow all                     in "my room"        to account "ada lovelace"
 /// ```
+///
+/// A word with blanks is in double quotes, wherever they begin in the word; inside them `\"` and `\\` stand for a quote
+/// and a backslash. `*` and `{account}` have their meaning in quotes too.
 ///
 /// The permissions are `publish`, `history`, `request`, `create` and `administer`; `all` is every one but `administer`,
 /// and `none` is for entering only. In a pattern of rooms `*` matches any text, and `{account}` the account's name.
@@ -36,10 +40,9 @@ public struct RoomRules: ImmediateRoomPolicy {
             guard let line = String(validating: line, as: UTF8.self) else {
                 throw RoomRulesError(line: index + 1, fault: .invalidUTF8)
             }
-            let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" })
-            guard let first = words.first, !first.hasPrefix("#") else { continue }
             do throws(RoomRulesError.Fault) {
-                rules.append(try RoomRule(words))
+                let words = try RuleWords.words(of: line)
+                if !words.isEmpty { rules.append(try RoomRule(words)) }
             } catch {
                 throw RoomRulesError(line: index + 1, fault: error)
             }
@@ -69,7 +72,10 @@ public struct RoomRulesError: Error, Equatable, Sendable, CustomStringConvertibl
         /// The permission has another name than `publish`, `history`, `request`, `create`, `administer`, `all` or
         /// `none`.
         case unknownPermission(String)
-        /// The pattern of rooms is missing or too long, or has too many wildcards.
+        /// A quoted word has no end, or a backslash in it is followed by neither a quote nor a backslash.
+        case invalidQuotes
+        /// The pattern of rooms is missing or too long, has too many wildcards, or is followed by another word than
+        /// `to`.
         case invalidPattern
         /// The accounts are neither `everyone`, nor `role NAME`, `account NAME` or `claim NAME=VALUE`.
         case invalidAccounts
@@ -93,10 +99,13 @@ extension RoomRulesError.Fault: CustomStringConvertible {
         case .invalidUTF8: "the line is not UTF-8"
         case .unknownVerb(let word): "a rule begins with \"allow\" or \"deny\", not with \"\(word)\""
         case .unknownPermission(let word):
-            "\"\(word)\" is not a permission: publish, history, request, create, administer, all or none"
-        case .invalidPattern: "\"in\" and a pattern of rooms are missing or not valid"
+            "\"\(word)\" is not a permission: publish, history, request, create and administer, or all or none alone"
+        case .invalidQuotes: "a quoted word ends with a quote, and has \\\" and \\\\ for a quote and a backslash in it"
+        case .invalidPattern:
+            "between \"in\" and \"to\" is one pattern of rooms, in double quotes if it has blanks; it is not valid"
         case .invalidAccounts:
-            "the accounts are \"to everyone\", \"to role NAME\", \"to account NAME\" or \"to claim NAME=VALUE\""
+            "the accounts are \"to everyone\", \"to role NAME\", \"to account NAME\" or \"to claim NAME=VALUE\", with "
+                + "double quotes around blanks"
         }
     }
 }

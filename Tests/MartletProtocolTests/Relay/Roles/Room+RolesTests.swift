@@ -148,7 +148,11 @@ import Testing
         let bob = stage.member("bob")
         #expect(alice.operate(.ban(.bob)) == ErrorCode.none)
         #expect(bob.resets == [.roomForbidden])
-        #expect(stage.member("bob", device: 2).resets == [.roomForbidden])
+        #expect(!stage.relay.notes.contains { if case .roomRefused = $0 { true } else { false } })
+        let second = stage.member("bob", device: 2)
+        #expect(second.resets == [.roomForbidden])
+        let who = DeviceKey(account: .bob, device: DeviceID(rawValue: 2))
+        #expect(stage.relay.notes.last == .roomRefused(who, .lobby))
         #expect(alice.operate(.invite(.bob)) == .refused)
         #expect(alice.operate(.unban(.bob)) == ErrorCode.none)
         #expect(stage.member("bob", device: 2).log.last(Opened.self) != nil)
@@ -179,6 +183,89 @@ import Testing
         }
         #expect(alice.resets == [])
         #expect(stage.notes.last == "access  by bob: forbidden")
+    }
+
+    // R-56, Specs/hostile.md row 59
+    @Test func `row 59, the relay's own account gets no role, ban or mute, so that the last owner cannot resign`() {
+        let stage = RolesStage()
+        let alice = stage.member("alice")
+        let server = AccountName.named("server")
+        let refused: [RoomOperation] = [
+            .setRole(.owner, of: server), .setRole(.reader, of: server), .invite(server), .ban(server),
+            .mute(server, seconds: 60),
+        ]
+        for operation in refused { #expect(alice.operate(operation) == .refused) }
+        #expect(alice.operate(.setRole(nil, of: .alice)) == .refused)
+        #expect(stage.roles?.count == 1)
+        for operation in [.unban(server), .unmute(server), .setRole(nil, of: server)] as [RoomOperation] {
+            #expect(alice.operate(operation) == ErrorCode.none)
+        }
+    }
+
+    // W-29, R-56
+    @Test func `an unknown critical tag in the content -> invalidValue, and another unknown tag is ignored`() {
+        let stage = RolesStage()
+        let alice = stage.member("alice")
+        var correlation: UInt64 = 0
+        for (tag, status) in [(0x8ABC, .invalidValue), (0x4ABC, .none)] as [(UInt16, ErrorCode)] {
+            var writer = TLVWriter()
+            writer.append(Tag(rawValue: tag), bytes: [1])
+            correlation += 1
+            let content = (RoomOperation.ban(.bob).content ?? []) + writer.bytes
+            alice.say(
+                Request(
+                    correlation: correlation, method: RoomMethod.ban.name, deadline: .seconds(9), content: content),
+                on: .first)
+            #expect(alice.status(of: correlation) == status)
+        }
+    }
+
+    //
+    @Test func `a moderator bans an administrator who is not here -> kept, and without effect while it administers`() {
+        let stage = RolesStage()
+        let alice = stage.member("alice")
+        #expect(alice.operate(.ban(.named("root"))) == ErrorCode.none)
+        let root = stage.member("root")
+        #expect(root.resets == [])
+        #expect(alice.operate(.ban(.named("root"))) == .forbidden)
+    }
+
+    //
+    @Test func `a muted account's receipts and responses are processed as before`() {
+        let stage = RolesStage()
+        let (alice, bob) = (stage.member("alice"), stage.member("bob"))
+        alice.text("one", counter: 1)
+        #expect(alice.operate(.mute(.bob, seconds: 60)) == ErrorCode.none)
+        bob.say(Receipt.progress(Receipt.Progress(.read, upTo: 1)), on: .first)
+        #expect(
+            alice.log.all(Receipt.self).contains {
+                if case .progress(let progress) = $0 { progress.mark == .read && progress.upTo == 1 } else { false }
+            })
+        alice.say(
+            Request(
+                correlation: 7, method: MethodName("ask")!, deadline: .seconds(60), recipient: .bob, content: []),
+            on: .first)
+        guard let request = bob.log.last(Request.self) else {
+            Issue.record("no request")
+            return
+        }
+        bob.say(Response(correlation: request.correlation, status: .none), on: .first)
+        #expect(alice.status(of: 7) == ErrorCode.none)
+    }
+
+    //
+    @Test func `messages that are taken while a ban is saved -> delivered behind the response of the ban`() {
+        let stage = RolesStage()
+        let (alice, bob) = (stage.member("alice"), stage.member("bob"))
+        stage.relay.storeDelay = .seconds(1)
+        let request = alice.request(.ban(.bob))
+        stage.stage.run(for: .milliseconds(500))
+        bob.text("one", counter: 1)
+        stage.stage.run(for: .milliseconds(600))
+        #expect(alice.status(of: request) == ErrorCode.none && bob.resets == [.roomForbidden])
+        #expect(alice.texts == [])
+        stage.stage.run(for: .seconds(1))
+        #expect(alice.texts == ["one"])
     }
 
     //

@@ -52,7 +52,8 @@ import Testing
     @Test func `refusals have the statuses of the specification, and reasons where a status is not sufficient`() {
         let table: [(RoomRefusal, ErrorCode, Bool)] = [
             (.forbidden, .forbidden, false), (.noMember, .noRecipient, false), (.banned, .refused, true),
-            (.lastOwner, .refused, true), (.full(7), .refused, true), (.tooLarge, .messageTooLarge, false),
+            (.lastOwner, .refused, true), (.reserved, .refused, true), (.full(7), .refused, true),
+            (.tooLarge, .messageTooLarge, false),
             (.busy, .serverBusy, false), (.storeUnavailable, .storeUnavailable, false),
         ]
         for (refusal, status, hasReason) in table {

@@ -66,6 +66,8 @@ import Testing
             ("allow all in x to nobody", .invalidAccounts), ("allow all in x to role", .invalidAccounts),
             ("allow all in x to role a b", .invalidAccounts), ("allow all in x to claim a", .invalidAccounts),
             ("allow all in x to claim =a", .invalidAccounts), ("allow all in x to everyone else", .invalidAccounts),
+            ("allow all in x everyone", .invalidPattern), ("allow all in my room to everyone", .invalidPattern),
+            ("deny in \"my room to everyone", .invalidQuotes), ("deny in \"a\\b\" to everyone", .invalidQuotes),
             ("allow all to everyone", .invalidPattern), ("allow all in", .invalidPattern), ("deny", .invalidPattern),
             ("allow", .unknownPermission("")), ("allow write in x to everyone", .unknownPermission("write")),
             ("allow all,publish in x to everyone", .unknownPermission("all")),
@@ -93,6 +95,23 @@ import Testing
         #expect(throws: RoomRulesError(line: RoomRules.maxRuleCount + 1, fault: .tooManyRules)) {
             try RoomRules(parsing: many)
         }
+    }
+
+    @Test func `names in double quotes -> those with blanks, quotes and backslashes`() throws {
+        let rules = #"""
+              # a comment
+            deny in "my room" to account "ada lovelace"
+            deny in lobby to account "bob"
+            deny in "\"" to role "night \\ shift"
+            allow all in * to claim tenant="acme inc"
+            """#
+        let acme = Claims(values: ["tenant": "acme inc"])
+        #expect(try decision("my room", "ada lovelace", acme, rules: rules) == .refused)
+        #expect(try decision("my room", "ada", acme, rules: rules) == .granted(.all))
+        #expect(try decision("lobby", "bob", acme, rules: rules) == .refused)
+        let shift = Claims(roles: [#"night \ shift"#], values: ["tenant": "acme inc"])
+        #expect(try decision("\"", "alice", shift, rules: rules) == .refused)
+        #expect(try decision("\"", "alice", acme, rules: rules) == .granted(.all))
     }
 
     @Test func `lines may end with CR LF and have tabs`() throws {

@@ -1,0 +1,55 @@
+import Foundation
+import MartletToolTestSupport
+import Testing
+
+@testable import MartletTool
+@testable import MartletToolSupport
+
+@Suite struct DevCertCommandTests {
+    private func run(_ words: String...) throws {
+        var parser = ArgumentParser(for: DevCertCommand.spec)
+        guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
+        _ = try DevCertCommand.run(arguments)
+    }
+
+    @Test(arguments: ["x,email:root@bank", "x,IP:9.9.9.9", "a\nb", "a b", "\u{E9}", ""])
+    func `a host that is none -> a usage error, and no files`(host: String) throws {
+        try withTemporaryFolder { folder in
+            #expect(throws: UsageError.self) { try run("--directory", "\(folder)/certs", "--host", host) }
+            #expect(!FileManager.default.fileExists(atPath: "\(folder)/certs"))
+        }
+    }
+
+    @Test func `host names, a wildcard and addresses -> a certificate`() throws {
+        try withTemporaryFolder { folder in
+            try run("-d", folder, "--host", "a.example", "--host", "*.example.com", "--host", "192.0.2.1")
+            #expect(FileManager.default.fileExists(atPath: "\(folder)/server.pem"))
+        }
+    }
+
+    @Test(arguments: [String(repeating: "x", count: 65), "a\nb", ""])
+    func `a client that is no name of an account, or too long for a certificate -> a usage error`(name: String) throws {
+        try withTemporaryFolder { folder -> Void in
+            #expect(throws: UsageError.self) { try run("--directory", folder, "--client", name) }
+        }
+    }
+
+    @Test func `the key of another authority -> an error that names the certificate`() throws {
+        try withTemporaryFolder { folder in
+            try run("-d", "\(folder)/one")
+            try run("-d", "\(folder)/two")
+            try FileManager.default.removeItem(atPath: "\(folder)/one/ca.key")
+            try FileManager.default.copyItem(atPath: "\(folder)/two/ca.key", toPath: "\(folder)/one/ca.key")
+            let text = "\(folder)/one/ca.pem: the key does not belong to the certificate"
+            #expect(throws: CommandError(.cannotCreate, text)) { try run("-d", "\(folder)/one") }
+        }
+    }
+
+    @Test func `a file in place of the directory -> an error that names it`() throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/file"
+            try Data().write(to: URL(fileURLWithPath: path))
+            #expect(throws: CommandError(.cannotCreate, "cannot make the folder \(path)")) { try run("-d", path) }
+        }
+    }
+}
