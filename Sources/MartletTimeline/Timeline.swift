@@ -12,8 +12,9 @@ public import MartletWire
 /// (``add(_:_:in:isModerator:)``, ``settle(_:in:as:log:)``), and opens each room at ``cursor(of:)``. An item that was
 /// applied before has no effect.
 ///
-/// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`. One object of one
-/// process uses the file at a time. The contents are not encrypted.
+/// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`, and
+/// `-damaged` after a damage was found. One object of one process uses the file at a time. The contents are not
+/// encrypted.
 ///
 /// All methods throw ``DatabaseError``. After `corrupt`, open the timeline again: the damaged file is then set aside
 /// (``setAsidePath``), and an empty one takes its place.
@@ -45,7 +46,7 @@ public final class Timeline: Sendable {
     public init(path: String, account: AccountName) async throws {
         self.path = path
         self.account = account
-        let file = TimelineFile(path: path, vfs: nil)
+        let file = TimelineFile(path: path)
         self.file = file
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
             let (database, lock, aside) = try file.open()
@@ -87,7 +88,7 @@ public final class Timeline: Sendable {
     }
 
     /// Shows an outgoing message before the relay has accepted it. A change takes effect at once, and its failure
-    /// restores the earlier state.
+    /// restores the earlier state. Another content for a message that is not accepted replaces the earlier one.
     ///
     /// - Parameters:
     ///   - id: The ID of the message (``MessageHandle/id``).
@@ -121,7 +122,8 @@ public final class Timeline: Sendable {
         try await write(room) { try $0.remove(id, in: room) }
     }
 
-    /// Records that the user has read all messages up to a cursor. An earlier cursor has no effect.
+    /// Records that the user has read all messages up to a cursor. An earlier cursor, and one of an unknown log,
+    /// has no effect.
     nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: String) async throws {
         try await write(room) { try $0.markRead(upTo: cursor, in: room) }
     }

@@ -11,7 +11,6 @@ import MartletSQLite
 /// Opens the file of a timeline. A damaged file is set aside, and an empty one takes its place.
 struct TimelineFile {
     let path: String
-    let vfs: String?
 
     /// The file that states that an operation has found a damage, so that the next opening sets the database aside.
     private var markPath: String { path + "-damaged" }
@@ -32,7 +31,6 @@ struct TimelineFile {
     /// Opens the database for reading, after it was opened for writing.
     func openReader() throws(DatabaseError) -> Database {
         var options = Database.Options()
-        options.vfs = vfs
         options.isReadOnly = true
         return try Database(path: path, options: options)
     }
@@ -44,9 +42,7 @@ struct TimelineFile {
 
     private func migrated() throws -> Database {
         FileLock.createPrivately(path)
-        var options = Database.Options()
-        options.vfs = vfs
-        let database = try Database(path: path, options: options)
+        let database = try Database(path: path)
         // The log of the relay and the outbox have what a loss of power takes. The cursor is lost with its messages.
         try database.execute("PRAGMA synchronous=NORMAL")
         try TimelineSchema.migrations.run(on: database)

@@ -110,14 +110,20 @@ final class TimelineTables: DatabaseContext {
     private func generation(of log: LogID?, _ row: inout RoomRow) throws -> Int64 {
         guard let log, log.rawValue != row.log else { return row.generation }
         if row.log != nil {
-            generation.bind(1, row.id)
-            generation.bind(2, log.rawValue)
-            if let known = try generation.firstInt64() { return known }
+            if let known = try knownGeneration(of: log, row) { return known }
             row.generation += 1
             row.cursor = 0
         }
         try begin(log, &row)
         return row.generation
+    }
+
+    /// The generation of a log; nil if the log is unknown.
+    private func knownGeneration(of log: LogID?, _ row: RoomRow) throws -> Int64? {
+        guard let log, log.rawValue != row.log else { return row.generation }
+        generation.bind(1, row.id)
+        generation.bind(2, log.rawValue)
+        return try generation.firstInt64()
     }
 
     /// The generation of a gap, which names no log: that of the next item, so that items of an earlier log can be
@@ -130,10 +136,7 @@ final class TimelineTables: DatabaseContext {
             case .message(let message): log = message.cursor.log
             case .logReplaced(let previous, _): log = previous.log
             }
-            guard let log, log.rawValue != row.log else { break }
-            generation.bind(1, row.id)
-            generation.bind(2, log.rawValue)
-            return try generation.firstInt64() ?? row.generation
+            return try knownGeneration(of: log, row) ?? row.generation
         }
         return row.generation
     }
@@ -272,7 +275,11 @@ final class TimelineTables: DatabaseContext {
         let row = try row(of: name)
         exists.bind(1, row.id)
         exists.bind(identity: id, from: 2)
-        guard try exists.firstInt64() == nil, try !changes.contains(id, row.id) else { return }
+        if let generation = try exists.firstInt64() {
+            guard generation == TimelineSchema.pendingGeneration else { return }
+            try remove(id, row.id)
+        }
+        guard try !changes.contains(id, row.id) else { return }
         // A device's counters ascend.
         let place = Place(
             generation: TimelineSchema.pendingGeneration, position: Int64(clamping: id.counter))
@@ -318,14 +325,14 @@ final class TimelineTables: DatabaseContext {
 
     // MARK: Rooms as a whole
 
-    /// Raises the read mark.
+    /// Raises the read mark. A cursor of an unknown log has no effect.
     func markRead(upTo cursor: RoomCursor, in name: String) throws {
-        var row = try row(of: name)
+        let row = try row(of: name)
+        guard let generation = try knownGeneration(of: cursor.log, row) else { return }
         markRead.bind(1, row.id)
-        markRead.bind(2, try generation(of: cursor.log, &row))
+        markRead.bind(2, generation)
         markRead.bind(3, Int64(clamping: cursor.offset))
         try markRead.run()
-        try save(row)
     }
 
     /// Removes what the log contains, so that it is read again from its start.

@@ -75,6 +75,16 @@ struct ChangeTablesTests {
     }
 
     // M-13
+    @Test func `an edit at a lower offset of a later log → the later one counts`() async throws {
+        let script = try await TimelineScript()
+        let edit = MessageBody.edit(of: script.reference(1), text: "old")
+        try await script.apply(script.text(1, "a"), script.body(90, edit))
+        let later = try MessageBody.edit(of: script.reference(1), text: "new").content
+        try await script.apply(script.message(2, later, log: LogID(rawValue: 0xB)), script.body(90, edit))
+        #expect(try await script.page() == ["new*"])
+    }
+
+    // M-13
     @Test func `one change more than may wait → the one with the lowest offset is dropped`() async throws {
         let script = try await TimelineScript()
         let count = UInt64(ChangeTables.maxWaitingCount) + 1

@@ -86,6 +86,14 @@ struct TimelineTests {
         #expect(try await script.page() == ["a", "own", "c"])
     }
 
+    @Test func `a pending message that is added with another content → that content`() async throws {
+        let script = try await TimelineScript()
+        try await script.timeline.add(script.id(1, "ada"), MessageContent(text: "first"), in: "a")
+        try await script.timeline.add(script.id(1, "ada"), MessageContent(text: "second"), in: "a")
+        #expect(try await script.page() == ["second…"])
+        #expect(try await script.timeline.search("first").isEmpty)
+    }
+
     @Test func `a pending message that arrives from the relay → accepted`() async throws {
         let script = try await TimelineScript()
         try await script.timeline.add(script.id(1, "ada"), MessageContent(text: "own"), in: "a")
@@ -145,6 +153,7 @@ struct TimelineTests {
         #expect(try await script.timeline.unreadCount(of: "a") == 3)
         try await script.timeline.markRead(upTo: RoomCursor(log: TimelineScript.log, offset: 2), in: "a")
         try await script.timeline.markRead(upTo: RoomCursor(log: TimelineScript.log, offset: 1), in: "a")
+        try await script.timeline.markRead(upTo: RoomCursor(log: LogID(rawValue: 99), offset: 9), in: "a")
         #expect(try await script.timeline.unreadCount(of: "a") == 1)
         try await script.apply(script.body(5, .delete(script.reference(4))))
         #expect(try await script.timeline.unreadCount(of: "a") == 0)

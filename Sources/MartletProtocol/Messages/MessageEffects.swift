@@ -51,7 +51,8 @@ public struct MessageEffects: Equatable, Sendable {
         return marks.filter { !$0.value.isRemoved }.sorted { $0.value.offset < $1.value.offset }.map(\.key)
     }
 
-    /// Applies a change at an offset of the log. A change that was applied before has no effect.
+    /// Applies a change at an offset of the log. A change that was applied before has no effect. Offsets of a later log
+    /// of the room must be passed as higher ones (M-13).
     public mutating func apply(_ change: MessageChange, at offset: UInt64) {
         switch change.effect {
         case .deletion: isDeleted = true
