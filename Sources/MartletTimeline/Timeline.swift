@@ -49,8 +49,7 @@ public final class Timeline: Sendable {
         let file = TimelineFile(path: path)
         self.file = file
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
-            let (database, lock, aside) = try file.open()
-            return try TimelineTables(database, lock: lock, account: account, aside: aside)
+            try file.open(account)
         }
         setAsidePath = try await writer.perform { $0.aside }
         reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {

@@ -1,4 +1,5 @@
 import MartletSQLite
+import MartletWire
 
 #if canImport(Glibc)
     import Glibc
@@ -17,15 +18,17 @@ struct TimelineFile {
 
     /// Opens the database for writing.
     ///
-    /// - Returns: The database, the lock of its file, and the new name of a damaged file.
-    func open() throws -> (database: Database, lock: FileLock, aside: String?) {
+    /// - Parameter account: The account of the user.
+    func open(_ account: AccountName) throws -> TimelineTables {
         let lock = try FileLock(path: path + "-lock", of: path)
         if unsafe access(markPath, F_OK) != 0 {
-            do { return (try migrated(), lock, nil) } catch DatabaseError.corrupt {}
+            do {
+                return try TimelineTables(try migrated(), lock: lock, account: account, aside: nil)
+            } catch DatabaseError.corrupt {}
         }
         let aside = try DamagedFile.setAside(path)
         unsafe unlink(markPath)
-        return (try migrated(), lock, aside)
+        return try TimelineTables(try migrated(), lock: lock, account: account, aside: aside)
     }
 
     /// Opens the database for reading, after it was opened for writing.
