@@ -52,8 +52,8 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The outbox contains as many messages or bytes without an outcome as its quota permits. Wait until messages are
     /// accepted, or cancel some.
     case outboxFull(limit: OutboxQuota)
-    /// The outbox does not contain the dead letter that a message replaces. It was retried, discarded or removed before.
-    /// ``Room/retry(_:)`` then returns nil.
+    /// The outbox does not contain the dead letter that a message replaces. It was retried, discarded or removed
+    /// before. ``Room/retry(_:)`` then returns nil.
     case unknownDeadLetter
     /// Another iteration over the messages of the room is active.
     case alreadyIterating
@@ -146,7 +146,7 @@ extension MartletError: CustomStringConvertible {
         case .roomClosed(let code?): "the relay closed the room: \(code)"
         case .notAccepted(.refused(let code, let reason)):
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
-        case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted; it is too old to be sent again"
+        case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted, and it is too old"
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
         case .answeredWithFailure(let code, let reason):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"

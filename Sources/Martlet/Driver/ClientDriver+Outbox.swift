@@ -45,7 +45,9 @@ extension ClientDriver {
     func restoreMessages(of id: RoomID) {
         let core = rooms[id]!.core
         let earlier = outbox.backlog.removeValue(forKey: core.name.text) ?? []
-        let outcomes = outbox.outcomes.removeValue(forKey: core.name.text) ?? []
+        let outcomes = (outbox.outcomes.removeValue(forKey: core.name.text) ?? []).sorted {
+            $0.id.counter < $1.id.counter
+        }
         core.restore(earlier, outcomes, at: EventLoop.wallClock, now: now)
         guard let last = earlier.last else { return }
         rooms[id]!.unmarked.stored(earlier)
@@ -157,6 +159,7 @@ extension ClientDriver {
                 result: .accepted(offset: run.offset(of: counter) ?? 0))
         }
         outbox.port.commit { $0.outcomes += outcomes }
+        keep(outcomes, of: core)
         rooms.withSettledMessages.append(core.id)
     }
 
@@ -164,10 +167,17 @@ extension ClientDriver {
         core.messagesChanged { $0 == counter }
         let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name.text, result: .failed(failure))
         outbox.port.commit { $0.outcomes.append(outcome) }
+        keep([outcome], of: core)
         rooms.withSettledMessages.append(core.id)
         if rooms[core.id]?.unmarked.remove(counter) == true {
             engine.messagesStored(upTo: 0, releasedUpTo: rooms[core.id]!.unmarked.releasedUpTo, in: core.id, now: now)
         }
+    }
+
+    /// Keeps the outcomes of an earlier client's messages for the application that opens the room later.
+    private func keep(_ outcomes: [OutboxOutcome], of core: RoomCore) {
+        guard rooms[core.id]?.isHidden == true else { return }
+        outbox.outcomes[core.name.text, default: []] += outcomes
     }
 
     // MARK: Calls of the application

@@ -25,6 +25,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     /// The lateness of a timer beyond which the process is assumed to have been suspended (C-51).
     static let wakeLateness: Duration = .seconds(5)
+    /// The maximum duration, after the flush timeout, until the outbox has stored the outcomes that have arrived.
+    static let outcomeTimeout: Duration = .seconds(1)
     /// The maximum duration until the outbox stores the handled cursor.
     static let cursorDelay: Duration = .milliseconds(50)
 
@@ -44,6 +46,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private var timer: LoopTimer?
     private var flushTimer: LoopTimer?
+    /// Whether the end waits for the outbox to store outcomes.
+    private var waitsForOutcomes = false
     private var cursorTimer: LoopTimer?
     private var stopPromises: [Promise<Void>] = []
     private var commands: [Mailbox.Command] = []
@@ -235,8 +239,11 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func flushTimeoutPassed() {
         switch phase {
         case .flushing: endLink()
-        // Outcomes that have arrived are stored in any case (C-83).
-        case .draining: if !outbox.port.hasOutcomes { finish() }
+        case .draining where outbox.port.hasOutcomes && !waitsForOutcomes:
+            // Outcomes that have arrived are stored, unless the outbox stalls (C-83).
+            waitsForOutcomes = true
+            flushTimer?.set(deadline: loop.deadline(after: Self.outcomeTimeout))
+        case .draining: finish()
         case .running, .stopping, .over: break
         }
     }

@@ -53,7 +53,9 @@ public final class InMemoryOutbox: ImmediateOutbox {
             for entry in transaction.appended { state.append(entry) }
             for edit in transaction.edits { state.change(edit.id, in: edit.room) { $0.content = edit.content } }
             for (room, ids) in transaction.inFlight {
-                for id in ids { state.change(id, in: room) { $0.inFlightSince = $0.inFlightSince ?? transaction.inFlightAt } }
+                for id in ids {
+                    state.change(id, in: room) { $0.inFlightSince = $0.inFlightSince ?? transaction.inFlightAt }
+                }
             }
             for outcome in transaction.outcomes { state.settle(outcome) }
             if !transaction.discarded.isEmpty { state.discard { transaction.discarded.contains($0.id) } }

@@ -2,8 +2,8 @@ import MartletProtocol
 import MartletWire
 
 /// A queue of operations on an outbox. One operation is in progress at a time; operations that arrive meanwhile are
-/// combined into the next round, which is one transaction (C-74). If the outbox refuses a message or an edit of a round,
-/// the others are stored in smaller transactions (C-78). The queue belongs to the loop.
+/// combined into the next round, which is one transaction (C-74). If the outbox refuses a message or an edit of a
+/// round, the others are stored in smaller transactions (C-78). The queue belongs to the loop.
 ///
 /// Its size is bounded: messages and marks by the limits of the rooms, edits and calls by their callers, cursors by the
 /// rooms, and outcomes that could not be stored by ``maxKeptOutcomeCount``.

@@ -1,6 +1,7 @@
 import MartletProtocol
 
-/// The cursors of rooms, by name. Beyond a bound the least recently used ones are removed (C-84).
+/// The cursors of rooms, by name. Beyond a bound the least recently used ones are removed (C-84,
+/// Specs/hostile.md row 72).
 struct RoomCursors: Sendable {
     /// The maximum number of cursors, unless more rooms are in use.
     static let maxCount = 65_536
@@ -40,7 +41,9 @@ struct RoomCursors: Sendable {
     }
 
     private mutating func removeLeastRecentlyUsed(keeping used: Set<String>) {
-        let unused = entries.filter { !used.contains($0.key) }.sorted { ($0.value.use, $0.key) < ($1.value.use, $1.key) }
+        let unused = entries.filter { !used.contains($0.key) }.sorted {
+            ($0.value.use, $0.key) < ($1.value.use, $1.key)
+        }
         let surplus = entries.count - maxCount + maxCount / Self.removedPart
         for (room, _) in unused.prefix(surplus) { entries[room] = nil }
     }

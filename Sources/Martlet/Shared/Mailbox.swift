@@ -144,7 +144,8 @@ extension Mailbox.Command {
         case .acknowledge(_, let call): call.promise.resolve(.failure(MartletError.stopped))
         case .request(_, let call): call.promise.resolve(.failure(MartletError.stopped))
         case .statistics(let promise): promise.resolve(.success(statistics))
-        case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .credential, .outbox, .abandon: break
+        case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .credential, .outbox, .abandon:
+            break
         }
     }
 }

@@ -73,9 +73,10 @@ extension RoomCore {
                 woken += state.changeView { $0.read(upTo: RoomCursor(offset: offset)) }
             }
             let ledger = state.ledger
-            return woken + state.waiters.takeObservers { counter in
-                if case .accepted(let own)? = ledger.state(of: counter) { own <= offset } else { false }
-            }
+            return woken
+                + state.waiters.takeObservers { counter in
+                    if case .accepted(let own)? = ledger.state(of: counter) { own <= offset } else { false }
+                }
         }
     }
 

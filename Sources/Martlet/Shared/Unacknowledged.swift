@@ -7,7 +7,7 @@ import MartletProtocol
 /// | returned | `begin`; `takeReturned`, at the end of the iteration |
 /// | being stored | `end`: removed if it was stored, returned again otherwise |
 ///
-/// The items are bounded by the credit of the session, which `end` releases.
+/// The items are bounded by the credit of the session, which `end` releases (C-89).
 struct Unacknowledged: Sendable {
     private var items = Deque<Inbox.Item>()
     /// The cursors of the acknowledgements that are being stored.

@@ -369,6 +369,7 @@ package struct MessageLedger: Sendable {
         pendingCount -= 1
         pendingByteCount -= message.content.byteCount
         entries[index] = .settled(counter: message.counter, outcome)
+        if pendingCount == 0 { resends.removeAll() }
     }
 
     /// Discards the oldest settled entries. Settled entries behind a pending one remain until it is settled.

@@ -50,6 +50,12 @@ package struct ResendWindow: Sendable {
         }
     }
 
+    /// Forgets the instants, because no message is pending.
+    mutating func removeAll() {
+        groups = Deque()
+        earliest = nil
+    }
+
     /// Returns the counter up to which the messages may not be published again; 0 if there are none.
     mutating func endedUpTo(now: Instant) -> UInt64 {
         guard let first = earliest, first <= now else { return endedUpTo }

@@ -16,6 +16,10 @@
 struct FileReplacement {
     /// SQLite's result code for a sync that has failed.
     private static let syncFailure: Int32 = 1034
+    /// SQLite's result code for a read that has failed.
+    private static let readFailure: Int32 = 266
+    /// The maximum number of copies.
+    private static let maxCopyCount = 4
 
     let path: String
 
@@ -24,6 +28,20 @@ struct FileReplacement {
 
     /// The path of the damaged file from a time on, in milliseconds since 1970.
     func aside(at now: UInt64) -> String { "\(path).corrupt-\(now)" }
+
+    /// Makes copies until two in succession have the same contents, because SQLite reports a failed read as damage.
+    ///
+    /// - Parameter body: Makes a copy, and returns what it contains.
+    func copy<Contents: Equatable>(_ body: () throws -> Contents) throws -> Contents {
+        var earlier: Contents?
+        for _ in 0..<Self.maxCopyCount {
+            begin()
+            let contents = try body()
+            if contents == earlier { return contents }
+            earlier = contents
+        }
+        throw DatabaseError.ioError(code: Self.readFailure, path: path)
+    }
 
     /// Removes an earlier copy.
     func begin() {

@@ -18,8 +18,9 @@ struct OutboxFile {
         // Only damage leads to a copy. Every other error is thrown (Specs/hostile.md row 70).
         do { return try open(lock, recovery: nil) } catch DatabaseError.corrupt {
             let now = EventLoop.wallClock
-            replacement.begin()
-            let recovery = try copy(to: replacement.partial, aside: replacement.aside(at: now))
+            let recovery = try replacement.copy {
+                try copy(to: replacement.partial, aside: replacement.aside(at: now))
+            }
             try replacement.replace(at: now)
             return try open(lock, recovery: recovery)
         }

@@ -50,7 +50,8 @@ final class OutboxTables: DatabaseContext {
         device = try Self.device(of: database)
         insert = try database.prepare(
             """
-            INSERT INTO message (counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, in_flight_at)
+            INSERT INTO message
+                (counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, in_flight_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         edit = try database.prepare("UPDATE message SET kind = ?, content = ? WHERE counter = ? AND state < 2")

@@ -5,7 +5,7 @@ import MartletWire
 /// 63). The states of the directory are those of `FileReplacement`.
 enum StoreSalvage {
     /// The parts of a damaged file that were copied or lost.
-    private struct Report {
+    private struct Report: Equatable {
         var savedRoomCount = 0
         var lostRoomCount = 0
         var lostRolesCount = 0
@@ -16,8 +16,7 @@ enum StoreSalvage {
     /// - Throws: Each error that is no damage, such as a full disk (Specs/hostile.md row 71).
     static func setAside(_ path: String, _ options: Database.Options, at now: UInt64) throws -> StoreEvent {
         let replacement = FileReplacement(path: path)
-        replacement.begin()
-        let report = try copy(from: path, to: replacement.partial, options)
+        let report = try replacement.copy { try copy(from: path, to: replacement.partial, options) }
         try replacement.replace(at: now)
         return .setAside(
             path: replacement.aside(at: now), savedRoomCount: report.savedRoomCount,

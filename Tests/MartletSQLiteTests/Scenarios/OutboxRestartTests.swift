@@ -75,7 +75,8 @@ struct OutboxRestartTests {
     @Test func `an expired message → a dead letter; one that was in flight → sent again`() async throws {
         let entries = try await store { entries in
             [
-                entries.entry(1, "sent", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000,
+                entries.entry(
+                    1, "sent", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000,
                     inFlightSince: EventLoop.wallClock),
                 entries.entry(2, "expired", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000),
                 entries.entry(3, "unlimited", in: "lobby"),
@@ -95,13 +96,14 @@ struct OutboxRestartTests {
     }
 
     // R-21, C-80
-    @Test func `a message that was in flight for longer than the window → a dead letter, not sent again`() async throws {
+    @Test func `a message that was in flight for longer than the window → a dead letter, not sent again`() async throws
+    {
         let window = UInt64((ResendWindow.lifetime - ResendWindow.margin) / .milliseconds(1))
         let now = EventLoop.wallClock
         let entries = try await store { entries in
             [
                 entries.entry(1, "old", in: "lobby", inFlightSince: now - window),
-                entries.entry(2, "young", in: "lobby", inFlightSince: now - window + 3_600_000),
+                entries.entry(2, "young", in: "lobby", inFlightSince: now - window + 7_200_000),
             ]
         }
         try await withRelay { relay in
