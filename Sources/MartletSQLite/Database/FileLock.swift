@@ -25,14 +25,12 @@ package final class FileLock: Sendable {
             default: throw .cannotOpen(path: subject)
             }
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            throw .locked(path: subject)
-        }
+        // The object is complete here, so that `deinit` closes the descriptor after the error.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .locked(path: subject) }
     }
 
     deinit {
-        close(descriptor)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     /// Creates a missing file for its owner only. SQLite gives the files beside a database the same permissions.

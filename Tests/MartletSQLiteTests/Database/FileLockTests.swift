@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@testable import MartletSQLite
+
+//
+@Suite struct FileLockTests {
+    private let folder: TemporaryFolder
+    private let path: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.file("lock")
+    }
+
+    @Test func `a locked file -> refused until the lock ends, then granted`() throws {
+        var lock: FileLock? = try FileLock(path: path, of: "subject")
+        #expect(throws: DatabaseError.locked(path: "subject")) { try FileLock(path: path, of: "subject") }
+        withExtendedLifetime(lock) {}
+        lock = nil
+        #expect(throws: Never.self) { try FileLock(path: path, of: "subject") }
+    }
+
+    @Test func `refused locks -> no descriptor of another thread is closed`() async throws {
+        let lock = try FileLock(path: path, of: "subject")
+        async let closed = Task.detached { (0..<20_000).count { _ in close(dup(1)) != 0 } }.value
+        let refusals = await Task.detached { [path] in
+            (0..<20_000).count { _ in
+                do throws(DatabaseError) { _ = try FileLock(path: path, of: "subject") } catch { return true }
+                return false
+            }
+        }.value
+        #expect(refusals == 20_000)
+        #expect(await closed == 0)
+        withExtendedLifetime(lock) {}
+    }
+}
