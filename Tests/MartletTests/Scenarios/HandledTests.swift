@@ -57,30 +57,6 @@ struct HandledTests {
         }
     }
 
-    @Test func `an iteration that begins before the last one has ended receives the messages that it puts back`()
-        async throws
-    {
-        try await withHistory(5) { relay in
-            try await withClient("bob", at: relay) { bob in
-                let lobby = try await bob.open(room: "lobby")
-                await until { lobby.core.state.withLock { $0.inbox.items.count } == 5 }
-                let gate = AsyncStream<Never>.makeStream()
-                let first = Task {
-                    for try await _ in lobby.messages {
-                        for await _ in gate.stream {}
-                        break
-                    }
-                }
-                await until { lobby.core.state.withLock { $0.inbox.items.isEmpty } }
-                let second = Task { try await lobby.messages.first(4).map(\.offset) }
-                await until { lobby.core.state.withLock { !$0.waiters.readers.isEmpty } }
-                gate.continuation.finish()
-                #expect(try await second.value == [2, 3, 4, 5])
-                try await first.value
-            }
-        }
-    }
-
     @Test(arguments: [false, true])
     func `the message at which a loop was left is delivered to the next client`(throwing: Bool) async throws {
         try await withHistory(3) { relay in

@@ -90,11 +90,13 @@ struct StopTests {
     // C-83
     @Test func `stop without a flush → returns after the outcomes that have arrived are stored`() async throws {
         let outbox = GatedOutbox()
-        try await withRelay { relay in
-            let alice = try Client(to: relay, as: .anonymous("alice"), outbox: outbox, configuration: impatient)
+        try await withBarredRelay { _, proxy in
+            let alice = try Client(
+                to: proxy.endpoint, as: .anonymous("alice"), outbox: outbox, configuration: impatient)
             try await alice.start()
-            let lobby = try await alice.open(room: "lobby")
+            let lobby = try await alice.open(room: "lobby", options: .offline)
             let handles = [try await lobby.send("one"), try await lobby.send("two")]
+            await proxy.admit()
             for handle in handles { _ = try await handle.accepted() }
             await until { outbox.waitingCount.value == 1 }
             let stop = Task {
