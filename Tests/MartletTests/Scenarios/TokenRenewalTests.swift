@@ -61,8 +61,10 @@ struct TokenRenewalTests {
         for answer in [
             { _ in throw AuthenticationFailure.unauthenticated }, { _ in Identity(AccountName("bob")!) },
         ] as [@Sendable (AuthenticationRequest) throws -> Identity] {
-            try await run(Expiring(answer)) { alice, calls in
+            let authenticator = Expiring(answer)
+            try await run(authenticator) { alice, calls in
                 let lobby = try await alice.open(room: "lobby")
+                await until { authenticator.renewals.value > 0 }
                 try await alice.status.first(until: { $0.isOnline && $0.reconnects > 0 })
                 _ = try await lobby.send("still here").accepted()
                 #expect(alice.currentStatus.resumes > 0)
