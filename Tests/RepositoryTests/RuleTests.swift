@@ -12,6 +12,7 @@ struct RuleTests {
         ("Sources/MartletTransport/Path/A.swift", "import Foundation"),
         ("Sources/MartletTransport/Network/A.swift", "import MartletProtocol"),
         ("Sources/Martlet/A.swift", "import MartletRelay"),
+        ("Sources/Martlet/A.swift", "import FoundationEssentials"),
         ("Sources/MartletRelay/A.swift", "import Foundation"),
         ("Sources/MartletTestKit/A.swift", "import Martlet"),
         ("Sources/Unheard/A.swift", "import MartletWire"),
@@ -27,6 +28,7 @@ struct RuleTests {
         ("Sources/MartletProtocol/A.swift", "let s = \"import Foundation\"  // import Foundation"),
         ("Sources/MartletTransport/A.swift", "#if canImport(Glibc)\nimport Glibc\n#endif"),
         ("Sources/MartletTransport/Network/A.swift", "import Foundation"),
+        ("Sources/Martlet/Foundation/A.swift", "public import FoundationEssentials"),
         ("Tests/MartletWireTests/ATests.swift", "import Testing\n@testable import MartletWire"),
         ("Tests/MartletTests/Scenarios/A.swift", "import MartletRelay"),
     ])

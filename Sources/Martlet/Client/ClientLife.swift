@@ -98,7 +98,7 @@ final class ClientLife: Sendable {
         do {
             begin(try await outbox.open())
         } catch {
-            let error = error is CancellationError ? error : MartletError.outboxFailed("\(error)")
+            let error = error is CancellationError ? error : MartletError.outboxFailed("\(error)", underlying: error)
             let waiting = state.withLock { state -> [Promise<Void>] in
                 guard case .starting(_, let waiting) = state else { return [] }
                 state = .idle

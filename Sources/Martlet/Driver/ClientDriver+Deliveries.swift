@@ -8,7 +8,10 @@ extension ClientDriver {
     func acknowledge(_ call: Acknowledgement, in room: RoomCore) {
         guard phase == .running else { return refuse([call], of: room, .stopped) }
         guard rooms[room.id] != nil else {
-            guard call.replies.isEmpty else { return refuse([call], of: room, room.end?.error ?? .roomClosed(nil)) }
+            guard call.replies.isEmpty else {
+                return refuse(
+                    [call], of: room, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name.text))
+            }
             return store(call, [], of: room)
         }
         rooms[room.id]!.waitingAcknowledgements.append(call)

@@ -125,7 +125,7 @@ extension ClientDriver {
     func request(_ call: RequestCall, in room: RoomCore) {
         guard phase == .running else { return refuse(call, .stopped) }
         guard let entry = rooms[room.id] else {
-            return refuse(call, room.end?.error ?? .roomClosed(nil))
+            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name.text))
         }
         if let reason = life.status.value.phase.stopReason { return refuse(call, .gaveUp(reason)) }
         do throws(ClientError) {
@@ -134,7 +134,7 @@ extension ClientDriver {
                 now: now)
             requests.add(number, in: room, call.promise)
         } catch {
-            refuse(call, MartletError(error, call, configuration))
+            refuse(call, MartletError(error, call, in: room, configuration))
         }
     }
 
@@ -235,8 +235,8 @@ extension ClientDriver {
         guard let entry = rooms.entries.removeValue(forKey: id) else { return }
         let core = entry.core
         let end: RoomCore.End = code.map { .closedByRelay($0) } ?? .closed
-        entry.opener?.resolve(.failure(end.error))
-        refuse(entry.waitingAcknowledgements, of: core, end.error)
+        entry.opener?.resolve(.failure(end.error(of: core.name)))
+        refuse(entry.waitingAcknowledgements, of: core, end.error(of: core.name))
         core.finish(end)
     }
 
@@ -306,12 +306,14 @@ extension Room.Presence {
 }
 
 extension MartletError {
-    fileprivate init(_ error: ClientError, _ call: RequestCall, _ configuration: Client.Configuration) {
+    fileprivate init(
+        _ error: ClientError, _ call: RequestCall, in room: RoomCore, _ configuration: Client.Configuration
+    ) {
         self =
             switch error {
             case .messageTooLarge:
                 .messageTooLarge(byteCount: call.content?.count ?? 0, limit: configuration.maxContentByteCount)
-            case .noRoom: .roomClosed(nil)
+            case .noRoom: .roomClosed(nil, room: room.name.text)
             // The limit of the client or, with `queueFull`, of the room.
             default: .tooManyRequests(limit: configuration.maxRequests)
             }

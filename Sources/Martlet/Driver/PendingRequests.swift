@@ -38,7 +38,8 @@ struct PendingRequests {
     /// Resolves the requests that ended with their link or their room.
     mutating func resolveLost() {
         for request in lost {
-            request.promise.resolve(.failure(request.room.end?.error ?? MartletError.connectionLost))
+            request.promise.resolve(
+                .failure(request.room.end?.error(of: request.room.name) ?? MartletError.connectionLost))
         }
         lost.removeAll()
     }

@@ -120,7 +120,7 @@ public struct DeadLetter: Sendable, Equatable, Identifiable {
 }
 
 /// A quota of an outbox.
-public enum OutboxQuota: Sendable, Equatable {
+public enum OutboxQuota: Sendable, Hashable {
     /// The number of messages without an outcome.
     case messages(Int)
     /// The number of bytes of their contents.

@@ -253,7 +253,7 @@ final class OutboxWriter {
 extension MartletError {
     /// The error of a method of an outbox.
     init(outbox error: any Error) {
-        self = error as? MartletError ?? .outboxFailed("\(error)")
+        self = error as? MartletError ?? .outboxFailed("\(error)", underlying: error)
     }
 
     /// Whether an outbox refuses a change with this error and stores others.

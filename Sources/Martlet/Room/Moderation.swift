@@ -87,7 +87,7 @@ extension Room {
             do {
                 return try RoomRoster(parsing: answer.content ?? [])
             } catch {
-                throw MartletError.invalidContent("\(error)")
+                throw MartletError.invalidContent("\(error)", underlying: error)
             }
         }
 

@@ -78,7 +78,7 @@ extension Room {
         do {
             return Retention(try Opened(parsing: content.rawBytes), try RoomRetention(parsing: content))
         } catch {
-            throw MartletError.invalidContent("\(error)")
+            throw MartletError.invalidContent("\(error)", underlying: error)
         }
     }
 
@@ -91,7 +91,7 @@ extension Room {
         do {
             page = try HistoryPage(parsing: answer.content, answering: query)
         } catch {
-            throw MartletError.invalidContent("\(error)")
+            throw MartletError.invalidContent("\(error)", underlying: error)
         }
         //
         if let log, let present = page.log, present != log { throw MartletError.logReplaced(current: present) }

@@ -54,7 +54,9 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
     ///   displayed (M-1).
     public var body: MessageBody {
         get throws(MartletError) {
-            do throws(WireError) { return try MessageBody(content) } catch { throw .invalidContent("\(error)") }
+            do throws(WireError) { return try MessageBody(content) } catch {
+                throw .invalidContent("\(error)", underlying: error)
+            }
         }
     }
     /// The duration after sending in which the message is of use to its readers; nil if it is unlimited.
@@ -68,7 +70,7 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
         do {
             return try ContentValue(content: content.bytes.rawBytes).decode()
         } catch {
-            throw .invalidContent("\(error)")
+            throw .invalidContent("\(error)", underlying: error)
         }
     }
 

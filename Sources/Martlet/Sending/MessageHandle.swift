@@ -66,7 +66,7 @@ public struct MessageHandle: Sendable, Identifiable {
             case .failed(let failure)?: throw MartletError.notAccepted(failure)
             case .queued?, .sent?: break
             }
-            if let end = seen.end { throw end.error }
+            if let end = seen.end { throw end.error(of: room.name) }
             if let reason = seen.stopReason, !room.mailbox.isRetrying { throw MartletError.gaveUp(reason) }
             try Task.checkCancellation()
             await room.wait(for: .message(counter: counter, seen: seen))

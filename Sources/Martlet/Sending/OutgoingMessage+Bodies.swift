@@ -11,7 +11,7 @@ extension OutgoingMessage {
         do throws(WireError) {
             self.init(try body.content, timeToLive: timeToLive, isCompressible: isCompressible)
         } catch {
-            throw .invalidContent("\(error)")
+            throw .invalidContent("\(error)", underlying: error)
         }
     }
 
@@ -30,7 +30,9 @@ extension OutgoingMessage {
             throw .invalidContent("the kind is neither command nor one of the application")
         }
         let bytes: [UInt8]
-        do { bytes = try ContentValue(encoding: value).encode() } catch { throw .invalidContent("\(error)") }
+        do { bytes = try ContentValue(encoding: value).encode() } catch {
+            throw .invalidContent("\(error)", underlying: error)
+        }
         try self.init(kind: kind, content: bytes, timeToLive: timeToLive, isCompressible: isCompressible)
     }
 

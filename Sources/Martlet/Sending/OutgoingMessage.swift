@@ -35,7 +35,7 @@ public struct OutgoingMessage: Sendable, Equatable {
         kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, isCompressible: Bool = true
     ) throws(MartletError) {
         do throws(WireError) { self.content = try MessageContent(kind: kind, bytes: content) } catch {
-            throw .invalidContent("\(error)")
+            throw .invalidContent("\(error)", underlying: error)
         }
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible
@@ -50,6 +50,6 @@ public struct OutgoingMessage: Sendable, Equatable {
 
 func check(_ content: [UInt8], of kind: ContentKind? = nil) throws(MartletError) {
     do throws(WireError) { try ContentRules.check(content.rawBytes, of: kind) } catch {
-        throw .invalidContent("\(error)")
+        throw .invalidContent("\(error)", underlying: error)
     }
 }

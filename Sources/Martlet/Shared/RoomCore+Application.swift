@@ -71,7 +71,7 @@ extension RoomCore {
         var message = OutgoingMessage(
             letter.content, timeToLive: letter.timeToLive, isCompressible: letter.isCompressible)
         message.replacedLetter = letter.id
-        do { return try await send(message) } catch MartletError.unknownDeadLetter { return nil } catch {
+        do { return try await send(message) } catch MartletError.Code.unknownDeadLetter { return nil } catch {
             unclaim([letter.id])
             throw error
         }
@@ -106,7 +106,7 @@ extension RoomCore {
             }
             state.inbox.take(leaving: &taken)
             if !taken.isEmpty { return .taken }
-            if let end = state.end { return .over(end.error) }
+            if let end = state.end { return .over(end.error(of: name)) }
             if let reason = state.stopReason, !mailbox.isRetrying { return .over(.gaveUp(reason)) }
             return .nothing
         }
@@ -161,8 +161,8 @@ extension RoomCore {
         }
         let isFirst = try state.withLock { (state) throws(MartletError) in
             switch state.end {
-            case .closed?, .stopped?: throw state.end?.error ?? .stopped
-            case .closedByRelay(let code)? where !replies.isEmpty: throw .roomClosed(code)
+            case .closed?, .stopped?: throw state.end?.error(of: name) ?? .stopped
+            case .closedByRelay(let code)? where !replies.isEmpty: throw .roomClosed(code, room: name.text)
             case .closedByRelay?, nil: return state.unacknowledged.begin(upTo: cursor)
             }
         }

@@ -194,7 +194,7 @@ extension RoomCore {
             }
             return state.waiters.takeAll()
         }
-        for promise in promises { promise.resolve(.failure(end.error)) }
+        for promise in promises { promise.resolve(.failure(end.error(of: name))) }
         // A released request sends a response, which needs the lock.
         requests.removeAll()
         events.finish()

@@ -23,10 +23,10 @@ final class RoomCore: Waitable, LedgerOwner {
         /// The client was stopped.
         case stopped
 
-        var error: MartletError {
+        func error(of room: RoomName) -> MartletError {
             switch self {
-            case .closed: .roomClosed(nil)
-            case .closedByRelay(let code): .roomClosed(code)
+            case .closed: .roomClosed(nil, room: room.text)
+            case .closedByRelay(let code): .roomClosed(code, room: room.text)
             case .stopped: .stopped
             }
         }
@@ -142,7 +142,7 @@ final class RoomCore: Waitable, LedgerOwner {
     ) throws(MartletError) -> Answer {
         var isPosted = true
         let answer = try state.withLock { (state) throws(MartletError) -> Answer in
-            if let end = state.end { throw end.error }
+            if let end = state.end { throw end.error(of: name) }
             let answer = try body(&state)
             isPosted = state.isPosted
             state.isPosted = true

@@ -117,9 +117,9 @@ extension CommandError {
     /// Creates the error of a command from an error of the client.
     init(_ error: MartletError) {
         let code: ExitCode =
-            switch error {
-            case .gaveUp(let reason): Self.code(for: reason)
-            case .roomClosed(.roomForbidden?), .roomClosed(.forbidden?): .noPermission
+            switch error.code {
+            case .gaveUp: error.stopReason.map(Self.code) ?? .unavailable
+            case .roomClosed where error.errorCode == .roomForbidden || error.errorCode == .forbidden: .noPermission
             case .roomClosed, .stopped, .connectionLost: .unavailable
             case .invalidEndpoint, .invalidName, .plaintextNotAllowed, .invalidTLS: .usage
             default: .failure

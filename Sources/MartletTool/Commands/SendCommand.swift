@@ -96,7 +96,7 @@ enum SendCommand {
         for await (sending, byteCount) in sendings { try await settle(sending, byteCount, monitor) }
         try await reading
         for sending in earlier {
-            do { _ = try await sending.accepted() } catch MartletError.notAccepted {}
+            do { _ = try await sending.accepted() } catch MartletError.Code.notAccepted {}
         }
     }
 
@@ -161,7 +161,7 @@ enum SendCommand {
                 $0.accepted += 1
                 $0.acceptedByteCount += byteCount
             }
-        } catch MartletError.notAccepted {
+        } catch MartletError.Code.notAccepted {
             monitor.count { $0.failed += 1 }
         }
     }

@@ -177,7 +177,7 @@ struct DeliveriesTests {
                 let lobby = try await bob.open(room: "lobby")
                 for try await delivery in lobby.deliveries {
                     await lobby.close()
-                    await #expect(throws: MartletError.roomClosed(nil)) { try await delivery.done() }
+                    await #expect(throws: MartletError.roomClosed(nil, room: "lobby")) { try await delivery.done() }
                     break
                 }
             }

@@ -47,7 +47,7 @@ struct ModerationTests {
     @Test func `a kicked client's room is closed with kicked, and can be opened again`() async throws {
         try await withRooms { hers, his, relay in
             try await hers.moderation.kick("bob")
-            await #expect(throws: MartletError.roomClosed(.kicked)) {
+            await #expect(throws: MartletError.roomClosed(.kicked, room: "lobby")) {
                 for try await _ in his.messages {}
             }
             try await withClient("bob", at: relay) { bob in
@@ -60,11 +60,13 @@ struct ModerationTests {
     @Test func `a banned client's room is closed with roomForbidden until the ban ends`() async throws {
         try await withRooms { hers, his, relay in
             try await hers.moderation.ban("bob")
-            await #expect(throws: MartletError.roomClosed(.roomForbidden)) {
+            await #expect(throws: MartletError.roomClosed(.roomForbidden, room: "lobby")) {
                 for try await _ in his.messages {}
             }
             try await withClient("bob", at: relay) { bob in
-                await #expect(throws: MartletError.roomClosed(.roomForbidden)) { try await bob.open(room: "lobby") }
+                await #expect(throws: MartletError.roomClosed(.roomForbidden, room: "lobby")) {
+                    try await bob.open(room: "lobby")
+                }
                 try await hers.moderation.unban("bob")
                 _ = try await bob.open(room: "lobby")
             }
@@ -89,7 +91,7 @@ struct ModerationTests {
     @Test func `a closed room ends the sessions of others`() async throws {
         try await withRooms { hers, his, _ in
             try await hers.moderation.close()
-            await #expect(throws: MartletError.roomClosed(.roomForbidden)) {
+            await #expect(throws: MartletError.roomClosed(.roomForbidden, room: "lobby")) {
                 for try await _ in his.messages {}
             }
             try await hers.moderation.setAccess(.inviteOnly)

@@ -122,8 +122,8 @@ struct BackpressureTests {
                 for number in 1...4 { queued.append(try await hers.send("\(number)")) }
                 let waiting = await waitingSend("5", in: hers)
                 await hers.close()
-                await #expect(throws: MartletError.roomClosed(nil)) { try await waiting.value }
-                await #expect(throws: MartletError.roomClosed(nil)) { try await hers.send("6") }
+                await #expect(throws: MartletError.roomClosed(nil, room: "lobby")) { try await waiting.value }
+                await #expect(throws: MartletError.roomClosed(nil, room: "lobby")) { try await hers.send("6") }
                 #expect(queued.map(\.state) == Array(repeating: .failed(.closed), count: 4))
                 await #expect(throws: MartletError.notAccepted(.closed)) { try await queued[0].accepted() }
             }

@@ -178,7 +178,7 @@ struct CancellationTests {
             let (wasCancelled, framesSent) = await task.value
             #expect(!wasCancelled)
             #expect(framesSent > 0)
-            await #expect(throws: MartletError.roomClosed(nil)) { try await lobby.send("too late") }
+            await #expect(throws: MartletError.roomClosed(nil, room: "lobby")) { try await lobby.send("too late") }
             #expect(alice.currentStatus.phase == .stopped(nil))
         }
     }

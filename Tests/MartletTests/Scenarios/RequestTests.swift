@@ -89,7 +89,7 @@ struct RequestTests {
             // The response to a later request proves that the earlier one was sent.
             _ = try await lobby.request("roll", text: "1", to: "dicebot")
             await lobby.close()
-            await #expect(throws: MartletError.roomClosed(nil)) { try await answer.value }
+            await #expect(throws: MartletError.roomClosed(nil, room: "lobby")) { try await answer.value }
         }
     }
 }

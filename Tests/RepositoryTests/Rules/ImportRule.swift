@@ -49,7 +49,10 @@ enum ImportRule {
         // module of its own, with a stand-in for both frameworks.
         "Sources/MartletTransport/Network/": [
             "CMartletCrypto", "Foundation", "MartletTransport", "NetworkStandIn", "Security",
-        ]
+        ],
+        // Conveniences with types of Foundation: dates and localized errors. FoundationEssentials has no dependency on
+        // the tables of ICU; Apple platforms have Foundation only.
+        "Sources/Martlet/Foundation/": ["Foundation", "FoundationEssentials"],
     ]
 
     /// C modules, whose files this rule does not read.

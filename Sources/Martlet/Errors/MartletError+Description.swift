@@ -1,0 +1,44 @@
+import MartletProtocol
+
+extension MartletError: CustomStringConvertible {
+    /// A description in one line. Unprintable characters of a text that came from outside the library appear as
+    /// `\u{XXXX}`.
+    public var description: String { PrintableText.line(sentence) }
+
+    private var sentence: String {
+        switch detail {
+        case .invalidEndpoint(let text): "\"\(text)\" is not a valid relay address"
+        case .plaintextNotAllowed(let text):
+            "\"\(text)\" does not use TLS, which is allowed to this machine only, without a password"
+        case .invalidConfiguration(let text): "the configuration is not valid: \(text)"
+        case .invalidTLS(let error): "\(error)"
+        case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"
+        case .invalidContent(let text): "the content is not valid: \(text)"
+        case .messageTooLarge(let byteCount, let limit): "the message has \(byteCount) bytes; the limit is \(limit)"
+        case .roomAlreadyOpen(let name): "the room \(name) is already open"
+        case .tooManyRooms(let limit): "\(limit) rooms are open, which is the limit"
+        case .tooManyRequests(let limit): "\(limit) requests have no answer yet, which is the limit"
+        case .notStarted: "the client has not been started"
+        case .stopped: "the client has been stopped"
+        case .gaveUp(let reason): "the client has stopped retrying: \(reason)"
+        case .roomClosed(nil, _): "the room has been closed"
+        case .roomClosed(let code?, _): "the relay closed the room: \(code)"
+        case .notAccepted(.refused(let code, let reason)):
+            "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
+        case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted, and it is too old"
+        case .notAccepted(let failure): "the message was not accepted: \(failure)"
+        case .answeredWithFailure(let code, let reason):
+            "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
+        case .deadlineExceeded: "the request was not answered within its timeout"
+        case .connectionLost: "the link ended before the request was answered"
+        case .logReplaced: "the relay has lost the log to which the cursor belongs"
+        case .outboxFailed(let text): "the outbox failed: \(text)"
+        case .outboxFull(.messages(let count)): "the outbox contains \(count) unaccepted messages, which is the limit"
+        case .outboxFull(.bytes(let count)): "the unaccepted messages of the outbox exceed the limit of \(count) bytes"
+        case .alreadyIterating: "another iteration over the messages of the room is active"
+        case .alreadyAcknowledged: "the delivery was acknowledged before, or is returned again"
+        case .tooManyReplies(let limit): "the delivery has too many replies; the limit is \(limit)"
+        case .unknownDeadLetter: "the failed message was retried or discarded before"
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// The code of a ``MartletError`` with the details that belong to it.
+enum MartletErrorDetail: Hashable, Sendable {
+    case invalidEndpoint(String)
+    case plaintextNotAllowed(String)
+    case invalidConfiguration(String)
+    case invalidTLS(TLSError)
+    case invalidName(String)
+    case invalidContent(String)
+    case messageTooLarge(byteCount: Int, limit: Int)
+    case roomAlreadyOpen(String)
+    case tooManyRooms(limit: Int)
+    case tooManyRequests(limit: Int)
+    case notStarted
+    case stopped
+    case gaveUp(StopReason)
+    case roomClosed(ErrorCode?, room: String?)
+    case notAccepted(SendFailure)
+    case answeredWithFailure(ErrorCode, reason: String?)
+    case deadlineExceeded
+    case connectionLost
+    case logReplaced(current: LogID?)
+    case outboxFailed(String)
+    case outboxFull(OutboxQuota)
+    case unknownDeadLetter
+    case alreadyIterating
+    case alreadyAcknowledged
+    case tooManyReplies(limit: Int)
+
+    var code: MartletError.Code {
+        switch self {
+        case .invalidEndpoint: .invalidEndpoint
+        case .plaintextNotAllowed: .plaintextNotAllowed
+        case .invalidConfiguration: .invalidConfiguration
+        case .invalidTLS: .invalidTLS
+        case .invalidName: .invalidName
+        case .invalidContent: .invalidContent
+        case .messageTooLarge: .messageTooLarge
+        case .roomAlreadyOpen: .roomAlreadyOpen
+        case .tooManyRooms: .tooManyRooms
+        case .tooManyRequests: .tooManyRequests
+        case .notStarted: .notStarted
+        case .stopped: .stopped
+        case .gaveUp: .gaveUp
+        case .roomClosed: .roomClosed
+        case .notAccepted: .notAccepted
+        case .answeredWithFailure: .answeredWithFailure
+        case .deadlineExceeded: .deadlineExceeded
+        case .connectionLost: .connectionLost
+        case .logReplaced: .logReplaced
+        case .outboxFailed: .outboxFailed
+        case .outboxFull: .outboxFull
+        case .unknownDeadLetter: .unknownDeadLetter
+        case .alreadyIterating: .alreadyIterating
+        case .alreadyAcknowledged: .alreadyAcknowledged
+        case .tooManyReplies: .tooManyReplies
+        }
+    }
+
+    var origin: MartletError.Origin {
+        switch self {
+        case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .invalidName, .invalidContent,
+            .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped,
+            .roomClosed(nil, _):
+            .caller
+        case .notAccepted(.cancelled), .notAccepted(.closed): .caller
+        case .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies: .caller
+        case .notAccepted(.expired), .notAccepted(.outcomeUnknown), .deadlineExceeded, .connectionLost,
+            .gaveUp(.attemptLimit):
+            .network
+        case .gaveUp, .roomClosed, .notAccepted, .logReplaced: .relay
+        case .answeredWithFailure: .member
+        case .outboxFailed, .outboxFull: .storage
+        }
+    }
+
+    var scope: MartletError.Scope {
+        switch self {
+        case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .notStarted, .stopped, .gaveUp:
+            .client
+        case .roomClosed: .room
+        case .invalidContent, .messageTooLarge, .notAccepted: .message
+        case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
+            .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter,
+            .alreadyIterating, .alreadyAcknowledged, .tooManyReplies:
+            .call
+        }
+    }
+}
