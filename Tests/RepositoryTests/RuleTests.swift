@@ -13,7 +13,7 @@ struct RuleTests {
         ("Sources/MartletTransport/Network/A.swift", "import MartletProtocol"),
         ("Sources/Martlet/A.swift", "import MartletRelay"),
         ("Sources/MartletRelay/A.swift", "import Foundation"),
-        ("Sources/MartletTestKit/A.swift", "import Martlet"),
+        ("Sources/MartletTestKit/A.swift", "import MartletSQLite"),
         ("Sources/Unheard/A.swift", "import MartletWire"),
         ("Tests/MartletWireTests/ATests.swift", "@testable import MartletProtocol"),
     ])

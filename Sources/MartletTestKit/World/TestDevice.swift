@@ -53,7 +53,7 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
     /// - Throws: The errors of the initializer of `Client`.
     public func makeClient() throws -> Client {
         precondition(process == nil, "a device has one client at a time")
-        let process = Process(loop: host.makeLoop(named: "\(account)-\(number)"), fence: Fence())
+        let process = Process(loop: EventLoop(on: host, name: "\(account)-\(number)"), fence: Fence())
         let client = try makeClient(outbox, process)
         self.process = process
         self.client = client

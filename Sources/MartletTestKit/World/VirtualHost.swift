@@ -39,13 +39,6 @@ final class VirtualHost: LoopHost, @unchecked Sendable {
         scheduler.wake(loop)
     }
 
-    /// Creates a loop, which runs its first turn.
-    func makeLoop(named name: String) -> EventLoop {
-        let loop = EventLoop(on: self, name: name)
-        scheduler.wake(loop)
-        return loop
-    }
-
     func connect(
         to endpoints: [Endpoint], on loop: EventLoop, timeout: Duration, _ completion: @escaping ConnectCompletion
     ) -> any ConnectionAttempt {

@@ -82,8 +82,6 @@ final class VirtualListener: ListeningSocket, TransportListener, @unchecked Send
     ) -> any TransportListener {
         self.loop = loop
         self.onAccept = onAccept
-        // The host of a hosted loop runs its first turn.
-        host.scheduler.wake(loop)
         return self
     }
 

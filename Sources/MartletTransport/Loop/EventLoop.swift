@@ -96,7 +96,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
         try self.init(backend: backend, name: name, isShared: false, spinLimit: UInt64(limit / .nanoseconds(1)))
     }
 
-    /// Creates a loop whose turns a host runs. The host runs the first turn without a wake-up.
+    /// Creates a loop whose turns a host runs.
     package init(on host: any LoopHost, name: String) {
         self.name = name
         self.host = host
@@ -106,6 +106,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
         let hosted = HostedPoller(host)
         poller = hosted
         hosted.start(self)
+        hosted.wake()
     }
 
     private init(
