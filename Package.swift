@@ -69,7 +69,8 @@ let package = Package(
                 .target(name: "CMartletCrypto", condition: .when(platforms: [.macOS, .iOS])),
             ], exclude: transportExclusions, swiftSettings: settings),
         .target(
-            name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            name: "MartletTestKit",
+            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
         .target(
             name: "Martlet",
@@ -125,6 +126,9 @@ let package = Package(
             dependencies: ["MartletTransport", "MartletWire", "MartletToolTestSupport"], swiftSettings: settings),
         .testTarget(
             name: "MartletAuthenticationTests", dependencies: ["MartletAuthentication"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(

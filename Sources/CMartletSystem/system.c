@@ -93,6 +93,11 @@ static void *thread_main(void *argument) {
     return NULL;
 }
 
+void martlet_thread_pause(uint32_t microseconds) {
+    struct timespec time = {.tv_sec = microseconds / 1000000, .tv_nsec = (long)(microseconds % 1000000) * 1000};
+    nanosleep(&time, NULL);
+}
+
 int32_t martlet_thread_start(const char *name, void (*body)(void *), void *context) {
     struct thread_start *start = malloc(sizeof *start);
     if (start == NULL) return -ENOMEM;

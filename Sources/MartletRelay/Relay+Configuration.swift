@@ -44,6 +44,8 @@ extension Relay {
         public var drainTimeout: Duration = .seconds(10)
         /// The interval in which the store is told of the rooms that have members.
         package var touchInterval: Duration = .seconds(3600)
+        /// The host of the loops; nil for loops of the system.
+        package var host: (any LoopHost)?
 
         /// The first property out of its range, and the range; nil if all are valid.
         var fault: String? {

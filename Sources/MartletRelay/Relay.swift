@@ -33,7 +33,7 @@ public final class Relay: Sendable {
         var loops: EventLoopGroup
         /// One driver for each loop. The first one has the listeners.
         var drivers: [RelayDriver]
-        var listeners: [TCPListener]
+        var listeners: [any TransportListener]
         var tls: TLSServer?
 
         /// Runs `work` on one loop after another and returns the results.
@@ -95,7 +95,7 @@ public final class Relay: Sendable {
     deinit {
         // Without this the ports would stay in use until the process exits.
         guard let running else { return }
-        Task { await running.shutDown() }
+        running.drivers[0].loop.startTask { await running.shutDown() }
     }
 
     private var running: Running? {
@@ -136,12 +136,12 @@ public final class Relay: Sendable {
         options.connection = parts.configuration.connection
         options.maxAcceptsPerSecond = parts.configuration.maxAcceptsPerSecond
         options.onAcceptingPaused = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
-        var sockets: [TCPListener.Socket] = []
+        var sockets: [any ListeningSocket] = []
         for address in parts.configuration.addresses {
             options.acceptsBothFamilies = !parts.configuration.addresses.contains(
                 SocketAddress(.anyV4, port: address.port))
             do throws(TransportError) {
-                sockets.append(try TCPListener.Socket(listeningOn: address, options: options))
+                sockets.append(try listen(on: address, options))
             } catch {
                 throw RelayError.cannotListen(address, error)
             }
@@ -149,8 +149,12 @@ public final class Relay: Sendable {
         // The first token loads the hash implementation before a client waits for it.
         _ = TokenGrant.fresh()
         let count = parts.configuration.loopCount
-        let group = try EventLoopGroup(
-            count: count, name: "martlet-relay", spinLimit: parts.configuration.spinLimit)
+        let group =
+            if let host = parts.configuration.host {
+                EventLoopGroup(count: count, on: host, name: "martlet-relay")
+            } else {
+                try EventLoopGroup(count: count, name: "martlet-relay", spinLimit: parts.configuration.spinLimit)
+            }
         let drivers = group.loops.enumerated().map { index, loop in
             RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
         }
@@ -159,12 +163,19 @@ public final class Relay: Sendable {
         return Running(
             loops: group, drivers: drivers,
             listeners: sockets.map { socket in
-                TCPListener(socket, on: first.loop, options: options) { connection in
+                socket.accept(on: first.loop, options: options) { connection in
                     guard let peer = first.admit(connection.remoteAddress) else { return }
                     guard let tls else { return first.accept(connection, peer) }
                     if let secure = tls.transport(over: connection) { first.accept(secure, peer) }
                 }
             }, tls: tls)
+    }
+
+    private func listen(
+        on address: SocketAddress, _ options: TCPListener.Options
+    ) throws(TransportError) -> any ListeningSocket {
+        if let host = parts.configuration.host { return try host.listen(on: address) }
+        return try TCPListener.Socket(listeningOn: address, options: options)
     }
 
     private func makeTLS() throws(RelayError) -> TLSServer? {

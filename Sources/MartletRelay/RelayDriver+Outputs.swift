@@ -122,7 +122,7 @@ extension RelayDriver {
         authentications += 1
         authenticationsStarted += 1
         let number = authenticationsStarted
-        peer.authentication = Task { [loop, admitted = peer.admitted] in
+        peer.authentication = loop.startTask { [loop, admitted = peer.admitted] in
             let verdict = await call()
             loop.execute {
                 admitted.authenticationEnded(of: asked.account, verdict, now: self.now)
@@ -142,7 +142,7 @@ extension RelayDriver {
             answer = .refused(Notice(code: .revoked))
         case .accepted(let identity, let final):
             let presented = asked.presentedToken.map { TokenDigest(of: $0) }
-            answer = .accepted(identity, .fresh(), presented: presented, final: final)
+            answer = .accepted(identity, .fresh(using: loop.random), presented: presented, final: final)
         case .challenge(let message, let exchange):
             peers[key]?.exchange = PendingExchange(exchange, of: asked)
             answer = .challenge(message)
@@ -158,7 +158,7 @@ extension RelayDriver {
         if let policy = parts.policy as? any ImmediateRoomPolicy {
             return engine.authorized(question, policy.immediateDecision(on: request), now: now)
         }
-        Task { [parts, loop] in
+        loop.startTask { [parts, loop] in
             let decision = await parts.decide(request)
             loop.execute { self.engine.authorized(question, decision, now: self.enter()) }
         }
@@ -257,7 +257,7 @@ extension RelayDriver {
         then: @escaping @Sendable (RelayDriver, StoreAnswer<Answer>) -> Void
     ) {
         storeCalls += 1
-        Task { [parts, loop] in
+        loop.startTask { [parts, loop] in
             let answer = await parts.storing(room) { try await call(parts.store) }
             loop.execute {
                 self.storeCalls -= 1
@@ -285,7 +285,7 @@ extension RelayDriver {
         requests += 1
         let relayRequest = RelayRequest(
             room: room, sender: sender, method: request.method, content: request.content, timeout: request.deadline)
-        Task { [loop] in
+        loop.startTask { [loop] in
             let answer = await handler.respond(to: relayRequest)
             loop.execute { self.answered(request.correlation, of: member, answer) }
         }

@@ -47,7 +47,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         self.parts = parts
         self.loop = loop
         heapTrim = HeapTrim(budget: parts.configuration.engine.memoryBudget / place.count)
-        var random = SystemRandomNumberGenerator()
+        var random = loop.random
         var configuration = parts.configuration.engine
         configuration.busyRetryAfter = parts.configuration.busyRetryAfter
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
@@ -72,7 +72,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         if !isTurnEndPending {
             loop.preconditionOnLoop()
             isTurnEndPending = true
-            engine.wallClock = EventLoop.wallClock
+            engine.wallClock = loop.wallTime
             loop.onTurnEnd(self)
         }
         return now
@@ -89,7 +89,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         if let trim = heapTrim.deadline { deadline = min(deadline ?? trim, trim) }
         timer.set(deadline: deadline?.nanoseconds)
         resumeIdleWaiters()
-        engine.turnEnded(begunAt: now, now: Instant(nanoseconds: EventLoop.clock))
+        engine.turnEnded(begunAt: now, now: Instant(nanoseconds: loop.currentTime))
     }
 
     private func performOutputs() {
@@ -109,7 +109,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     }
 
     private func trimHeap() {
-        guard heapTrim.isDue(engine.memoryByteCount, now: now) else { return }
+        guard heapTrim.isDue(engine.memoryByteCount, now: now), loop.host == nil else { return }
         Task.detached(priority: .background) { SystemHeap.trim() }
     }
 

@@ -14,7 +14,7 @@ struct RuleTests {
         ("Sources/Martlet/A.swift", "import MartletRelay"),
         ("Sources/Martlet/A.swift", "import FoundationEssentials"),
         ("Sources/MartletRelay/A.swift", "import Foundation"),
-        ("Sources/MartletTestKit/A.swift", "import Martlet"),
+        ("Sources/MartletTestKit/A.swift", "import MartletSQLite"),
         ("Sources/Unheard/A.swift", "import MartletWire"),
         ("Tests/MartletWireTests/ATests.swift", "@testable import MartletProtocol"),
     ])

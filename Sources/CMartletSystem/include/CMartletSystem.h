@@ -113,6 +113,8 @@ const void *_Nullable martlet_current_loop(void);
 void martlet_set_current_loop(const void *_Nullable loop);
 /// Starts a detached thread: 0 when it runs.
 int32_t martlet_thread_start(const char *name, void (*body)(void *), void *context);
+/// Suspends the calling thread for some microseconds.
+void martlet_thread_pause(uint32_t microseconds);
 
 /// Tell the thread sanitizer that what was done before the release at an address is seen after the next acquire there.
 /// Without the sanitizer they do nothing.

@@ -64,7 +64,7 @@ final class ClientLife: Sendable {
         let start = try state.withLock { (state) throws(MartletError) -> Start in
             switch state {
             case .idle:
-                let opening = Task { await self.openOutbox() }
+                let opening = loop.startTask { await self.openOutbox() }
                 state = .starting(opening, [promise])
                 return .waits
             case .starting(let opening, let waiting):

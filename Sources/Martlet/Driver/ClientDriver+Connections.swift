@@ -7,7 +7,7 @@ struct ClientConnections {
     /// An attempt in progress.
     struct Attempt {
         let id: ConnectionID
-        let connector: TCPConnector
+        let connector: any ConnectionAttempt
     }
 
     fileprivate(set) var transports: [ConnectionID: any Transport] = [:]
@@ -58,15 +58,16 @@ extension ClientDriver {
         cancelAttempt()
         #if canImport(Network)
             let secured = endpoints.filter { $0.security == .tls }
-            if !secured.isEmpty { return startSecured(id, to: secured[Int(id.rawValue) % secured.count]) }
+            if loop.host == nil, !secured.isEmpty { return startSecured(id, to: secured[Int(id.rawValue) % secured.count]) }
         #endif
         var options = TCPConnector.Options()
         options.timeout = configuration.connectTimeout
         options.repeatDelay = repeatDelay ?? options.repeatDelay
         options.connection.usesMultipath = configuration.usesMultipath
-        let connector = TCPConnector(to: endpoints, on: loop, options: options)
+        let connector = loop.connect(to: endpoints, options: options) { [weak self] result in
+            self?.attemptEnded(id, result)
+        }
         connections.attempt = ClientConnections.Attempt(id: id, connector: connector)
-        connector.start { [weak self] result in self?.attemptEnded(id, result) }
     }
 
     #if canImport(Network)
@@ -103,7 +104,7 @@ extension ClientDriver {
 
     private func run(for id: ConnectionID, _ work: @escaping @Sendable () async -> CredentialOutcome) {
         connections.credentialTasks[id]?.cancel()
-        connections.credentialTasks[id] = Task { [mailbox] in
+        connections.credentialTasks[id] = loop.startTask { [mailbox] in
             mailbox.post(.credential(id, await work()))
         }
     }
@@ -153,9 +154,11 @@ extension ClientDriver {
     /// Aborts all connections and connection attempts.
     func endConnections() {
         cancelAttempt()
-        for task in connections.credentialTasks.values { task.cancel() }
+        for (_, task) in connections.credentialTasks.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { task.cancel() }
         connections.credentialTasks = [:]
-        for transport in connections.transports.values { transport.abort() }
+        for (_, transport) in connections.transports.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            transport.abort()
+        }
     }
 
     // MARK: Events
@@ -175,7 +178,7 @@ extension ClientDriver {
         }
     }
 
-    private func attemptEnded(_ id: ConnectionID, _ result: Result<TCPConnection, TransportError>) {
+    private func attemptEnded(_ id: ConnectionID, _ result: Result<EstablishedConnection, TransportError>) {
         guard let attempt = connections.attempt, attempt.id == id else { return }
         connections.attempt = nil
         switch result {
@@ -196,12 +199,12 @@ extension ClientDriver {
 
     /// Returns the connection, with TLS if its endpoint uses it. A redirect can lead from an endpoint without TLS to
     /// one with TLS.
-    private func secured(_ connection: TCPConnection) throws(TLSError) -> any Transport {
-        guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection }
-        if let tls = connections.tls { return try tls.transport(over: connection, to: endpoint) }
+    private func secured(_ connection: EstablishedConnection) throws(TLSError) -> any Transport {
+        guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection.transport }
+        if let tls = connections.tls { return try tls.transport(over: connection.transport, to: endpoint) }
         let new = try TLSClient(configuration.tls)
         connections.tls = new
-        return try new.transport(over: connection, to: endpoint)
+        return try new.transport(over: connection.transport, to: endpoint)
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {

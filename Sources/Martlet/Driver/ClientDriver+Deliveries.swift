@@ -48,7 +48,7 @@ extension ClientDriver {
 
     private func store(_ call: Acknowledgement, _ replies: [MessageLedger.Pending], of room: RoomCore) {
         let isInFlight = engine.status.isOnline
-        let wallClock = EventLoop.wallClock
+        let wallClock = loop.wallTime
         var addition = OutboxWriter.Addition(
             room: room,
             entries: replies.map { OutboxEntry($0, in: room, isInFlight: isInFlight, now: wallClock) })

@@ -48,7 +48,7 @@ extension ClientDriver {
         let outcomes = (outbox.outcomes.removeValue(forKey: core.name.text) ?? []).sorted {
             $0.id.counter < $1.id.counter
         }
-        core.restore(earlier, outcomes, at: EventLoop.wallClock, now: now)
+        core.restore(earlier, outcomes, at: loop.wallTime, now: now)
         guard let last = earlier.last else { return }
         rooms[id]!.unmarked.stored(earlier)
         engine.messagesStored(
@@ -61,7 +61,7 @@ extension ClientDriver {
     /// Stores messages in the outbox. The engine sends them after they were stored. With a connection they are stored
     /// as in flight.
     func store(_ messages: [MessageLedger.Pending], replacing letters: [UInt64: MessageID], of room: RoomCore) {
-        let wallClock = EventLoop.wallClock
+        let wallClock = loop.wallTime
         let isInFlight = engine.status.isOnline
         let entries = messages.map { OutboxEntry($0, in: room, isInFlight: isInFlight, now: wallClock) }
         var addition = OutboxWriter.Addition(room: room, entries: entries)
@@ -109,7 +109,7 @@ extension ClientDriver {
             marks[entry.core.name.text] = entry.unmarked.counters.map { entry.core.messageID($0) }
         }
         guard !marks.isEmpty else { return }
-        let wallClock = EventLoop.wallClock
+        let wallClock = loop.wallTime
         outbox.port.commit {
             $0.inFlight = marks
             $0.inFlightAt = wallClock
@@ -118,7 +118,7 @@ extension ClientDriver {
     }
 
     private func marked(_ marks: [String: [MessageID]]) {
-        for (room, ids) in marks {
+        for (room, ids) in marks.sorted(by: { $0.key < $1.key }) {
             guard let last = ids.map(\.counter).max(), let name = RoomName(room), let id = rooms.id(of: name) else {
                 continue
             }

@@ -34,6 +34,12 @@ struct RoomTable {
         _modify { yield &entries[id] }
     }
 
+    /// The entries in the order of their rooms' IDs.
+    var sorted: [Entry] { entries.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value) }
+
+    /// The rooms in the order of their IDs.
+    var cores: [RoomCore] { sorted.map(\.core) }
+
     func id(of name: RoomName) -> RoomID? { entries.first { $0.value.core.name == name }?.key }
 }
 
@@ -214,7 +220,7 @@ extension ClientDriver {
         case .typing(let account, let isTyping): core.typingChanged(account, isTyping)
         case .transient(let account, let kind, let content):
             core.events.publish(.transient(account, kind, content))
-        case .request(let incoming): core.received(RoomRequest(incoming, in: core, now: .now))
+        case .request(let incoming): core.received(RoomRequest(incoming, in: core, now: loop.instant))
         case .requestCancelled(let correlation): core.requestCancelled(correlation)
         case .closed(let code): closed(id, code)
         }

@@ -61,9 +61,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         mailbox = life.mailbox
         device = opened.device
         connections = ClientConnections(tls: life.identity.tls)
+        var random = loop.random
         engine = ClientEngine(
-            configuration: ClientConfiguration(life.identity, device: opened.device), seed: .random(in: 0 ... .max),
-            now: Instant(nanoseconds: EventLoop.clock))
+            configuration: ClientConfiguration(life.identity, device: opened.device), seed: random.next(),
+            now: Instant(nanoseconds: loop.currentTime))
         outbox = DriverOutbox(life, opened)
     }
 
@@ -212,11 +213,11 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         if status.isOnline { connections.detail = nil }
         let before = life.status.value.phase.stopReason
         let published = Client.Status(
-            status, now: now, wallClock: .now, roundTrip: engine.smoothedRTT, detail: connections.detail)
+            status, now: now, wallClock: loop.instant, roundTrip: engine.smoothedRTT, detail: connections.detail)
         life.status.set(published)
         if status.isOnline { markInFlight() }
         guard published.phase.stopReason != before, phase == .running else { return }
-        for entry in rooms.entries.values { entry.core.setStopReason(published.phase.stopReason) }
+        for core in rooms.cores { core.setStopReason(published.phase.stopReason) }
         guard let reason = published.phase.stopReason else { return }
         failOpeners(.gaveUp(reason))
         for number in requests.failAll(.gaveUp(reason)) { engine.cancelRequest(number, now: now) }
@@ -226,9 +227,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func beginEnd(flushes: Bool) {
         guard phase == .running else { return }
-        for entry in rooms.entries.values {
-            entry.core.stopSending()
-            takeChanges(of: entry.core)
+        for core in rooms.cores {
+            core.stopSending()
+            takeChanges(of: core)
         }
         failOpeners(.stopped)
         outbox.port.retry()
@@ -291,7 +292,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         if case .immediate = outbox.port {
             for core in rooms.entries.values.map(\.core) + rooms.watched.values { saveCursor(of: core) }
         }
-        for entry in rooms.entries.values {
+        for entry in rooms.sorted {
             entry.opener?.resolve(.failure(MartletError.stopped))
             refuse(entry.waitingAcknowledgements, of: entry.core, .stopped)
             entry.core.finish(.stopped)
@@ -314,7 +315,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     }
 
     private func pollHandledMarks() {
-        for (id, core) in rooms.watched {
+        for (id, core) in rooms.watched.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             if let cursor = core.state.withLock({ $0.handled.takeOrUnwatch() }) {
                 save(cursor, of: core)
             } else {

@@ -29,7 +29,7 @@ struct PasswordExchange: Sendable {
             let mechanism = MechanismName(isPlain ? "SCRAM-SHA-256" : "SCRAM-SHA-256-PLUS")
         else { throw Fault.noChannelBinding }
         self.mechanism = mechanism
-        var random = SystemRandomNumberGenerator()
+        var random = transport.loop.random
         let nonce = (0..<Self.nonceByteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         machine = try make(nonce, exporter.map { ChannelBinding.tlsExporter($0) } ?? ChannelBinding.none)
     }

@@ -29,8 +29,12 @@ public final class InMemoryOutbox: ImmediateOutbox {
     private let state: Guarded<State>
 
     /// Creates an empty outbox with a random device ID.
-    public init() {
-        state = Guarded(State(device: DeviceID(rawValue: .random(in: 1 ... .max))))
+    public convenience init() {
+        self.init(device: DeviceID(rawValue: .random(in: 1 ... .max)))
+    }
+
+    package init(device: DeviceID) {
+        state = Guarded(State(device: device))
     }
 
     /// Returns the stored messages, failures and cursors.

@@ -191,7 +191,7 @@ final class OutboxWriter {
         self.round = round
         work = Round()
         kept = OutboxTransaction()
-        Task { [outbox, mailbox] in
+        mailbox.loop.startTask { [outbox, mailbox, round] in
             mailbox.post(.outbox(await OutboxWriter.perform(round, on: outbox)))
         }
     }

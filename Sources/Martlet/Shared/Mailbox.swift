@@ -59,7 +59,7 @@ final class Mailbox: Sendable {
         var isRetrying = false
     }
 
-    private let loop: EventLoop
+    let loop: EventLoop
     private let state = Guarded(State())
 
     init(loop: EventLoop) {

@@ -182,7 +182,7 @@ extension RoomCore {
     }
 
     func takeRequest() -> RoomRequest? {
-        state.withLock { $0.requests.popFirst(now: .now) }
+        state.withLock { $0.requests.popFirst(now: mailbox.loop.instant) }
     }
 }
 

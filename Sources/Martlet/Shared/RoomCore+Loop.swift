@@ -123,7 +123,7 @@ extension RoomCore {
     func received(_ request: RoomRequest) {
         var surplus: RoomRequest?
         wake { state in
-            surplus = state.requests.append(request, now: .now)
+            surplus = state.requests.append(request, now: mailbox.loop.instant)
             return state.waiters.takeRequestTakers()
         }
         surplus?.fail(.tooManyRequests)

@@ -59,7 +59,7 @@ final class Broadcast<Element: Sendable>: Waitable {
     func publish(_ element: Element) {
         let woken = state.withLock { state -> [Waiter] in
             var woken: [Waiter] = []
-            for id in state.subscribers.keys {
+            for id in state.subscribers.keys.sorted() {
                 if state.subscribers[id]!.buffer.count >= Self.maxBufferedElements {
                     _ = state.subscribers[id]!.buffer.popFirst()
                     state.subscribers[id]!.missedCount += 1
@@ -76,7 +76,7 @@ final class Broadcast<Element: Sendable>: Waitable {
     func finish() {
         let woken = state.withLock { state -> [Waiter] in
             state.isOver = true
-            return state.subscribers.keys.compactMap { state.subscribers[$0]!.waiter.take() }
+            return state.subscribers.keys.sorted().compactMap { state.subscribers[$0]!.waiter.take() }
         }
         for waiter in woken { waiter.wake() }
     }

@@ -3,9 +3,9 @@ import MartletProtocol
 import MartletWire
 
 extension TokenGrant {
-    /// A token of 256 bits from the system's random source, and its digest (W-44, C-37).
-    static func fresh() -> TokenGrant {
-        var random = SystemRandomNumberGenerator()
+    /// A token of 256 random bits, and its digest (W-44, C-37).
+    static func fresh(using random: some RandomNumberGenerator = SystemRandomNumberGenerator()) -> TokenGrant {
+        var random = random
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())
         return TokenGrant(token: token, digest: TokenDigest(of: token))
     }

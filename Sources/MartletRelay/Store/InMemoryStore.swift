@@ -45,13 +45,19 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
 
     /// The bounds of the store.
     public let bounds: Bounds
-    private let logs = Guarded(MemoryLogs(firstLog: .random(in: .min ... .max)))
+    private let logs: Guarded<MemoryLogs>
     private let roles = Guarded(MemoryRoles())
 
     /// Creates an empty store.
     ///
     /// - Precondition: All bounds are positive.
-    public init(bounds: Bounds = Bounds()) {
+    public convenience init(bounds: Bounds = Bounds()) {
+        self.init(bounds: bounds, firstLog: .random(in: .min ... .max))
+    }
+
+    /// - Parameter firstLog: The identity of the first log.
+    package init(bounds: Bounds = Bounds(), firstLog: UInt64) {
+        logs = Guarded(MemoryLogs(firstLog: firstLog))
         precondition(bounds.maxMessagesPerRoom > 0 && bounds.maxByteCountPerRoom > 0)
         precondition(bounds.maxRooms > 0 && bounds.maxByteCount > 0 && bounds.maxRoleByteCount > 0)
         self.bounds = bounds

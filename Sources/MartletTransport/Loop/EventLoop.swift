@@ -7,8 +7,9 @@ internal import MartletWire
 /// flushes every connection with pending writes once. A loop allocates nothing for an event. Its connections share one
 /// read buffer and one write buffer.
 ///
-/// With epoll the loop owns a thread until `shutdown()`; with Dispatch it owns a serial queue. The objects of a loop
-/// may be used on it only and check this.
+/// With epoll the loop owns a thread until `shutdown()`; with Dispatch it owns a serial queue. A loop with a host has
+/// neither: the host runs its turns, and provides its clocks and its network. The objects of a loop may be used on it
+/// only and check this.
 public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `queue` is shared.
     /// The mechanism that waits for sockets.
     public enum Backend: Sendable, CaseIterable {
@@ -49,8 +50,10 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
 
     /// The name of the thread or queue, for debuggers.
     public let name: String
-    /// The mechanism that waits for sockets.
+    /// The mechanism that waits for sockets. A loop with a host has no sockets.
     public let backend: Backend
+    /// The host; nil for a loop that the system runs.
+    package let host: (any LoopHost)?
 
     private let isShared: Bool
     private let queue = JobQueue()
@@ -75,7 +78,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     private var isStopping = false
     private var hasStopped = false
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    private var stopHandlers: [ObjectIdentifier: any LoopStopHandler] = [:]
+    /// The stop handlers with the numbers of their additions, which are the order of their calls.
+    private var stopHandlers: [ObjectIdentifier: (number: UInt64, handler: any LoopStopHandler)] = [:]
+    private var lastStopHandler: UInt64 = 0
 
     /// Creates and starts a loop.
     ///
@@ -91,12 +96,26 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
         try self.init(backend: backend, name: name, isShared: false, spinLimit: UInt64(limit / .nanoseconds(1)))
     }
 
+    /// Creates a loop whose turns a host runs.
+    package init(on host: any LoopHost, name: String) {
+        self.name = name
+        self.host = host
+        isShared = false
+        backend = .platformDefault
+        turnTime = host.now
+        let hosted = HostedPoller(host)
+        poller = hosted
+        hosted.start(self)
+        hosted.wake()
+    }
+
     private init(
         backend: Backend, name: String, isShared: Bool, spinLimit: UInt64 = 0
     ) throws(TransportError) {
         self.name = name
         self.isShared = isShared
         self.backend = backend
+        host = nil
         turnTime = martlet_clock()
         switch backend {
         #if os(Linux)
@@ -110,7 +129,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     // MARK: - Time
 
     /// The start of the current turn on the loop, and the current time elsewhere, in nanoseconds of `clock`.
-    public var now: UInt64 { isOnLoop ? turnTime : martlet_clock() }
+    public var now: UInt64 { isOnLoop ? turnTime : currentTime }
 
     // MARK: - Jobs
 
@@ -134,7 +153,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
 
     /// Runs the jobs that are submitted after the shutdown, serially, on a temporary thread.
     private func restart() {
-        guard backend != .dispatch else { return poller.wake() }
+        guard backend != .dispatch, host == nil else { return poller.wake() }
         let failure = startThread(named: name) {
             self.becomeCurrent()
             repeat {
@@ -183,7 +202,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     public func add(_ handler: any LoopStopHandler) -> Bool {
         preconditionOnLoop()
         guard !isStopping else { return false }
-        stopHandlers[ObjectIdentifier(handler)] = handler
+        lastStopHandler += 1
+        stopHandlers[ObjectIdentifier(handler)] = (lastStopHandler, handler)
         return true
     }
 
@@ -198,9 +218,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
         stopWaiters.append(waiter)
         guard !isStopping else { return }
         isStopping = true
-        let handlers = stopHandlers.values
+        let handlers = stopHandlers.values.sorted { $0.number < $1.number }
         stopHandlers = [:]
-        for handler in handlers { handler.loopWillStop() }
+        for (_, handler) in handlers { handler.loopWillStop() }
         for source in poller.sources { source.loopWillStop() }
     }
 
@@ -231,7 +251,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     var nextDeadline: UInt64 { timers.earliest ?? .max }
 
     func beginTurn() {
-        turnTime = martlet_clock()
+        turnTime = currentTime
         queue.markRunning()
     }
 

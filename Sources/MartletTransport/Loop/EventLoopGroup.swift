@@ -25,6 +25,12 @@ public final class EventLoopGroup: Sendable {
         self.loops = loops
     }
 
+    /// Creates `count` loops whose turns a host runs.
+    package init(count: Int, on host: any LoopHost, name: String = "martlet") {
+        precondition(count > 0)
+        loops = (0..<count).map { EventLoop(on: host, name: "\(name)-\($0)") }
+    }
+
     /// Shuts all loops down. Must not be called from an actor on one of them.
     public func shutdown() async {
         for loop in loops { await loop.shutdown() }

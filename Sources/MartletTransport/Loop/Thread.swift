@@ -20,3 +20,8 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
     unsafe context.release()
     return TransportError(errno: -result, call: "pthread_create")
 }
+
+/// Suspends the calling thread for some microseconds.
+package func pauseThread(microseconds: UInt32) {
+    martlet_thread_pause(microseconds)
+}

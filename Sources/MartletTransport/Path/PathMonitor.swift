@@ -23,7 +23,11 @@ public final class PathMonitor: @unchecked Sendable {  // All state is accessed 
     public func start() throws(TransportError) {
         loop.preconditionOnLoop()
         guard source == nil else { return }
-        source = try systemPathSource(on: loop) { self.report($0) }
+        if let host = loop.host {
+            source = host.watchPath(of: loop) { self.report($0) }
+        } else {
+            source = try systemPathSource(on: loop) { self.report($0) }
+        }
     }
 
     /// Stops monitoring, on the loop. No report follows.
@@ -42,7 +46,8 @@ public final class PathMonitor: @unchecked Sendable {  // All state is accessed 
 }
 
 /// Reports snapshots on the loop until it is cancelled. Consecutive snapshots may be equal.
-protocol PathSource: AnyObject {
+package protocol PathSource: AnyObject {
+    /// Ends the reports, on the loop.
     func cancel()
 }
 

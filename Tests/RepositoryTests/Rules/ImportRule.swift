@@ -9,7 +9,9 @@ enum ImportRule {
         "MartletTransport": cLibraries.union([
             "MartletWire", "CMartletSystem", "CMartletTLS", "Dispatch", "Network", "Synchronization",
         ]),
-        "MartletTestKit": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization"],
+        "MartletTestKit": [
+            "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "Synchronization",
+        ],
         "Martlet": [
             "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "Synchronization",
             "Observation",
@@ -71,6 +73,7 @@ enum ImportRule {
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": ["FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+        "MartletTestKitTests": ["Martlet", "MartletRelay"],
         "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
         "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
         "MartletLabTests": ["MartletToolTestSupport"],
