@@ -2,7 +2,7 @@
 @_exported public import struct MartletAuthentication.JSONWebKeySet
 @_exported public import enum MartletAuthentication.JSONWebKeySetError
 @_exported public import struct MartletAuthentication.TokenVerifier
-@_exported public import struct MartletProtocol.AccountRate
+@_exported public import struct MartletProtocol.MessageRate
 @_exported public import struct MartletProtocol.AuthenticationRequest
 @_exported public import struct MartletProtocol.Claims
 @_exported public import struct MartletProtocol.DeviceKey
