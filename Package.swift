@@ -121,9 +121,13 @@ let package = Package(
         .testTarget(
             name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
             swiftSettings: settings),
+        .target(
+            name: "TLSForge", dependencies: ["CMartletTLS"], path: "Tests/TLSForge",
+            linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
         .testTarget(
             name: "MartletTransportTests",
-            dependencies: ["MartletTransport", "MartletWire", "MartletToolTestSupport"], swiftSettings: settings),
+            dependencies: ["MartletTransport", "MartletWire", "MartletToolTestSupport", "TLSForge"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletAuthenticationTests", dependencies: ["MartletAuthentication"], swiftSettings: settings),
         .testTarget(

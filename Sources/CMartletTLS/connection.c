@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static BIO_METHOD *method;
@@ -49,16 +48,16 @@ static int read_input(BIO *bio, char *target, int count) {
     return (int)taken;
 }
 
-static int append_pending(martlet_tls_connection *connection, const char *bytes, size_t count) {
-    size_t used = connection->pending_end - connection->pending_start;
+uint8_t *martlet_tls_reserve_pending(martlet_tls_connection *connection, size_t count) {
+    size_t used = martlet_tls_pending_count(connection);
     if (used + count > martlet_tls_max_pending_byte_count) {
         note_limit(connection, "too many unsent bytes");
-        return 0;
+        return NULL;
     }
     if (connection->pending_end + count > connection->pending_capacity) {
         size_t capacity = used + count + 1024;
         uint8_t *memory = malloc(capacity);
-        if (!memory) return 0;
+        if (!memory) return NULL;
         if (used) memcpy(memory, connection->pending + connection->pending_start, used);
         free(connection->pending);
         connection->pending = memory;
@@ -66,7 +65,13 @@ static int append_pending(martlet_tls_connection *connection, const char *bytes,
         connection->pending_end = (uint32_t)used;
         connection->pending_capacity = (uint32_t)capacity;
     }
-    memcpy(connection->pending + connection->pending_end, bytes, count);
+    return connection->pending + connection->pending_end;
+}
+
+static int append_pending(martlet_tls_connection *connection, const char *bytes, size_t count) {
+    uint8_t *room = martlet_tls_reserve_pending(connection, count);
+    if (!room) return 0;
+    memcpy(room, bytes, count);
     connection->pending_end += (uint32_t)count;
     return 1;
 }
@@ -101,12 +106,20 @@ static void initialize(void) {
 
 // MARK: - Creation
 
-/// Counts key updates, each of which costs a key derivation (RFC 8446 §4.6.3).
-static void count_key_updates(
+/// Counts key updates, each of which costs a key derivation (RFC 8446 §4.6.3), and the records of a server behind the
+/// handshake.
+static void count_messages(
     int is_written, int version, int type, const void *bytes, size_t count, SSL *ssl, void *argument) {
     (void)version, (void)ssl;
     martlet_tls_connection *connection = argument;
-    if (is_written || type != SSL3_RT_HANDSHAKE || count == 0) return;
+    if (is_written) {
+        // The client's secret follows its last handshake message, behind which the server sends tickets only.
+        const struct martlet_tls_secrets *secrets = connection->secrets;
+        if (type == SSL3_RT_HEADER && secrets && secrets->byte_counts[martlet_tls_secret_read])
+            connection->written_record_count++;
+        return;
+    }
+    if (type != SSL3_RT_HANDSHAKE || count == 0) return;
     if (*(const uint8_t *)bytes != SSL3_MT_KEY_UPDATE) return;
     if (++connection->key_update_count <= martlet_tls_max_key_updates) return;
     note_limit(connection, "too many key updates");
@@ -137,7 +150,7 @@ martlet_tls_connection *martlet_tls_connection_create(
     BIO_set_data(bio, connection);
     BIO_set_init(bio, 1);
     SSL_set_bio(connection->ssl, bio, bio);
-    SSL_set_msg_callback(connection->ssl, count_key_updates);
+    SSL_set_msg_callback(connection->ssl, count_messages);
     SSL_set_msg_callback_arg(connection->ssl, connection);
     if (context->is_server) {
         SSL_set_accept_state(connection->ssl);
@@ -152,12 +165,18 @@ martlet_tls_connection *martlet_tls_connection_create(
     return connection;
 }
 
+static void free_ssl(martlet_tls_connection *connection) {
+    if (!connection->ssl) return;
+    // Without this the session of a lost connection could not be resumed (openssl/openssl#4720).
+    SSL_set_shutdown(connection->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(connection->ssl);
+    connection->ssl = NULL;
+}
+
 void martlet_tls_connection_free(martlet_tls_connection *connection) {
-    if (connection->ssl) {
-        // Without this the session of a lost connection could not be resumed (openssl/openssl#4720).
-        SSL_set_shutdown(connection->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
-        SSL_free(connection->ssl);
-    }
+    free_ssl(connection);
+    martlet_tls_free_records(connection->records);
+    martlet_tls_discard_secrets(connection);
     SSL_SESSION_free(connection->session);
     free(connection->pending);
     free(connection->failure);
@@ -192,7 +211,7 @@ static int kind_of(unsigned long error) {
 }
 
 /// The name of an alert (RFC 8446 §6). OpenSSL has none for those that are new in TLS 1.3.
-static const char *alert_name(int alert) {
+const char *martlet_tls_alert_name(int alert) {
     switch (alert) {
     case SSL_AD_MISSING_EXTENSION: return "missing extension";
     case SSL_AD_CERTIFICATE_REQUIRED: return "certificate required";
@@ -212,7 +231,7 @@ static void note_failure(martlet_tls_connection *connection) {
             failure->kind = martlet_tls_failure_protocol_error;
         const char *text = ERR_reason_error_string(error);
         if (failure->kind == martlet_tls_failure_alert)
-            text = alert_name(ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET);
+            text = martlet_tls_alert_name(ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET);
         martlet_tls_copy_text(failure->text, sizeof failure->text, text ? text : "unknown error");
     }
     ERR_clear_error();
@@ -234,6 +253,8 @@ static int finish_handshake(martlet_tls_connection *connection) {
             return 0;
         }
         connection->state = martlet_tls_open;
+        if (martlet_tls_start_records(connection)) free_ssl(connection);
+        martlet_tls_discard_secrets(connection);
         return 1;
     }
     if (SSL_get_error(connection->ssl, result) != SSL_ERROR_WANT_READ) note_failure(connection);
@@ -271,7 +292,8 @@ int32_t martlet_tls_receive(
     struct martlet_tls_call call = {.input = bytes, .input_count = count};
     connection->call = &call;
     if (connection->state != martlet_tls_handshaking || finish_handshake(connection))
-        *plain_count = decrypt(connection, plain, capacity);
+        *plain_count = connection->records ? martlet_tls_receive_records(connection, plain, capacity)
+                                           : decrypt(connection, plain, capacity);
     connection->call = NULL;
     return connection->state;
 }
@@ -281,6 +303,11 @@ ptrdiff_t martlet_tls_send(
     if (connection->state != martlet_tls_open && connection->state != martlet_tls_peer_closed) return -1;
     struct martlet_tls_call call = {.records = records, .record_capacity = capacity};
     connection->call = &call;
+    if (connection->records) {
+        int is_sent = martlet_tls_send_records(connection, bytes, count);
+        connection->call = NULL;
+        return is_sent ? (ptrdiff_t)call.record_count : -1;
+    }
     size_t written = 0;
     ERR_clear_error();
     int result = count ? SSL_write_ex(connection->ssl, bytes, count, &written) : 1;
@@ -294,6 +321,7 @@ void martlet_tls_close(martlet_tls_connection *connection) {
     if (connection->has_sent_close || connection->state == martlet_tls_handshaking) return;
     connection->has_sent_close = 1;
     if (connection->state == martlet_tls_failed) return;
+    if (connection->records) return martlet_tls_send_close(connection);
     SSL_shutdown(connection->ssl);
     ERR_clear_error();
 }
@@ -331,91 +359,27 @@ martlet_tls_session *martlet_tls_take_session(martlet_tls_connection *connection
 }
 
 int32_t martlet_tls_is_resumed(const martlet_tls_connection *connection) {
-    return SSL_session_reused(connection->ssl);
+    return connection->records ? martlet_tls_records_are_resumed(connection->records)
+                               : SSL_session_reused(connection->ssl);
 }
 
 const char *martlet_tls_version(const martlet_tls_connection *connection) {
-    return SSL_get_version(connection->ssl);
+    return connection->records ? "TLSv1.3" : SSL_get_version(connection->ssl);
 }
 
 const char *martlet_tls_cipher(const martlet_tls_connection *connection) {
-    return SSL_get_cipher_name(connection->ssl);
+    return connection->records ? martlet_tls_records_cipher(connection->records)
+                               : SSL_get_cipher_name(connection->ssl);
 }
 
 int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count) {
     if (connection->state == martlet_tls_handshaking || connection->state == martlet_tls_failed) return -1;
+    if (connection->records)
+        return martlet_tls_records_export(connection->records, label, secret, count) ? 0 : -1;
     // Without the extended master secret, two connections of TLS 1.2 can have the same material (RFC 7627).
     if (SSL_version(connection->ssl) < TLS1_3_VERSION && SSL_get_extms_support(connection->ssl) != 1) return -1;
     int is_done =
         SSL_export_keying_material(connection->ssl, secret, count, label, strlen(label), (const uint8_t *)"", 0, 1);
     return is_done == 1 ? 0 : -1;
-}
-
-// MARK: - The peer's certificate
-
-/// Names in the form of `martlet_tls_read_peer`.
-struct names {
-    uint8_t *bytes;
-    size_t count;
-    size_t capacity;
-};
-
-static int append_name(struct names *names, int kind, const ASN1_STRING *name) {
-    unsigned char *text = NULL;
-    int count = ASN1_STRING_to_UTF8(&text, name);
-    int is_added = count >= 0 && count <= UINT16_MAX && (size_t)count + 3 <= names->capacity - names->count;
-    if (is_added) {
-        uint8_t *target = names->bytes + names->count;
-        target[0] = (uint8_t)kind;
-        target[1] = (uint8_t)(count >> 8);
-        target[2] = (uint8_t)count;
-        if (count) memcpy(target + 3, text, (size_t)count);
-        names->count += 3 + (size_t)count;
-    }
-    OPENSSL_free(text);
-    return is_added;
-}
-
-static int append_common_name(struct names *names, const X509_NAME *subject) {
-    int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-    if (index < 0) return 1;
-    return append_name(
-        names, martlet_tls_name_common, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)));
-}
-
-static int append_alternative_names(struct names *names, X509 *certificate) {
-    int status = 0;
-    GENERAL_NAMES *found = X509_get_ext_d2i(certificate, NID_subject_alt_name, &status, NULL);
-    // -1: the extension is absent.
-    if (!found) return status == -1;
-    int is_added = 1;
-    for (int index = 0; is_added && index < sk_GENERAL_NAME_num(found); index++) {
-        const GENERAL_NAME *name = sk_GENERAL_NAME_value(found, index);
-        switch (name->type) {
-        case GEN_DNS: is_added = append_name(names, martlet_tls_name_host, name->d.dNSName); break;
-        case GEN_EMAIL: is_added = append_name(names, martlet_tls_name_email, name->d.rfc822Name); break;
-        case GEN_URI: is_added = append_name(names, martlet_tls_name_uri, name->d.uniformResourceIdentifier); break;
-        default: break;
-        }
-    }
-    GENERAL_NAMES_free(found);
-    return is_added;
-}
-
-ptrdiff_t martlet_tls_read_peer(
-    const martlet_tls_connection *connection, int64_t *not_after, uint8_t *pin, uint8_t *bytes, size_t capacity) {
-    if (SSL_get_verify_mode(connection->ssl) == SSL_VERIFY_NONE) return -1;
-    X509 *certificate = SSL_get0_peer_certificate(connection->ssl);
-    if (!certificate || SSL_get_verify_result(connection->ssl) != X509_V_OK) return -1;
-    struct names names = {bytes, 0, capacity};
-    struct tm date;
-    int is_read = ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &date) == 1
-        && martlet_tls_pin_of(certificate, pin)
-        && append_common_name(&names, X509_get_subject_name(certificate))
-        && append_alternative_names(&names, certificate);
-    ERR_clear_error();
-    if (!is_read) return -1;
-    *not_after = (int64_t)timegm(&date);
-    return (ptrdiff_t)names.count;
 }
 #endif

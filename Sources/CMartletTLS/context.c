@@ -327,6 +327,7 @@ static int configure(
     if (!set_session_context(context, ssl, options)) return 0;
     SSL_CTX_set_alpn_select_cb(ssl, select_protocol, context);
     SSL_CTX_set_client_hello_cb(ssl, check_client_hello, NULL);
+    SSL_CTX_set_keylog_callback(ssl, martlet_tls_keep_secret);
     if (context->ticket_key_count) {
         SSL_CTX_set_num_tickets(ssl, 1);
         SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, ticket_key);
@@ -355,6 +356,8 @@ martlet_tls_context *martlet_tls_context_create(
     memcpy(context->protocol + 1, options->protocol, context->protocol[0]);
     context->pin_count = options->pin_count;
     context->pins = copy(options->pins, options->pin_count * martlet_tls_pin_byte_count);
+    context->max_record_count =
+        options->max_record_count ? options->max_record_count : martlet_tls_default_record_count;
     context->ticket_key_count = options->ticket_key_count;
     context->ticket_keys = copy(options->ticket_keys, options->ticket_key_count * martlet_tls_ticket_key_byte_count);
     context->ssl = SSL_CTX_new(options->is_server ? TLS_server_method() : TLS_client_method());

@@ -2,13 +2,13 @@
 @_exported public import struct MartletAuthentication.JSONWebKeySet
 @_exported public import enum MartletAuthentication.JSONWebKeySetError
 @_exported public import struct MartletAuthentication.TokenVerifier
-@_exported public import struct MartletProtocol.AccountRate
 @_exported public import struct MartletProtocol.AuthenticationRequest
 @_exported public import struct MartletProtocol.Claims
 @_exported public import struct MartletProtocol.DeviceKey
 @_exported public import struct MartletProtocol.EncodedBody
 @_exported public import struct MartletProtocol.Identity
 @_exported public import struct MartletProtocol.LogEntry
+@_exported public import struct MartletProtocol.MessageRate
 @_exported public import struct MartletProtocol.PeerLimits
 @_exported public import struct MartletProtocol.ReadRange
 @_exported public import struct MartletProtocol.RelayConfiguration

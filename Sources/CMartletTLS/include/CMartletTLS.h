@@ -73,6 +73,8 @@ enum { martlet_tls_pin_byte_count = 32 };
 enum { martlet_tls_max_chain_byte_count = 32 * 1024 };
 /// The maximum number of key updates without application data between them.
 enum { martlet_tls_max_key_updates = 32 };
+/// The default maximum number of records with a key: below the limit of 2^24.5 for AES-GCM (RFC 8446 §5.5).
+enum { martlet_tls_default_record_count = 1 << 24 };
 /// The maximum number of unsent bytes that the library may produce by itself, such as handshake messages.
 enum { martlet_tls_max_pending_byte_count = 256 * 1024 };
 
@@ -99,6 +101,8 @@ struct martlet_tls_options {
     size_t ticket_key_count;
     /// For a server: `martlet_tls_peer_certificate`.
     int32_t peer_certificate;
+    /// For a server: the maximum number of records that it sends with a key of TLS 1.3; 0 for the default.
+    uint64_t max_record_count;
 };
 
 /// Creates a context; null after a failure.
@@ -133,7 +137,7 @@ enum martlet_tls_state {
 };
 
 /// Processes `count` bytes from the peer, all of them unless the state becomes `peer_closed` or `failed`, and writes
-/// application data to `plain`. `capacity` must be at least `count` and 16 KiB. Null and zero start a client's
+/// application data to `plain`. `capacity` must be at least `count` plus 16 KiB. Null and zero start a client's
 /// handshake. Returns the state.
 int32_t martlet_tls_receive(
     martlet_tls_connection *connection, const void *_Nullable bytes, size_t count, void *plain, size_t capacity,

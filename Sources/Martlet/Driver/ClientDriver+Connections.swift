@@ -58,7 +58,9 @@ extension ClientDriver {
         cancelAttempt()
         #if canImport(Network)
             let secured = endpoints.filter { $0.security == .tls }
-            if loop.host == nil, !secured.isEmpty { return startSecured(id, to: secured[Int(id.rawValue) % secured.count]) }
+            if loop.host == nil, !secured.isEmpty {
+                return startSecured(id, to: secured[Int(id.rawValue) % secured.count])
+            }
         #endif
         var options = TCPConnector.Options()
         options.timeout = configuration.connectTimeout

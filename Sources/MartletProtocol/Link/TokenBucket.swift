@@ -7,7 +7,8 @@ struct TokenBucket: Equatable, Sendable {
     private let burst: UInt32
     /// Tokens that are refilled in a minute.
     private let perMinute: UInt32
-    private var fullAt = Instant.zero
+    /// The instant at which the bucket is full again.
+    private(set) var fullAt = Instant.zero
 
     init(burst: Int, perMinute: Int) {
         precondition(burst > 0 && perMinute > 0, "a bucket holds something and is refilled")

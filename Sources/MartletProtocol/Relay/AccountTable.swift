@@ -34,7 +34,7 @@ struct AccountTable: Sendable {
         /// The lowest remaining allowance of the ended links (S-59).
         var unproductive = Link.unproductiveBucket
         /// The allowance for messages; nil without a bound.
-        var allowance: AccountAllowance?
+        var allowance: MessageAllowance?
         /// The links without a connection, the longest suspended first.
         var suspended: [LinkKey] = []
         /// The instant at which the last link ended; nil while there is a link.
@@ -61,7 +61,7 @@ struct AccountTable: Sendable {
         var since: Instant
     }
 
-    private let rate: AccountRate?
+    private let rate: MessageRate?
     private var accounts = SlotTable<Account>()
     private var accountOfName = SlotIndex()
     /// The ranks by number of suspended links, from 1. The last rank is not empty.
@@ -69,7 +69,7 @@ struct AccountTable: Sendable {
     private var idle = Deque<Idle>()
 
     /// - Parameter rate: The rate of each account; nil without a bound.
-    init(rate: AccountRate? = nil) {
+    init(rate: MessageRate? = nil) {
         self.rate = rate
     }
 
@@ -85,7 +85,7 @@ struct AccountTable: Sendable {
     mutating func index(of name: AccountName, now: Instant) -> Int32 {
         removeIdle(now: now)
         if let found = find(name) { return found }
-        let slot = accounts.insert(Account(name: name, allowance: rate.map { AccountAllowance($0) }, idleSince: now))
+        let slot = accounts.insert(Account(name: name, allowance: rate.map { MessageAllowance($0) }, idleSince: now))
         accountOfName.insert(name, slot)
         idle.append(Idle(account: Int32(slot), since: now))
         return Int32(slot)

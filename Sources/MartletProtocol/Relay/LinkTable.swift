@@ -31,7 +31,7 @@ struct LinkTable {
     /// - Parameters:
     ///   - firstID: the number before the first link's ID.
     ///   - rate: the rate of each account; nil without a bound.
-    init(loop: UInt8, firstID: UInt64, rate: AccountRate? = nil) {
+    init(loop: UInt8, firstID: UInt64, rate: MessageRate? = nil) {
         self.loop = loop
         accounts = AccountTable(rate: rate)
         lastID = firstID

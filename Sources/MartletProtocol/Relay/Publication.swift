@@ -43,6 +43,8 @@ struct Publication: Neutral, Sendable {
     private var unconfirmed = Deque<Part>()
     /// Bytes of the same messages and of the batch under construction.
     private(set) var pendingByteCount = 0
+    /// The messages since `takePublished`, and their bytes.
+    private var published = (messageCount: 0, byteCount: 0)
     /// Slots of members whose acceptances are sent at the end of the turn.
     private(set) var publishers: [Int] = []
     /// Members that have left and whose sessions remain until their last messages are durable.
@@ -71,7 +73,17 @@ struct Publication: Neutral, Sendable {
     // MARK: Publishing
 
     /// Bytes were appended to the batch under construction.
-    mutating func addPending(byteCount: Int) { pendingByteCount += byteCount }
+    mutating func addPending(byteCount: Int) {
+        pendingByteCount += byteCount
+        published.messageCount += 1
+        published.byteCount += byteCount
+    }
+
+    /// The numbers of messages that were published since the last call, and of their bytes.
+    mutating func takePublished() -> (messageCount: Int, byteCount: Int) {
+        defer { published = (0, 0) }
+        return published
+    }
 
     /// Takes the messages of the batch under construction.
     mutating func append(

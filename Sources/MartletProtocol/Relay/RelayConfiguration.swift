@@ -42,7 +42,9 @@ public struct RelayConfiguration: Sendable {
     /// The use of roles; nil if rooms have none. The store has to keep them.
     public var roomRoles: RoomRolesConfiguration?
     /// The rate of each account over all of its links; nil without a bound.
-    public var accountRate: AccountRate?
+    public var accountRate: MessageRate?
+    /// The rate of each room, of all its members together; nil without a bound.
+    public var roomRate: MessageRate?
     /// The maximum number of refused resumes of a connection (Specs/hostile.md row 23).
     public var maxResumeAttempts = 5
     /// The duration after which a client that was rejected with `serverBusy` may connect again (C-27).

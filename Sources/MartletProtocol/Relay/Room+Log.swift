@@ -176,7 +176,7 @@ extension Room {
             if let before = owed, before.publisher == part.publisher {
                 owed = (part.publisher, before.credit + credit)
             } else {
-                if let owed { effects.append(.release(owed.publisher.key, byteCount: owed.credit)) }
+                if let owed { release(owed.publisher, owed.credit, into: &effects) }
                 owed = (part.publisher, credit)
             }
             let slot = members.slot(part.confirmTo)
@@ -186,7 +186,7 @@ extension Room {
                 if let slot { noteAccepted(slot, run) }
             }
         }
-        if let owed { effects.append(.release(owed.publisher.key, byteCount: owed.credit)) }
+        if let owed { release(owed.publisher, owed.credit, into: &effects) }
     }
 
     private mutating func noteAccepted(_ slot: Int, _ run: AcceptedRun) {

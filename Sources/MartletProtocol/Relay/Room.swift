@@ -86,7 +86,7 @@ public struct MemberHandle: Hashable, Sendable {
 ///
 /// `RoomLog` has the durable messages, `Publication` the others, `RoomMembers` the members and their presence,
 /// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, `HistoryReads` those for pages of
-/// history, `DeduplicationWindows` the counters of devices, and `RoomModeration` the roles.
+/// history, `DeduplicationWindows` the counters of devices, `RoomThrottle` the rate, and `RoomModeration` the roles.
 struct Room: Sendable {
     enum State: Sendable {
         case loading([JoinRequest])
@@ -110,6 +110,8 @@ struct Room: Sendable {
     private(set) var chargedByteCount = 0
     /// Allocated while messages are not durable or are in memory.
     private var allocatedPublication = OnDemand<Publication>()
+    /// Allocated from a message until the burst is complete again, if rooms have a rate.
+    var throttle = OnDemand<RoomThrottle>()
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
@@ -135,12 +137,13 @@ struct Room: Sendable {
     /// Whether the room can be evicted.
     var isIdle: Bool {
         guard case .ready = state else { return false }
-        return members.count == 0 && !publication.isWaiting && !isModerating
+        return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
     }
 
     /// The instant at which the room has work although no event occurs.
     var deadline: Instant? {
         requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
+            .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil)
     }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -198,6 +201,9 @@ struct Room: Sendable {
             return effects.append(.reset(join.member, .roomForbidden))
         }
         guard !members.isFull else { return effects.append(.reset(join.member, .roomFull)) }
+        guard !throttle.isAllocated || !throttle.value.withholds(from: join.who.account) else {
+            return effects.append(.reset(join.member, .serverBusy))
+        }
         var member = RoomMember(
             key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal)
         member.window = windows[join.who]

@@ -10,9 +10,9 @@ struct RoomRouter: ~Copyable {
     /// The messages for other loops, by loop.
     private var outgoing: [[LoopMessage]]
 
-    init(place: LoopPlace, roles: RoomRolesConfiguration?) {
+    init(place: LoopPlace, roles: RoomRolesConfiguration?, rate: MessageRate?) {
         self.place = place
-        local = Rooms(loop: place.number, roles: roles)
+        local = Rooms(loop: place.number, roles: roles, rate: rate)
         outgoing = Array(repeating: [], count: place.count)
     }
 

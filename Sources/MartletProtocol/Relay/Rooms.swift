@@ -15,6 +15,8 @@ struct Rooms: ~Copyable, Sendable {
     private let loop: UInt8
     /// The use of roles; nil if rooms have none.
     private let roles: RoomRolesConfiguration?
+    /// The rate of messages of each room; nil without a bound.
+    private let rate: MessageRate?
     /// The relay's wall clock in milliseconds since 1970.
     var wallClock: UInt64 = 0
     private(set) var rooms = SlotTable<Room>()
@@ -37,9 +39,11 @@ struct Rooms: ~Copyable, Sendable {
     /// - Parameters:
     ///   - loop: the number of the loop.
     ///   - roles: the use of roles; nil if rooms have none.
-    init(loop: UInt8 = 0, roles: RoomRolesConfiguration? = nil) {
+    ///   - rate: the rate of messages of each room; nil without a bound.
+    init(loop: UInt8 = 0, roles: RoomRolesConfiguration? = nil, rate: MessageRate? = nil) {
         self.loop = loop
         self.roles = roles
+        self.rate = rate
     }
 
     /// Rooms in memory.
@@ -308,6 +312,7 @@ struct Rooms: ~Copyable, Sendable {
         // The operations of a turn are saved together.
         performOperations(index, now: now)
         rooms[index].isDirty = false
+        if let rate { rooms[index].updateThrottle(rate, now: now, into: &effects) }
         rooms[index].flush(now: now, into: &effects)
         memoryByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)

@@ -33,7 +33,7 @@ struct SessionRouter: ~Copyable {
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
         self.configuration = configuration
         links = LinkTable(loop: place.number, firstID: firstID, rate: configuration.accountRate)
-        rooms = RoomRouter(place: place, roles: configuration.roomRoles)
+        rooms = RoomRouter(place: place, roles: configuration.roomRoles, rate: configuration.roomRate)
     }
 
     // MARK: Links
@@ -465,8 +465,8 @@ struct SessionRouter: ~Copyable {
         }
     }
 
-    /// Answers a request on the link's own session, where none is served. A frame about a request that the relay never
-    /// sent has no effect (S-58).
+    /// Answers a request on the link's own session, where only the relay's clock is served. A frame about a
+    /// request that the relay never sent has no effect (S-58).
     private mutating func receiveControl(
         _ type: FrameType, _ body: RawSpan, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
@@ -477,6 +477,11 @@ struct SessionRouter: ~Copyable {
         }
         // A peer that does not read its answers gets no further ones.
         guard links[slot].checkRoom() else { throw .peer(.slowConsumer) }
-        answer(try ReceivedRequest(parsing: body).declined, on: .control, of: slot)
+        let received = try ReceivedRequest(parsing: body)
+        guard case .valid(let request) = received, request.method == RelayTime.method, request.recipient == nil,
+            links[slot].link.features.contains(.requests)
+        else { return answer(received.declined, on: .control, of: slot) }
+        let content = RelayTime(wallClock: wallClock).content
+        answer(Response(correlation: request.correlation, content: content), on: .control, of: slot)
     }
 }

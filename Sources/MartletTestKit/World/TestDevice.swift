@@ -119,7 +119,8 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
         path.restore()
     }
 
-    /// Drops the NAT mappings of the connections: their bytes are lost without notice. New connections are not affected.
+    /// Drops the NAT mappings of the connections: their bytes are lost without notice. New connections are not
+    /// affected.
     public func dropNATMappings() {
         for stream in host.network.streams(on: path) { stream.hasNoMapping = true }
     }

@@ -1,6 +1,6 @@
 public import Martlet
-public import MartletRelay
 import MartletProtocol
+public import MartletRelay
 import MartletTransport
 import MartletWire
 
@@ -202,8 +202,8 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
 
 /// The reason for which a closure in a world did not end.
 public enum TestWorldError: Error, Equatable {
-    /// At this time the closure waited, no task, event or timer was left, and so nothing could end the wait. The closure
-    /// may wait for something outside of the world; see ``TestWorld``.
+    /// At this time the closure waited, no task, event or timer was left, and so nothing could end the wait. The
+    /// closure may wait for something outside of the world; see ``TestWorld``.
     case deadlock(at: Duration)
     /// The closure did not end within the limit of virtual time.
     case timeLimitExceeded(Duration)

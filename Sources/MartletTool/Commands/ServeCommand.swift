@@ -34,6 +34,9 @@ enum ServeCommand {
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
         help: "messages a second that an account may publish; ten times as many at once [any number]")
+    private static let roomRate = Option.count(
+        "room-rate", in: 1...1_000_000,
+        help: "messages a second that all members of a room may publish; ten times as many at once [any number]")
     private static let roomRoles = Option.flag(
         "room-roles", help: "keep roles of rooms: who creates a room owns it, and moderators can remove accounts")
     private static let roomsPerAccount = Option.count(
@@ -50,8 +53,8 @@ enum ServeCommand {
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
             listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
-            multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRoles.spec,
-            roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
+            multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRate.spec,
+            roomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
         ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
@@ -184,11 +187,8 @@ enum ServeCommand {
         configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 8, 1) : .max
         configuration.limits.maxAuthentications = maxConnections > 0 ? max(maxConnections / 32, 1) : .max
         if maxConnections == 0 { configuration.limits.maxTotalHandshakes = .max }
-        if let rate = arguments[accountRate] {
-            var bound = AccountRate()
-            (bound.messagesPerSecond, bound.messageBurst) = (rate, 10 * rate)
-            configuration.engine.accountRate = bound
-        }
+        configuration.engine.accountRate = arguments[accountRate].map { Self.rate($0) }
+        configuration.engine.roomRate = arguments[roomRate].map { Self.rate($0) }
         if arguments.has(roomRoles) {
             var roles = RoomRolesConfiguration()
             roles.maxRoomsPerAccount = arguments[roomsPerAccount] ?? roles.maxRoomsPerAccount
@@ -199,6 +199,13 @@ enum ServeCommand {
         return Relay(
             configuration: configuration, store: diskStore ?? memoryStore(arguments, budget),
             authenticator: access.authenticator, policy: access.policy, onEvent: onEvent)
+    }
+
+    /// A rate with a burst of ten seconds.
+    private static func rate(_ messagesPerSecond: Int) -> MessageRate {
+        var rate = MessageRate()
+        (rate.messagesPerSecond, rate.messageBurst) = (messagesPerSecond, 10 * messagesPerSecond)
+        return rate
     }
 
     private static func memoryStore(_ arguments: ParsedArguments, _ budget: Int) -> InMemoryStore {

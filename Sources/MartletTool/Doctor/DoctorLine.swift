@@ -4,7 +4,7 @@ import MartletToolSupport
 struct DoctorLine: Equatable, Sendable {
     /// A check, by its name in the lines.
     enum Check: String, Sendable {
-        case address, name, connect, tls, certificate, welcome, ping, resumption
+        case address, name, connect, tls, certificate, welcome, ping, clock, resumption
     }
 
     /// The mark of a result.

@@ -12,7 +12,8 @@ import MartletWire
 /// | connect: to each address | `connected` | secure; end if no address answered |
 /// | secure: open a connection, with TLS if the endpoint uses it | `secured` | greet; end after a failure |
 /// | greet: send hello | `greeted` | ping; end after a failure |
-/// | ping | `pinged` | resume with TLS, otherwise end |
+/// | ping | `pinged` | compare; end after a failure |
+/// | compare: ask for the relay's clock | `compared` | resume with TLS, otherwise end |
 /// | resume: open another connection with TLS | `resumed` | end |
 /// | end | | |
 struct DoctorReport: Equatable, Sendable {
@@ -23,6 +24,7 @@ struct DoctorReport: Equatable, Sendable {
         case secure(SocketAddress)
         case greet
         case ping
+        case compare
         case resume(SocketAddress)
         case end(ExitCode)
     }
@@ -39,6 +41,8 @@ struct DoctorReport: Equatable, Sendable {
     static let pingCount = 5
     /// The rest of a certificate's validity in days, below which its line is a warning.
     static let minDays: Int64 = 14
+    /// The difference of the clocks, from which on its line is a warning: half of the leeway of signed tokens (C-85).
+    static let maxClockDifference: Duration = .seconds(30)
 
     private(set) var step: Step
     /// The parsed address; nil if it is invalid.
@@ -225,11 +229,7 @@ struct DoctorReport: Equatable, Sendable {
         case .success(let value): times = value.sorted()
         case .failure(let failure): return [fail(.ping, failure.explanationWhenConnected)]
         }
-        if let endpoint, let address, endpoint.security == .tls {
-            step = .resume(address)
-        } else {
-            step = .end(.success)
-        }
+        step = .compare
         guard let least = times.first, let most = times.last else { return [] }
         let median = times[times.count / 2]
         return [
@@ -242,6 +242,33 @@ struct DoctorReport: Equatable, Sendable {
                     .init("maximum", .milliseconds(most)),
                 ])
         ]
+    }
+
+    /// The relay has told the time of its clock, or does not do so. Positive differences are of clocks that are ahead.
+    mutating func compared(_ result: Result<Duration?, DoctorFailure>) -> [DoctorLine] {
+        let difference: Duration?
+        switch result {
+        case .success(let value): difference = value
+        case .failure(let failure): return [fail(.clock, failure.explanationWhenConnected)]
+        }
+        if let endpoint, let address, endpoint.security == .tls {
+            step = .resume(address)
+        } else {
+            step = .end(.success)
+        }
+        guard let difference else {
+            return [DoctorLine(check: .clock, mark: .ok, found: "the relay does not tell the time of its clock")]
+        }
+        let size = difference < .zero ? .zero - difference : difference
+        let side = difference < .zero ? "behind" : "ahead of"
+        var line = DoctorLine(
+            check: .clock, mark: .ok, found: "the relay's clock is \(Quantity.text(size)) \(side) this machine's",
+            details: [.init("milliseconds", .milliseconds(difference))])
+        if size > Self.maxClockDifference {
+            line.mark = .warn
+            line.advice = "correct the clock that is wrong, since tokens and certificates depend on both"
+        }
+        return [line]
     }
 
     /// The second connection is open, or has failed. The first one worked, so a failure is a warning.

@@ -34,6 +34,7 @@ struct DoctorRun: Sendable {
                 let (result, duration) = await greet(probe)
                 lines = report.greeted(result, after: duration)
             case .ping: lines = report.pinged(await ping(probe))
+            case .compare: lines = report.compared(await compareClocks(probe))
             case .resume(let address):
                 await probe?.leave(within: timeout)
                 probe = nil
@@ -126,7 +127,7 @@ struct DoctorRun: Sendable {
         case .failed(let failure):
             probe.abort()
             return (nil, .failure(failure), reply.duration)
-        case .challenge, .welcome, .pong: return (probe, .failure(.unexpected(.welcome)), reply.duration)
+        case .challenge, .welcome, .pong, .response: return (probe, .failure(.unexpected(.welcome)), reply.duration)
         }
     }
 
@@ -149,9 +150,28 @@ struct DoctorRun: Sendable {
             case .pong(nonce): times.append(reply.duration)
             case .failed(let failure): return .failure(failure)
             case .welcome: return .failure(.unexpected(.welcome))
-            case .open, .challenge, .pong: return .failure(.unexpected(.pong))
+            case .open, .challenge, .pong, .response: return .failure(.unexpected(.pong))
             }
         }
         return .success(times)
+    }
+
+    /// Asks for the relay's clock; nil if it does not tell. The answer is taken as of the middle of the round trip.
+    private func compareClocks(_ probe: RelayProbe?) async -> Result<Duration?, DoctorFailure> {
+        guard let probe else { return .failure(.ended) }
+        let request = Request(correlation: 1, method: RelayTime.method, deadline: timeout)
+        let before = Int64(clamping: EventLoop.wallClock)
+        let reply = await probe.send(request, within: timeout)
+        switch reply.answer {
+        case .response(let response):
+            guard response.status == .none, let time = try? RelayTime(parsing: response.content) else {
+                return .success(nil)
+            }
+            let middle = Duration.milliseconds(before) + reply.duration / 2
+            return .success(.milliseconds(Int64(clamping: time.wallClock)) - middle)
+        case .failed(let failure): return .failure(failure)
+        case .welcome: return .failure(.unexpected(.welcome))
+        case .open, .challenge, .pong: return .failure(.unexpected(.pong))
+        }
     }
 }

@@ -75,7 +75,7 @@ extension RelayProbe.Answer {
         case .failed(let failure): failure
         case .challenge: .unexpected(.auth)
         case .welcome: .unexpected(.welcome)
-        case .open, .pong: .unexpected(.pong)
+        case .open, .pong, .response: .unexpected(.pong)
         }
     }
 }

@@ -17,6 +17,7 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
         case challenge(Credential)
         case welcome(Welcome)
         case pong(UInt64)
+        case response(Response)
         case failed(DoctorFailure)
     }
 
@@ -65,6 +66,14 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
     /// Sends a frame, and awaits the answer.
     func send(_ body: some FrameBody, within timeout: Duration) async -> Reply {
         let bytes = Self.frame(body)
+        return await ask(timeout) { [self] in write(bytes) }
+    }
+
+    /// Sends a request on the session of the link, which is the first reliable frame, and awaits the answer.
+    func send(_ request: Request, within timeout: Duration) async -> Reply {
+        var header = FrameHeader(type: Request.type)
+        header.sequence = 1
+        let bytes = header.frame(body: request.encode().rawBytes)
         return await ask(timeout) { [self] in write(bytes) }
     }
 
@@ -132,6 +141,7 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
         case .reject: queue(.failed(.refused(try Reject(parsing: body).notice)))
         case .goaway: queue(.failed(.refused(try GoAway(parsing: body).notice)))
         case .pong where hasWelcome: queue(.pong(try Pong(parsing: body).nonce))
+        case .response where hasWelcome: queue(.response(try Response(parsing: body)))
         case _ where hasWelcome: break
         case let type: queue(.failed(.unexpected(type)))
         }

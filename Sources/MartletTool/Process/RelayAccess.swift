@@ -20,11 +20,13 @@ final class RelayAccess: Sendable {
         "audience", "NAME", help: "require this audience in signed tokens")
     private static let issuer = Option.text("issuer", "NAME", help: "require this issuer in signed tokens")
     private static let allowAll = Option.flag("allow-all", help: "accept every account without a credential")
+    private static let revoked = Option.text(
+        "revoked", "FILE", help: "refuse the accounts in FILE, one on each line, whatever their credentials")
     private static let rooms = Option.text(
         "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]")
 
     static let specs = [
-        tokens.spec, passwords.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, rooms.spec,
+        tokens.spec, passwords.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, revoked.spec, rooms.spec,
     ]
 
     static let notes = [
@@ -33,8 +35,9 @@ final class RelayAccess: Sendable {
         keys of --jwks are a JSON \
         Web Key Set with keys for RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a \
         connection ends when its token expires, unless the client renews it. The signal HUP reads the files of \
-        --tokens, --passwords, --jwks and --rooms again; accounts whose tokens or passwords have changed are \
-        disconnected within a second, and the rules are applied to open rooms again.
+        --tokens, --passwords, --jwks, --revoked and --rooms again; accounts whose tokens or passwords have changed, \
+        and those that --revoked contains, are disconnected within a second, and the rules are applied to open rooms \
+        again.
         """,
         """
         With --passwords clients prove their passwords without sending them (SCRAM-SHA-256-PLUS), which requires TLS. \
@@ -68,9 +71,11 @@ final class RelayAccess: Sendable {
     private struct Accounts {
         var authenticator: any Authenticator
         var secrets: [AccountName: Credential] = [:]
+        var revoked = RevokedAccounts()
     }
 
     private let source: Source
+    private let revokedPath: String?
     private let rulesPath: String?
     private let accounts: Guarded<Accounts>
     private let rules: Guarded<RoomRules?>
@@ -78,8 +83,9 @@ final class RelayAccess: Sendable {
     /// Reads the files.
     init(_ arguments: ParsedArguments) throws {
         source = try Self.source(arguments)
+        revokedPath = arguments[Self.revoked]
         rulesPath = arguments[Self.rooms]
-        accounts = Guarded(try Self.read(source))
+        accounts = Guarded(try Self.read(source, revokedPath))
         rules = Guarded(try rulesPath.map { try Self.readRules($0) })
     }
 
@@ -115,6 +121,12 @@ final class RelayAccess: Sendable {
                 message: "exactly one of '--tokens FILE', '--passwords FILE', '--jwks FILE' and '--allow-all' is "
                     + "required, unless '--client-ca FILE' is given")
         }
+    }
+
+    private static func read(_ source: Source, _ revokedPath: String?) throws(CommandError) -> Accounts {
+        var accounts = try read(source)
+        if let revokedPath { accounts.revoked = try RevokedAccounts(path: revokedPath) }
+        return accounts
     }
 
     private static func read(_ source: Source) throws(CommandError) -> Accounts {
@@ -172,11 +184,14 @@ final class RelayAccess: Sendable {
         fileprivate let access: RelayAccess
 
         func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
-            try await access.accounts.withLock(\.authenticator).authenticate(request)
+            let identity = try await access.accounts.withLock(\.authenticator).authenticate(request)
+            return try access.accounts.withLock(\.revoked).admit(identity)
         }
 
         func exchange(for request: AuthenticationRequest) throws -> (any AuthenticationExchange)? {
-            try access.accounts.withLock(\.authenticator).exchange(for: request)
+            try access.accounts.withLock(\.authenticator).exchange(for: request).map { exchange in
+                RevocableExchange(exchange: exchange) { [access] in access.accounts.withLock(\.revoked) }
+            }
         }
     }
 
@@ -196,15 +211,17 @@ final class RelayAccess: Sendable {
 
     /// Reads the files again, and applies the changes to a running relay.
     func reload(_ relay: Relay) async throws(CommandError) {
-        let next = try Self.read(source)
+        let next = try Self.read(source, revokedPath)
         let nextRules: RoomRules?
         if let rulesPath { nextRules = try Self.readRules(rulesPath) } else { nextRules = nil }
         let earlier = accounts.withLock { accounts in
             defer { accounts = next }
-            return accounts.secrets
+            return accounts
         }
         rules.withLock { $0 = nextRules }
-        for (account, secret) in earlier where next.secrets[account] != secret { await relay.revoke(account) }
+        let changed = earlier.secrets.filter { next.secrets[$0.key] != $0.value }.map(\.key)
+        let added = next.revoked.names.subtracting(earlier.revoked.names)
+        for account in added.union(changed) { await relay.revoke(account) }
         if nextRules != nil { await relay.revokeRoomDecisions() }
     }
 }

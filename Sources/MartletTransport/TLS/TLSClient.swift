@@ -22,9 +22,16 @@ public final class TLSClient: Sendable {
         TLSTransport(try connection(to: endpoint), over: lower) { [weak self] in self?.keep($0, of: endpoint) }
     }
 
-    func connection(to endpoint: Endpoint) throws(TLSError) -> TLSConnection {
+    /// - Parameters:
+    ///   - clock: The time on the loops' clock.
+    ///   - wallClock: Milliseconds since 1970.
+    func connection(
+        to endpoint: Endpoint, clock: UInt64 = EventLoop.clock, wallClock: UInt64 = EventLoop.wallClock
+    ) throws(TLSError) -> TLSConnection {
         let session = sessions.withLock { $0.removeValue(forKey: Self.key(endpoint)) }
-        return try TLSConnection(client: context, host: serverName ?? endpoint.host, resuming: session)
+        let isValid = session?.isValid(clock: clock, wallClock: wallClock) ?? false
+        return try TLSConnection(
+            client: context, host: serverName ?? endpoint.host, resuming: isValid ? session : nil)
     }
 
     func keep(_ session: TLSSession, of endpoint: Endpoint) {

@@ -2,12 +2,33 @@ import CMartletTLS
 import MartletWire
 
 /// A session that a later connection to the same host can resume (RFC 8446 §2.2).
+///
+/// A resumed handshake does not verify the server's certificate. Each resumption yields another session, so the time of
+/// the verification is passed on (C-98).
 @safe
 final class TLSSession: @unchecked Sendable {  // Immutable.
-    fileprivate let pointer: OpaquePointer
+    /// The maximum age of the verification of a session that is resumed, in nanoseconds.
+    static let maxAge: UInt64 = 24 * 3600 * 1_000_000_000
 
-    fileprivate init(_ pointer: OpaquePointer) {
+    fileprivate let pointer: OpaquePointer
+    /// The time of the handshake that verified the certificate, on the loops' clock.
+    let verifiedAt: UInt64
+    /// The end of the certificate's validity, in seconds since 1970.
+    private let notAfter: Int64
+
+    fileprivate init(_ pointer: OpaquePointer, verifiedAt: UInt64, notAfter: Int64) {
         unsafe self.pointer = pointer
+        self.verifiedAt = verifiedAt
+        self.notAfter = notAfter
+    }
+
+    /// Whether the session may be resumed.
+    ///
+    /// - Parameters:
+    ///   - clock: The time on the loops' clock.
+    ///   - wallClock: Milliseconds since 1970.
+    func isValid(clock: UInt64, wallClock: UInt64) -> Bool {
+        clock - min(verifiedAt, clock) <= Self.maxAge && Int64(clamping: wallClock / 1000) <= notAfter
     }
 
     deinit {
@@ -36,8 +57,11 @@ final class TLSConnection {
     static let maxRecordByteCount = 16 << 10
 
     private let context: TLSContext
-    private let pointer: OpaquePointer
+    /// Internal for tests, which forge records of the peer.
+    let pointer: OpaquePointer
     private let host: String
+    /// The time at which the certificate of the presented session was verified; nil without a session.
+    private let verifiedAt: UInt64?
     private(set) var state = State.handshaking
 
     /// The client's side of a connection to `host`.
@@ -49,6 +73,7 @@ final class TLSConnection {
         else { throw .invalidHost(host) }
         self.context = context
         self.host = host
+        verifiedAt = session?.verifiedAt
         unsafe self.pointer = pointer
     }
 
@@ -57,6 +82,7 @@ final class TLSConnection {
         guard let pointer = unsafe martlet_tls_connection_create(context.pointer, nil, nil) else { return nil }
         self.context = context
         host = ""
+        verifiedAt = nil
         unsafe self.pointer = pointer
     }
 
@@ -126,7 +152,10 @@ final class TLSConnection {
 
     /// The latest session of the server since the last call.
     func takeSession() -> TLSSession? {
-        unsafe martlet_tls_take_session(pointer).map { unsafe TLSSession($0) }
+        guard let session = unsafe martlet_tls_take_session(pointer) else { return nil }
+        return unsafe TLSSession(
+            session, verifiedAt: (isResumed ? verifiedAt : nil) ?? EventLoop.clock,
+            notAfter: peerCertificate?.notAfter ?? .min)
     }
 
     /// Whether the handshake resumed a session.

@@ -20,7 +20,9 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         unsafe pointer = try TLSContext.make(options.identity, trustFile: trustFile, pins: pins)
     }
 
-    init(server options: TLSServerOptions, ticketKeys: [UInt8]) throws(TLSError) {
+    /// - Parameter maxRecordCount: The maximum number of records that are sent with a key of TLS 1.3; 0 for the
+    ///   default.
+    init(server options: TLSServerOptions, ticketKeys: [UInt8], maxRecordCount: UInt64 = 0) throws(TLSError) {
         var trustFile: String?
         var request = martlet_tls_peer_certificate_ignored
         switch options.clientCertificates {
@@ -29,7 +31,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         case .required(let path): (trustFile, request) = (path, martlet_tls_peer_certificate_required)
         }
         unsafe pointer = try TLSContext.make(
-            options.identity, trustFile: trustFile, isServer: true, request: request, ticketKeys: ticketKeys)
+            options.identity, trustFile: trustFile, isServer: true, request: request, ticketKeys: ticketKeys,
+            maxRecordCount: maxRecordCount)
     }
 
     deinit {
@@ -38,7 +41,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
 
     private static func make(
         _ identity: TLSIdentity?, trustFile: String?, isServer: Bool = false, pins: [UInt8] = [],
-        request: martlet_tls_peer_certificate = martlet_tls_peer_certificate_ignored, ticketKeys: [UInt8] = []
+        request: martlet_tls_peer_certificate = martlet_tls_peer_certificate_ignored, ticketKeys: [UInt8] = [],
+        maxRecordCount: UInt64 = 0
     ) throws(TLSError) -> OpaquePointer {
         var failure = martlet_tls_failure()
         let pointer = unsafe withTexts([
@@ -53,7 +57,7 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
                         trust_file: texts[3], pins: pins.baseAddress, pin_count: pins.count / TLSPin.byteCount,
                         ticket_keys: ticketKeys.baseAddress,
                         ticket_key_count: ticketKeys.count / Int(martlet_tls_ticket_key_byte_count),
-                        peer_certificate: Int32(request.rawValue))
+                        peer_certificate: Int32(request.rawValue), max_record_count: maxRecordCount)
                     return unsafe martlet_tls_context_create(&options, &failure)
                 }
             }

@@ -233,7 +233,7 @@ import Testing
 
     /// A relay at which an account may publish 20 messages a second, and at once.
     private var slowStage: RelayStage {
-        var rate = AccountRate()
+        var rate = MessageRate()
         (rate.messagesPerSecond, rate.messageBurst) = (20, 20)
         return RelayStage { [rate] in $0.accountRate = rate }
     }
@@ -282,7 +282,7 @@ import Testing
 
     // Specs/hostile.md row 54
     @Test func `an account beyond its rate leaves → the rate is kept until it is no longer overdrawn`() {
-        var table = AccountTable(rate: AccountRate())
+        var table = AccountTable(rate: MessageRate())
         var now = Instant(nanoseconds: 1_000_000_000)
         let mallory = table.index(of: .named("mallory"), now: now)
         for _ in 0..<105_000 { table.spend(byteCount: 1, of: mallory, now: now) }
@@ -295,6 +295,67 @@ import Testing
         now = now + .seconds(60)
         _ = table.index(of: .bob, now: now)
         #expect(table.find(.named("mallory")) == nil)
+    }
+
+    // MARK: Messages of a room
+
+    /// A relay at which the members of a room may publish 20 messages a second, and at once.
+    private var slowRooms: RelayStage {
+        var rate = MessageRate()
+        (rate.messagesPerSecond, rate.messageBurst) = (20, 20)
+        return RelayStage { [rate] in $0.roomRate = rate }
+    }
+
+    // R-95, Specs/hostile.md row 83
+    @Test func `members publish beyond their room's rate → all stored, their credit is released after 0.5 s`() throws {
+        let stage = slowRooms
+        let (mallory, eve) = (stage.member("mallory", of: .lobby), stage.member("eve", of: .lobby))
+        let bob = stage.member("bob", of: .hall)
+        publish(1...20, mallory)
+        publish(1...10, eve)
+        bob.text("in time", counter: 1)
+        stage.run(for: .milliseconds(499))
+        #expect(stage.relay.log[.lobby]?.count == 30)
+        #expect(stage.link(of: bob)?.link.linkCreditReleased == stage.link(of: bob)?.link.linkCreditReceived)
+        let received = try #require(stage.link(of: eve)?.link.linkCreditReceived)
+        #expect(try #require(stage.link(of: eve)?.link.linkCreditReleased) < received)
+        stage.run(for: .milliseconds(1))
+        for peer in [mallory, eve] {
+            #expect(stage.link(of: peer)?.link.linkCreditReleased == stage.link(of: peer)?.link.linkCreditReceived)
+            #expect(peer.closedAt == nil && peer.log.last(Reset.self) == nil)
+        }
+    }
+
+    // R-95, Specs/hostile.md row 83
+    @Test func `an account with withheld credit opens the room again → serverBusy; others enter`() {
+        let stage = slowRooms
+        publish(1...30, stage.member("mallory", of: .lobby))
+        let next = stage.member("mallory", device: 2, of: .lobby)
+        #expect(next.log.last(Reset.self)?.code == .serverBusy && next.closedAt == nil)
+        #expect(stage.member("bob", of: .lobby).log.last(Opened.self) != nil)
+        stage.run(for: .milliseconds(500))
+        next.open(.lobby, on: .second)
+        #expect(next.log.last(Opened.self) != nil)
+    }
+
+    // R-95, Specs/hostile.md row 83
+    @Test func `all members leave a room beyond its rate → its burst does not begin anew, then it leaves memory`()
+        throws
+    {
+        let stage = slowRooms
+        let mallory = stage.member("mallory", of: .lobby)
+        publish(1...20, mallory)
+        mallory.say(Close(), on: .first)
+        stage.run(for: .milliseconds(100))
+        let eve = stage.member("eve", of: .lobby)
+        publish(1...10, eve)
+        stage.run(for: .milliseconds(100))
+        let received = try #require(stage.link(of: eve)?.link.linkCreditReceived)
+        #expect(try #require(stage.link(of: eve)?.link.linkCreditReleased) < received)
+        eve.say(Close(), on: .first)
+        stage.run(for: .seconds(2))
+        #expect(stage.relay.engine.statistics.rooms == 0)
+        #expect(stage.link(of: eve)?.link.linkCreditReleased == stage.link(of: eve)?.link.linkCreditReceived)
     }
 
     // S-39, S-59

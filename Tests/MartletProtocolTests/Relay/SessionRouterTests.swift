@@ -13,6 +13,26 @@ import Testing
             account, resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions))
     }
 
+    // MARK: The session of the link
+
+    //
+    @Test func `requests on session 0 → the relay's clock for time, unknownMethod for others, noRecipient for members`()
+        throws
+    {
+        let stage = RelayStage()
+        let peer = stage.member("alice")
+        let methods: [(name: String, recipient: AccountName?)] = [("time", nil), ("other", nil), ("time", .bob)]
+        for (number, method) in methods.enumerated() {
+            peer.say(
+                Request(
+                    correlation: UInt64(number), method: try #require(MethodName(method.name)), deadline: .seconds(60),
+                    recipient: method.recipient), on: .control)
+        }
+        let responses = peer.log.all(Response.self)
+        #expect(responses.map(\.status) == [.none, .unknownMethod, .noRecipient])
+        #expect(try RelayTime(parsing: responses[0].content).wallClock == stage.relay.engine.wallClock)
+    }
+
     // MARK: Suspended links
 
     // C-31, C-60

@@ -50,9 +50,10 @@ struct RevokedCredentialTests {
         #expect(fixture.now - start <= .seconds(1))
     }
 
-    @Test("revoked account's sockets close, and its suspended link does not resume")
-    func socket() async throws {
-        try await withRelay { [alice] relay, port in
+    // C-28
+    @Test("revoked account's sockets close, and its suspended link does not resume", arguments: [1, 3])
+    func socket(loopCount: Int) async throws {
+        try await withRelay(loopCount: loopCount) { [alice] relay, port in
             let waiting = try await WirePeer.connect(to: port)
             let point = try await waiting.hello(FrameWriter.hello(device: 2)).resumePoint([:])
             await waiting.cut()

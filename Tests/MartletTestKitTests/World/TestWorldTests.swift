@@ -113,10 +113,14 @@ struct TestWorldTests {
             world.startTask { for await status in client.status { log.note("\(device.account) \(status)") } }
             let room = try await client.open(room: "lobby", options: .init(waitsForRelay: false))
             world.startTask {
-                guard let messages = try? await room.messages.reduce(into: 0, { count, message in
-                    log.note("\(device.account) has \(message.id) at \(message.offset)")
-                    count += 1
-                }) else { return }
+                guard
+                    let messages = try? await room.messages.reduce(
+                        into: 0,
+                        { count, message in
+                            log.note("\(device.account) has \(message.id) at \(message.offset)")
+                            count += 1
+                        })
+                else { return }
                 log.note("\(device.account) has \(messages) messages")
             }
             world.startTask {

@@ -153,7 +153,7 @@ import Testing
 
     // MARK: Protocol
 
-    @Test func `without TLS → no line of TLS, and the end after the pings`() {
+    @Test func `without TLS → no line of TLS, and the end after the clock`() {
         var report = connected("martlet://127.0.0.1")
         #expect(report.secured(.success(nil), after: .zero, wallClock: 0).isEmpty)
         #expect(report.step == .greet)
@@ -171,6 +171,9 @@ import Testing
             pings.map(\.text) == [
                 "ok    ping         5 round trips: minimum 1.00 ms, median 3.00 ms, maximum 5.00 ms"
             ])
+        #expect(report.step == .compare)
+        let clock = report.compared(.success(.milliseconds(-1500)))
+        #expect(clock.map(\.text) == ["ok    clock        the relay's clock is 1.50 s behind this machine's"])
         #expect(report.step == .end(.success))
     }
 
@@ -216,6 +219,24 @@ import Testing
         #expect(report.step == .end(.unavailable))
     }
 
+    //
+    @Test(arguments: [
+        (Duration.seconds(30), DoctorLine.Mark.ok, "ahead of"), (.seconds(31), .warn, "ahead of"),
+        (.seconds(-31), .warn, "behind"),
+    ])
+    func `a difference of clocks → a warning beyond 30 s`(difference: Duration, mark: DoctorLine.Mark, side: String) {
+        var report = connected("martlet://127.0.0.1")
+        _ = report.secured(.success(nil), after: .zero, wallClock: 0)
+        _ = report.greeted(.success(welcome), after: Self.time)
+        _ = report.pinged(.success([Self.time]))
+        var (other, failed) = (report, report)
+        let lines = report.compared(.success(difference))
+        #expect(lines.map(\.mark) == [mark] && lines[0].found.contains(side))
+        #expect((lines[0].advice != nil) == (mark == .warn))
+        #expect(other.compared(.success(nil)).map(\.mark) == [.ok] && other.step == .end(.success))
+        #expect(failed.compared(.failure(.ended)).map(\.mark) == [.fail] && failed.step == .end(.protocolError))
+    }
+
     // MARK: Resumption
 
     @Test func `a second connection → ok if resumed, otherwise a warning and success`() {
@@ -228,6 +249,7 @@ import Testing
             _ = report.secured(.success(security(days: 100)), after: Self.time, wallClock: 0)
             _ = report.greeted(.success(welcome), after: Self.time)
             _ = report.pinged(.success([Self.time]))
+            _ = report.compared(.success(.zero))
             #expect(report.step == .resume(v4))
             #expect(report.resumed(result, after: Self.time).map(\.mark) == [mark])
             #expect(report.step == .end(.success))

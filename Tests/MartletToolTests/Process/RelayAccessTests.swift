@@ -197,4 +197,64 @@ import Testing
         #expect(try await isAccepted("ada", "three", by: access))
         #expect(try await decision("lobby", "ada", by: access) == .refused)
     }
+
+    // C-28
+    @Test func `a revoked account -> refused with every kind of credential, until the file no longer contains it`()
+        async throws
+    {
+        let files = try Files()
+        let list = try files.write("ada\n", to: "revoked")
+        let tokens = try files.write("ada one\nbob two\n", to: "tokens")
+        try passwords(["ada": "one", "bob": "two"], to: files.path("passwords"))
+        var certified = try request("ada", nil)
+        certified.certificate = PeerCertificate(commonName: "ada", notAfter: .max / 1000)
+        for words in [
+            ["--allow-all"], ["--tokens", tokens], ["--client-ca", "ca.pem"],
+            ["--passwords", files.path("passwords"), "--plaintext"],
+        ] {
+            try files.write("ada\n", to: "revoked")
+            let access = try access(words + ["--revoked", list])
+            let relay = Relay(
+                configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
+                authenticator: access.authenticator, policy: access.policy)
+            func isAdmitted(_ account: String, _ secret: String) async throws -> Bool {
+                if words.contains("--passwords") {
+                    return try await isAccepted(password: secret, of: account, by: access)
+                }
+                guard words.contains("--client-ca") else {
+                    return try await isAccepted(account, secret, by: access)
+                }
+                certified.account = try #require(AccountName(account))
+                certified.certificate?.commonName = account
+                return (try? await access.authenticator.authenticate(certified)) != nil
+            }
+            #expect(try await isAdmitted("bob", "two"), "\(words)")
+            let failure = try? await isAdmitted("ada", "one")
+            #expect(failure != true, "\(words)")
+            try files.write("# nobody\n", to: "revoked")
+            try await access.reload(relay)
+            #expect(try await isAdmitted("ada", "one"), "\(words)")
+        }
+    }
+
+    // C-28
+    @Test func `accounts that are added to the revoked ones -> revoked at the relay, each once`() async throws {
+        let files = try Files()
+        let list = try files.write("carol\n", to: "revoked")
+        let access = try access(["--allow-all", "--revoked", list])
+        let events = Guarded<[String]>([])
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
+            authenticator: access.authenticator, policy: access.policy
+        ) { event in
+            if case .revoked(let account) = event { events.withLock { $0.append(account.text) } }
+        }
+        _ = try relay.start()
+        for accounts in ["carol\nada\n", "carol\nada\n", "ada\nbob\n"] {
+            try files.write(accounts, to: "revoked")
+            try await access.reload(relay)
+        }
+        await relay.shutdown()
+        #expect(events.withLock { $0 } == ["ada", "bob"])
+    }
 }

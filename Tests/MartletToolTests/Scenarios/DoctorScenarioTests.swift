@@ -76,7 +76,8 @@ import Testing
         try await withRelay { port, relay in
             let outcome = try await check("martlet://127.0.0.1:\(port)", "--account", "ada")
             #expect(outcome.code == .success)
-            #expect(outcome.summary == ["ok address", "ok name", "ok connect", "ok welcome", "ok ping"])
+            #expect(outcome.summary == ["ok address", "ok name", "ok connect", "ok welcome", "ok ping", "ok clock"])
+            #expect(outcome.lines.last?.found.contains("the relay's clock is") == true)
             #expect(outcome.lines[3].found.hasPrefix("account ada, version 1.1, features "))
             #expect(await relay.statistics.links == 0)
         }
@@ -90,7 +91,7 @@ import Testing
             #expect(
                 outcome.summary == [
                     "ok address", "ok name", "ok connect", "ok tls", "ok certificate", "ok welcome", "ok ping",
-                    "ok resumption",
+                    "ok clock", "ok resumption",
                 ])
             #expect(outcome.lines[3].found.contains("TLSv1.3"))
         }

@@ -86,6 +86,26 @@ struct TLSServerInteroperabilityTests {
         }
     }
 
+    // C-99
+    @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
+    func `each cipher suite of TLS 1.3 -> lines in both directions, a key update, equal secrets`(
+        suite: String
+    ) async throws {
+        let label = "EXPORTER-Channel-Binding"
+        let words = [
+            "-tls1_3", "-ciphersuites", suite, "-alpn", "martlet/1", "-keymatexport", label, "-keymatexportlen", "100",
+        ]
+        try await run(words) { program, peer, loop in
+            await exchangeLines(program, peer, loop, command: ("K\n", "KEYUPDATE"))
+            let (security, secret) = await loop.run {
+                (peer.transport?.security, peer.transport?.exportSecret(label: label, byteCount: 100))
+            }
+            #expect(security?.cipher == suite)
+            let digits = (secret ?? []).map { String(format: "%02X", $0) }.joined()
+            #expect(digits.count == 200 && program.output.contains("Keying material: \(digits)"))
+        }
+    }
+
     @Test(arguments: ["-tls1_3", "-tls1_2"])
     func `a session of an earlier connection -> resumed`(option: String) async throws {
         let server = try server()

@@ -12,12 +12,18 @@ final class TLSPair {
 
     init(
         client: TLSClientOptions, server: TLSServerOptions, host: String = "localhost", resuming: TLSSession? = nil,
-        ticketKeys: [UInt8] = TLSPair.ticketKeys(1)
+        ticketKeys: [UInt8] = TLSPair.ticketKeys(1), maxRecordCount: UInt64 = 0
     ) throws {
-        let serverContext = try TLSContext(server: server, ticketKeys: ticketKeys)
+        let serverContext = try TLSContext(server: server, ticketKeys: ticketKeys, maxRecordCount: maxRecordCount)
         self.client = try TLSConnection(client: TLSContext(client: client), host: host, resuming: resuming)
         self.server = TLSConnection(server: serverContext)!
         self.client.start(using: buffer)
+    }
+
+    /// Both sides of a handshake that has not begun.
+    init(client: TLSConnection, server: TLSConnection) {
+        (self.client, self.server) = (client, server)
+        client.start(using: buffer)
     }
 
     /// A ticket key whose bytes all have the same value.

@@ -69,7 +69,7 @@ enum ImportRule {
     private static let alsoAllowedInTests: [String: Set<String>] = [
         "MartletWireTests": ["MartletDifferential"],
         "MartletProtocolTests": ["MartletTestKit", "MartletDifferential"],
-        "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport"],
+        "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport", "TLSForge"],
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": ["FaultVFS", "MartletTestKit", "MartletToolTestSupport"],

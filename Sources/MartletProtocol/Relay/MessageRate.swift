@@ -1,6 +1,6 @@
-/// The rate at which an account may publish over all of its links. Credit beyond it is withheld (R-54, Specs/hostile.md
-/// row 54).
-public struct AccountRate: Equatable, Sendable {
+/// The rate at which an account publishes over all of its links, or all members of a room together. Credit beyond it is
+/// withheld (R-54, R-95, Specs/hostile.md row 54).
+public struct MessageRate: Equatable, Sendable {
     /// Messages a second, 1 to 1,000,000.
     public var messagesPerSecond = 500
     /// Messages at once, 1 to 1,000,000,000.
@@ -14,17 +14,17 @@ public struct AccountRate: Equatable, Sendable {
     public init() {}
 }
 
-/// The rest of an account's rate: two token buckets, which may be overdrawn.
+/// The rest of a rate: two token buckets, which may be overdrawn.
 ///
 /// | state | ends |
 /// |---|---|
 /// | in credit | messages beyond the burst |
 /// | overdrawn: the relay returns no credit and opens no sessions | `creditAt` |
-struct AccountAllowance: Equatable, Sendable {
+struct MessageAllowance: Equatable, Sendable {
     private var messages: TokenBucket
     private var bytes: TokenBucket
 
-    init(_ rate: AccountRate) {
+    init(_ rate: MessageRate) {
         messages = TokenBucket(
             burst: min(max(rate.messageBurst, 1), 1_000_000_000),
             perMinute: 60 * min(max(rate.messagesPerSecond, 1), 1_000_000))
@@ -32,12 +32,15 @@ struct AccountAllowance: Equatable, Sendable {
             burst: min(max(rate.byteBurst, 1), 1 << 30), perMinute: 60 * min(max(rate.bytesPerSecond, 1), 64 << 20))
     }
 
-    /// Takes a message from both buckets.
-    mutating func spend(byteCount: Int, now: Instant) {
-        messages.spend(1, now: now)
+    /// Takes messages from both buckets.
+    mutating func spend(messageCount: Int = 1, byteCount: Int, now: Instant) {
+        messages.spend(messageCount, now: now)
         bytes.spend(byteCount, now: now)
     }
 
     /// The instant from which on no bucket is overdrawn.
     var creditAt: Instant { max(messages.availableAt(0), bytes.availableAt(0)) }
+
+    /// The instant from which on both buckets are full.
+    var fullAt: Instant { max(messages.fullAt, bytes.fullAt) }
 }
