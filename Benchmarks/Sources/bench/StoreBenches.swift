@@ -104,7 +104,7 @@ enum StoreBenches {
         let nanoseconds = try wait {
             let client = try Client(to: "martlet://127.0.0.1:\(port)", as: .anonymous("reader"))
             return try await withClient(client) { client in
-                let room = try await client.open(room: "room-9999", options: Room.Options(from: .latest(1)))
+                let room = try await client.open(room: "room-9999", options: Room.Options(from: .latest(count: 1)))
                 for try await _ in room.messages { break }
                 return measure_now() - start
             }

@@ -82,8 +82,7 @@ import Testing
         return disk.callCount
     }
 
-    /// The calls of a life of a store that another one has left without closing it: recovery, every kind of call, and the
-    /// retention.
+    /// The calls of a store after a loss of power: recovery, every kind of call, and the retention.
     private func useAgain(_ disk: FaultyDisk, _ folder: TemporaryFolder, _ expected: inout [RoomName: Expectation])
         throws
     {
@@ -97,11 +96,20 @@ import Testing
         while try !store.writer.transaction({ try store.writer.removeOld(at: 2000) }) {}
     }
 
+    /// The store is released without power.
+    private func endInLossOfPower(
+        _ store: StoreFile, _ disk: FaultyDisk, _ expected: inout [RoomName: Expectation]
+    ) throws {
+        try use(store, &expected)
+        disk.cutPower(at: disk.callCount + 1)
+    }
+
     /// The call of this number in the second life of a store fails, and the calls after it, if they are more.
     private func failInSecondLife(_ call: Int, _ count: Int, _ fault: Fault, _ point: Comment) throws -> Bool {
         let (disk, folder) = (try FaultyDisk(), try TemporaryFolder())
         var expected: [RoomName: Expectation] = [:]
-        try use(folder.store(vfs: disk.name), &expected)
+        try endInLossOfPower(folder.store(vfs: disk.name), disk, &expected)
+        #expect(disk.restorePower(seed: 1))
         let before = disk.callCount
         disk.fail(before + call, count: count, fault.kind)
         do { try useAgain(disk, folder, &expected) } catch {
