@@ -13,6 +13,8 @@ FILE ?=
 CLIENTS ?= 2000
 # The seeds that `make simulate` plays.
 SEEDS ?= 1..10000
+# The seeds that it plays with the relay's store and the devices' outboxes in files.
+STORED_SEEDS ?= 1..1000
 # With TLS=1, `make simulate`, `scenarios`, `storm` and `weather` use TLS.
 TLS ?=
 # The losses that `make weather` plays, in percent, for how many seconds, and further options, such as --quick.
@@ -132,6 +134,7 @@ coverage: deps ## measure line coverage of the wire and the protocol; fails belo
 simulate: deps ## play whole conversations over a simulated faulty network: make simulate SEEDS=1..1000000
 	@$(SWIFT) build --configuration release --quiet --product martlet-lab
 	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
+	@.build/release/martlet-lab simulate --seeds $(STORED_SEEDS) --store sqlite $(tls)
 
 powerloss: deps ## cut the power of the databases at 10,000 points, and check that nothing accepted is lost
 	@$(SWIFT) build --build-tests --quiet

@@ -1,7 +1,7 @@
 """A copy of the package with faults, each behind a switch that an environment variable sets at run time.
 
 All faults are compiled into one copy, so one build suffices, and the package itself contains none of them. The copy
-contains the wire, the protocol, the simulator and their tests only.
+contains the wire, the protocol, the simulator and their tests, and on request the databases with theirs.
 """
 
 import os
@@ -17,6 +17,35 @@ MODULES = [
     "MartletTestKit",
 ]
 TESTS = ["MartletProtocolTests"]
+# The modules, tests and targets of the outbox in a file and of the relay's store.
+STORE_MODULES = [
+    "CMartletCrypto", "CSQLite", "MartletAuthentication", "Martlet", "MartletRelay", "MartletSQLite",
+]
+STORE_TESTS = ["FaultVFS", "MartletSQLiteTests"]
+STORE_TARGETS = """        .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
+        .systemLibrary(name: "CSQLite"),
+        .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
+        .target(
+            name: "Martlet",
+            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication"],
+            swiftSettings: fast),
+        .target(
+            name: "MartletRelay",
+            dependencies: [
+                "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+            ],
+            swiftSettings: fast),
+        .target(
+            name: "MartletSQLite",
+            dependencies: [
+                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CSQLite",
+            ],
+            swiftSettings: fast),
+        .target(name: "FaultVFS", path: "Tests/FaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .testTarget(
+            name: "MartletSQLiteTests", dependencies: ["MartletSQLite", "FaultVFS", "MartletTestKit"],
+            swiftSettings: settings),
+"""
 SWITCH = "MARTLET_PLANTED_BUG"
 # The timeout of a run, in seconds.
 PATIENCE = 600
@@ -99,19 +128,21 @@ def swift_files(folder):
     ]
 
 
-def manifest():
+def manifest(has_stores):
     text = read("Package.swift")
     text = text[: text.index("let package")]
-    return text.replace(".treatAllWarnings(as: .error)", ".treatAllWarnings(as: .warning)") + PACKAGE
+    text = text.replace(".treatAllWarnings(as: .error)", ".treatAllWarnings(as: .warning)") + PACKAGE
+    end = text.rindex("    ],\n    swiftLanguageModes")
+    return text[:end] + STORE_TARGETS + text[end:] if has_stores else text
 
 
-def write(folder, changed):
+def write(folder, changed, has_stores=False):
     """Writes the copy with the changed files. Only differences are written, for incremental builds."""
-    files = {"Package.swift": manifest(), "Sources/Play/main.swift": PLAY}
-    for module in MODULES + ["MartletDifferential"]:
+    files = {"Package.swift": manifest(has_stores), "Sources/Play/main.swift": PLAY}
+    for module in MODULES + ["MartletDifferential"] + (STORE_MODULES if has_stores else []):
         for path in swift_files("Sources/" + module):
             files[path] = read(path)
-    for tests in TESTS:
+    for tests in TESTS + (STORE_TESTS if has_stores else []):
         for path in swift_files("Tests/" + tests):
             files[path] = read(path)
     for module in {path.split("/")[1] for path in changed}:

@@ -14,6 +14,8 @@ extension RelayDriver {
         case .continueExchange(let key, let message): continueExchange(key, message, now: now)
         case .authorize(let question, let request): authorize(question, request, now: now)
         case .transmit(let keys):
+            // The store works while the connections are written to.
+            submitAppends()
             for key in keys { peers[key]?.transport.flush() }
             noteUnsent()
         case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
@@ -183,10 +185,32 @@ extension RelayDriver {
             let done = parts.storing(room) { try store.append(entries, to: room) }
             return appended(entries.count, to: room, upTo: offset, done)
         }
+        guard parts.groupingStore == nil else {
+            appends.append(RoomAppend(room: room, entries: entries))
+            return
+        }
         callStore(room) { store in
             try await store.append(entries, to: room)
         } then: { driver, done in
             driver.appended(entries.count, to: room, upTo: offset, done)
+        }
+    }
+
+    /// Passes the appends of this turn to the store.
+    func submitAppends() {
+        guard let store = parts.groupingStore, !appends.isEmpty else { return }
+        let submitted = appends
+        appends = []
+        storeCalls += 1
+        store.append(submitted) { [loop] results in
+            loop.execute {
+                self.storeCalls -= 1
+                self.enter()
+                for (append, result) in zip(submitted, results) {
+                    let done = self.parts.storing(append.room) { try result.get() }
+                    self.appended(append.entries.count, to: append.room, upTo: append.entries.last?.offset, done)
+                }
+            }
         }
     }
 

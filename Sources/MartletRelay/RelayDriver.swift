@@ -27,6 +27,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// The connections throttled because of the traffic.
     var throttled: [ConnectionKey] = []
     private(set) var isClosing = false
+    /// The appends of this turn that were not passed to the store.
+    var appends: [RoomAppend] = []
     /// Calls of the store in progress. A shutdown waits for them.
     var storeCalls = 0
     var authentications = 0
@@ -95,6 +97,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     private func performOutputs() {
         let now = now
         while let output = engine.nextOutput(now: now) { perform(output, now: now) }
+        submitAppends()
     }
 
     private func deadlinePassed() {

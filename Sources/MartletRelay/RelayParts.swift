@@ -8,6 +8,8 @@ final class RelayParts: Sendable {
     let store: any RoomStore
     /// The store, if it is synchronous.
     let immediateStore: (any ImmediateRoomStore)?
+    /// The store, if it takes the appends of a turn together.
+    let groupingStore: (any GroupingRoomStore)?
     /// The store, if it keeps roles.
     let roleStore: (any RoomRoleStore)?
     /// The store, if it is synchronous and keeps roles.
@@ -27,6 +29,7 @@ final class RelayParts: Sendable {
         self.configuration = configuration
         self.store = store
         immediateStore = store as? any ImmediateRoomStore
+        groupingStore = store as? any GroupingRoomStore
         roleStore = store as? any RoomRoleStore
         immediateRoleStore = store as? any ImmediateRoomRoleStore
         self.authenticator = authenticator

@@ -265,7 +265,19 @@ static int file_sync(sqlite3_file *file, int flags) {
     return SQLITE_OK;
 }
 
-static int file_size(sqlite3_file *file, sqlite3_int64 *size) { FILE_OF(file); FORWARD(xFileSize, size); }
+// Counts a call without a system call of its own that can be interrupted. Returns whether it fails.
+static int fails(fault_vfs *vfs) {
+    if (begin(vfs)) return 1;
+    int fails = next_fault != fault_none && next_fault != fault_eintr;
+    next_fault = fault_none;
+    return fails;
+}
+
+static int file_size(sqlite3_file *file, sqlite3_int64 *size) {
+    FILE_OF(file);
+    if (fails(self->vfs)) return SQLITE_IOERR_FSTAT;
+    FORWARD(xFileSize, size);
+}
 static int file_lock(sqlite3_file *file, int level) { FILE_OF(file); FORWARD(xLock, level); }
 static int file_unlock(sqlite3_file *file, int level) { FILE_OF(file); FORWARD(xUnlock, level); }
 static int file_check(sqlite3_file *file, int *result) { FILE_OF(file); FORWARD(xCheckReservedLock, result); }
@@ -279,6 +291,7 @@ static int file_sector(sqlite3_file *file) { FILE_OF(file); FORWARD(xSectorSize)
 static int file_device(sqlite3_file *file) { FILE_OF(file); FORWARD(xDeviceCharacteristics); }
 static int file_shm_map(sqlite3_file *file, int page, int size, int extends, void volatile **result) {
     FILE_OF(file);
+    if (fails(self->vfs)) return SQLITE_IOERR_SHMSIZE;
     FORWARD(xShmMap, page, size, extends, result);
 }
 static int file_shm_lock(sqlite3_file *file, int offset, int n, int flags) {
@@ -339,6 +352,7 @@ static int vfs_delete(sqlite3_vfs *base, const char *path, int syncs) {
 
 static int vfs_access(sqlite3_vfs *base, const char *path, int flags, int *result) {
     fault_vfs *vfs = (fault_vfs *)base;
+    if (fails(vfs)) return SQLITE_IOERR_ACCESS;
     return vfs->real->xAccess(vfs->real, path, flags, result);
 }
 

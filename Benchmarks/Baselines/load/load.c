@@ -1,10 +1,13 @@
 // Loads a server with messages and says what came of it, as one line of JSON.
 //
-// usage: load PROTOCOL [--port N] [--size B] [--window N] [--seconds S] [--rate N] [--fanout N] [--idle N] ...
+// usage: load PROTOCOL [--port N] [--size B] [--window N] [--seconds S] [--rate N] [--fanout N] [--idle N]
+//        [--senders N] ...
 //
 // One connection publishes, `fanout` connections receive, all on one thread. With a window, a message is in flight
 // until it is acknowledged to the publisher (where the protocol has that) and delivered to every receiver. With a rate,
 // it is sent when it is due, and its latency counts from then, so that a server that stalls is not spared.
+//
+// With senders, N connections publish, each in a room of its own and one message after the other, and nobody receives.
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -310,6 +313,37 @@ static void idle(struct connection *all, uint32_t count) {
            (unsigned long long)beats);
 }
 
+/// Each connection publishes its next message when the last one was acknowledged.
+static void send_alternately(struct connection *all, uint32_t count, uint8_t *payload) {
+    uint64_t begin = now_ns(), start = begin + (uint64_t)(options.warm_up * 1e9);
+    uint64_t stop = start + (uint64_t)(options.seconds * 1e9), sum = 0, first_sum = 0, first_time = 0, now = begin;
+    while (now < stop) {
+        now = now_ns();
+        if (!measures && now >= start) {
+            measures = true;
+            first_time = now;
+            first_sum = sum;
+            printf("begin\n");
+            fflush(stdout);
+        }
+        sum = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            struct connection *c = &all[i];
+            sum += c->acknowledged;
+            if (c->acknowledged < c->published || !options.protocol->may_publish(c)) continue;
+            options.protocol->publish(c, payload, options.size);
+            c->published++;
+        }
+        flush();
+        turn(0);
+        flush();
+    }
+    printf("end\n");
+    double seconds = (double)(now_ns() - first_time) / 1e9;
+    printf("{\"protocol\":\"%s\",\"senders\":%u,\"perSecond\":%.1f,\"messages\":%llu}\n", options.protocol->name, count,
+           (double)(sum - first_sum) / seconds, (unsigned long long)(sum - first_sum));
+}
+
 static double number(int argc, char **argv, int i) {
     if (i >= argc) fail("a number is missing");
     return atof(argv[i]);
@@ -330,6 +364,7 @@ static void read_options(int argc, char **argv) {
         else if (strcmp(argv[i], "--rate") == 0) options.rate = number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--fanout") == 0) options.fanout = (uint32_t)number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--idle") == 0) options.idle = (uint32_t)number(argc, argv, i + 1);
+        else if (strcmp(argv[i], "--senders") == 0) options.senders = (uint32_t)number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--heartbeat") == 0) options.heartbeat = number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--disk") == 0) options.is_stream_on_disk = number(argc, argv, i + 1) != 0;
         else if (strcmp(argv[i], "--tls") == 0) options.is_secure = number(argc, argv, i + 1) != 0;
@@ -355,7 +390,7 @@ int main(int argc, char **argv) {
     uint8_t *payload = malloc(options.size);
     for (size_t i = 0; i < options.size; i++) payload[i] = (uint8_t)('a' + i * 7 % 26);
     write_time(payload, 0);
-    uint32_t count = options.idle > 0 ? options.idle : options.fanout + 1;
+    uint32_t count = options.idle > 0 ? options.idle : options.senders > 0 ? options.senders : options.fanout + 1;
     struct connection *all = calloc(count, sizeof *all);
     if (options.idle > 0) {
         for (uint32_t i = 0; i < count; i++) {
@@ -364,6 +399,14 @@ int main(int argc, char **argv) {
         }
         wait_ready(count);
         idle(all, count);
+        return 0;
+    }
+    if (options.senders > 0) {
+        for (uint32_t i = 0; i < count; i++) {
+            connect_one(&all[i], i, true);
+            wait_ready(i + 1);
+        }
+        send_alternately(all, count, payload);
         return 0;
     }
     connect_one(&all[0], 0, true);

@@ -47,7 +47,7 @@ struct options {
     uint64_t window;
     double seconds, warm_up;
     double rate;
-    uint32_t fanout, idle;
+    uint32_t fanout, idle, senders;
     double heartbeat;
     bool is_stream_on_disk, checks, is_secure, resumes;
     const char *room;

@@ -46,7 +46,7 @@ static void start(struct connection *c) {
 static void open_session(struct connection *c) {
     uint8_t body[128], *p = body;
     char room[64];
-    if (options.idle > 0) snprintf(room, sizeof room, "%s.%u", options.room, c->index);
+    if (options.idle > 0 || options.senders > 0) snprintf(room, sizeof room, "%s.%u", options.room, c->index);
     else snprintf(room, sizeof room, "%s", options.room);
     p = tlv_bytes(p, 0x0050, room, (uint32_t)strlen(room));
     p = tlv8(p, 0x0051, 0);

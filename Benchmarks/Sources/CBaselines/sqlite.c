@@ -12,9 +12,20 @@ static int execute(sqlite3 *database, const char *sql) {
 
 static uint64_t insert_rows(sqlite3 *database, size_t commits, size_t rows, const uint8_t *bytes, size_t count) {
     sqlite3_stmt *insert = NULL;
+    // The table of the outbox, its index, and the columns of a new message.
     if (!execute(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-                           "CREATE TABLE message (counter INTEGER PRIMARY KEY, sender TEXT, room TEXT, content BLOB)")
-        || sqlite3_prepare_v2(database, "INSERT INTO message VALUES (?, ?, ?, ?)", -1, &insert, NULL) != SQLITE_OK)
+                           "CREATE TABLE message ("
+                           "counter INTEGER PRIMARY KEY, sender TEXT NOT NULL, room TEXT NOT NULL,"
+                           "state INTEGER NOT NULL, kind INTEGER NOT NULL, content BLOB, lifetime INTEGER,"
+                           "expires_at INTEGER, is_compressible INTEGER NOT NULL, settled_at INTEGER, offset INTEGER,"
+                           "failure INTEGER, failure_code INTEGER, failure_reason TEXT, in_flight_at INTEGER);"
+                           "CREATE INDEX message_settled ON message (state, settled_at) WHERE state >= 2")
+        || sqlite3_prepare_v2(
+               database,
+               "INSERT INTO message (counter, sender, room, state, kind, content, lifetime, expires_at, "
+               "is_compressible, in_flight_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               -1, &insert, NULL)
+            != SQLITE_OK)
         return 0;
     uint64_t begin = measure_now();
     int is_done = 1;
@@ -24,7 +35,10 @@ static uint64_t insert_rows(sqlite3 *database, size_t commits, size_t rows, cons
             sqlite3_bind_int64(insert, 1, (sqlite3_int64)(commit * rows + row + 1));
             sqlite3_bind_text(insert, 2, "bench", 5, SQLITE_STATIC);
             sqlite3_bind_text(insert, 3, "bench", 5, SQLITE_STATIC);
-            sqlite3_bind_blob(insert, 4, bytes, (int)count, SQLITE_STATIC);
+            sqlite3_bind_int64(insert, 4, 0);
+            sqlite3_bind_int64(insert, 5, 1);
+            sqlite3_bind_blob(insert, 6, bytes, (int)count, SQLITE_STATIC);
+            sqlite3_bind_int64(insert, 9, 1);
             is_done = sqlite3_step(insert) == SQLITE_DONE;
             sqlite3_reset(insert);
         }

@@ -9,7 +9,6 @@ enum Bench {
             let options = try Options(Array(CommandLine.arguments.dropFirst()))
             if options.suites.first == "client-load" { return try await ClientLoad.run(options) }
             if options.suites.first == "history-load" { return try await HistoryLoad.run(options) }
-            if options.suites.first == "senders-load" { return try await SendersLoad.run(options) }
             if options.suites.first == "handshake-relay" { return try await HandshakeRelay.run(options) }
             if let (old, new) = options.compared {
                 return print(Tables.comparison(try RunResult(contentsOf: old), try RunResult(contentsOf: new)))

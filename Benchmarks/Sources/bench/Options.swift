@@ -21,8 +21,6 @@ struct Options {
     /// The port of the server, for a load in another process.
     var port: Int?
     var seconds = 3.0
-    /// The number of clients of a load in another process.
-    var senders = 1
     var counted: String?
 
     struct Failure: Error, CustomStringConvertible {
@@ -51,7 +49,6 @@ struct Options {
             case "--tool": tool = try value(argument)
             case "--baselines": baselines = try value(argument)
             case "--port": port = Int(try value(argument))
-            case "--senders": senders = Int(try value(argument)) ?? senders
             case "--seconds": seconds = Double(try value(argument)) ?? seconds
             case "--counted": counted = try value(argument)
             case "--help":

@@ -22,6 +22,8 @@ struct Contender {
 
     static let stored = Contender(name: "martlet, stored", kind: .storedMartlet, load: "martlet")
     static let jetstreamFile = Contender(name: "JetStream file", kind: .nats, load: "jetstream", isOnDisk: true)
+    static let jetstreamSynced = Contender(
+        name: "JetStream file, synced", kind: .syncedNATS, load: "jetstream", isOnDisk: true)
     static let syncedStreams = Contender(name: "Redis streams, synced", kind: .storedRedis, load: "redis-streams")
 
     /// The same with TLS; nil without a server with TLS.

@@ -9,7 +9,7 @@ final class ServerProcess {
         /// With TLS.
         case secureMartlet, secureMosquitto, secureNATS
         /// With a store on the disk, which is synced before a message is accepted.
-        case storedMartlet, storedRedis
+        case storedMartlet, storedRedis, syncedNATS
         /// A relay with TLS that accepts connections without a limit, and `openssl s_server`.
         case handshakeRelay, openSSL
 
@@ -29,13 +29,16 @@ final class ServerProcess {
             case .openSSL: 27231
             case .storedMartlet: 27232
             case .storedRedis: 26380
+            case .syncedNATS: 24224
             }
         }
 
         var usesTLS: Bool {
             switch self {
             case .secureMartlet, .secureMosquitto, .secureNATS, .handshakeRelay, .openSSL: true
-            case .martlet, .bare, .mosquitto, .nats, .redis, .spinning, .storedMartlet, .storedRedis: false
+            case .martlet, .bare, .mosquitto, .nats, .redis, .spinning, .storedMartlet, .storedRedis,
+                .syncedNATS:
+                false
             }
         }
     }
@@ -43,16 +46,20 @@ final class ServerProcess {
     let kind: Kind
     private let process = Process()
     private let folder: URL
+    /// The directory of a relay's store; nil for one in the folder.
+    private let store: String?
 
     var port: Int { kind.port }
     private var pid: Int32 { process.processIdentifier }
 
     /// Starts a server and waits until it accepts connections.
-    init(_ kind: Kind, _ options: Options) throws {
+    init(_ kind: Kind, _ options: Options, store: String? = nil) throws {
         self.kind = kind
+        self.store = store
         folder = FileManager.default.temporaryDirectory.appending(path: "martlet-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         if kind.usesTLS { try makeCertificates(options) }
+        if kind == .syncedNATS { try makeWritesSynchronous() }
         let command = try command(options)
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh", "taskset", "-c", "0"] + command
@@ -82,6 +89,18 @@ final class ServerProcess {
         guard process.terminationStatus == 0 else { throw Options.Failure(description: "there are no certificates") }
     }
 
+    /// Makes every write to a file in the folder synchronous.
+    private func makeWritesSynchronous() throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/chattr")
+        process.arguments = ["+S", folder.path]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Options.Failure(description: "\(folder.path) has no synchronous writes")
+        }
+    }
+
     private func path(_ file: String) -> String { folder.appending(path: file).path }
 
     private func command(_ options: Options) throws -> [String] {
@@ -93,7 +112,7 @@ final class ServerProcess {
                 "--max-connections-per-address", "0",
             ]
                 + (kind == .spinning ? ["--spin", "20ms"] : [])
-                + (kind == .storedMartlet ? ["--store", path("store")] : [])
+                + (kind == .storedMartlet ? ["--store", store ?? path("store")] : [])
                 + (kind == .secureMartlet ? ["--certificate", certificate.file, "--key", certificate.key] : [])
         case .handshakeRelay:
             return [
@@ -116,7 +135,7 @@ final class ServerProcess {
                 + (kind.usesTLS ? ["user root", "certfile \(certificate.file)", "keyfile \(certificate.key)"] : [])
             try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
             return ["mosquitto", "-c", file.path]
-        case .nats, .secureNATS:
+        case .nats, .secureNATS, .syncedNATS:
             return [
                 "nats-server", "--addr", "127.0.0.1", "--port", "\(port)", "--jetstream", "--store_dir", folder.path,
             ]

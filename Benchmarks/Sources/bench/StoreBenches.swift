@@ -1,12 +1,13 @@
 import BenchHarness
 import CBaselines
 import Foundation
+import Martlet
 import MartletProtocol
 import MartletRelay
 import MartletSQLite
 import MartletWire
 
-/// The relay's store on the disk, without a relay: synced appends, and the start with a long history. Each figure is
+/// The relay's store on the disk: synced appends without a relay, and the start with a long history. Each figure is
 /// beside the duration of fdatasync at the time.
 enum StoreBenches {
     static func cases(_ options: Options) -> [Case] {
@@ -19,8 +20,17 @@ enum StoreBenches {
                     Subject("100 messages a row, 100 rooms") { try append(rooms: 100, messages: 100, options) },
                 ]),
             Case(
-                "store/start with 1,000,000 messages in 10,000 rooms", per: "start",
-                [Subject("open, load and read a room") { try start() }]),
+                "store/start with 10,000 rooms", per: "start",
+                [
+                    Subject("1,000,000 messages") { try start(messagesPerRoom: 100) },
+                    Subject("10,000 messages") { try start(messagesPerRoom: 1) },
+                ]),
+            Case(
+                "store/martlet serve with 10,000 rooms", per: "start",
+                [
+                    Subject("1,000,000 messages") { try serve(messagesPerRoom: 100, options) },
+                    Subject("10,000 messages") { try serve(messagesPerRoom: 1, options) },
+                ]),
         ]
     }
 
@@ -52,13 +62,20 @@ enum StoreBenches {
         return sync.merging(["perSecond": Double(count) / seconds]) { $1 }
     }
 
-    /// The history is written once, and outlives a trial.
-    private nonisolated(unsafe) static var history: Folder?
+    /// The histories are written once, and outlive the trials.
+    private nonisolated(unsafe) static var histories: [Int: Folder] = [:]
 
-    private static func start() throws -> Sample {
-        let folder = unsafe history ?? Folder()
-        if unsafe history == nil { try wait { try await fill(folder) } }
-        unsafe history = folder
+    private static func history(messagesPerRoom: Int) throws -> Folder {
+        if let folder = unsafe histories[messagesPerRoom] { return folder }
+        let folder = Folder()
+        try wait { try await fill(folder, messagesPerRoom) }
+        unsafe histories[messagesPerRoom] = folder
+        return folder
+    }
+
+    /// Opens the store, and loads a room and reads its last messages.
+    private static func start(messagesPerRoom: Int) throws -> Sample {
+        let folder = try history(messagesPerRoom: messagesPerRoom)
         let sync = try DiskTrial.run()
         let resident = residentByteCount()
         let start = measure_now()
@@ -76,7 +93,27 @@ enum StoreBenches {
         return sync.merging(["milliseconds": Double(nanoseconds) / 1e6, "growth": growth]) { $1 }
     }
 
-    private static func fill(_ folder: Folder) async throws {
+    /// Starts the server, until a client has the last messages of a room, and the server's memory then.
+    private static func serve(messagesPerRoom: Int, _ options: Options) throws -> Sample {
+        let folder = try history(messagesPerRoom: messagesPerRoom)
+        let sync = try DiskTrial.run()
+        let start = measure_now()
+        let server = try ServerProcess(.storedMartlet, options, store: folder.path)
+        defer { server.stop() }
+        let port = server.port
+        let nanoseconds = try wait {
+            let client = try Client(to: "martlet://127.0.0.1:\(port)", as: .anonymous("reader"))
+            return try await withClient(client) { client in
+                let room = try await client.open(room: "room-9999", options: Room.Options(from: .latest(count: 1)))
+                for try await _ in room.messages { break }
+                return measure_now() - start
+            }
+        }
+        let resident = Double(server.residentByteCount) / Double(1 << 20)
+        return sync.merging(["milliseconds": Double(nanoseconds) / 1e6, "residentMiB": resident]) { $1 }
+    }
+
+    private static func fill(_ folder: Folder, _ messagesPerRoom: Int) async throws {
         let store = try await SQLiteStore(at: folder.path)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<100 {
@@ -84,7 +121,7 @@ enum StoreBenches {
                     for number in 0..<100 {
                         let room = RoomName("room-\(worker * 100 + number)")!
                         _ = try await store.load(room)
-                        _ = try await store.append(entries(1, 100), to: room)
+                        _ = try await store.append(entries(1, messagesPerRoom), to: room)
                     }
                 }
             }

@@ -21,6 +21,12 @@ extension ClientDriver {
     /// Stores the acknowledgements for whose replies the ledger has space, in their order.
     func admitAcknowledgements(of room: RoomCore) {
         while let call = rooms[room.id]?.waitingAcknowledgements.first {
+            if let writer = outbox.port.writer {
+                guard room.pass(call, to: writer) else { return }
+                rooms[room.id]!.waitingAcknowledgements.removeFirst()
+                writer.begin()
+                continue
+            }
             guard let (earlier, letters, replies) = room.takeReplies(of: call) else { return }
             rooms[room.id]!.waitingAcknowledgements.removeFirst()
             if !earlier.isEmpty { store(earlier, replacing: letters, of: room) }

@@ -25,8 +25,6 @@ struct DriverOutbox {
         }
     }
 
-    /// Whether `send` waits until the outbox has stored the message.
-    var delaysSends: Bool { if case .queued = port { true } else { false } }
 }
 
 extension ClientDriver {
@@ -58,24 +56,21 @@ extension ClientDriver {
 
     // MARK: Storing
 
-    /// Stores messages in the outbox. The engine sends them after they were stored. With a connection they are stored
-    /// as in flight.
+    /// Stores messages in an immediate outbox. The engine sends them after they were stored. With a connection they are
+    /// stored as in flight.
     func store(_ messages: [MessageLedger.Pending], replacing letters: [UInt64: MessageID], of room: RoomCore) {
+        guard case .immediate(let outbox) = outbox.port else { return }
         let wallClock = loop.wallTime
         let isInFlight = engine.status.isOnline
         let entries = messages.map { OutboxEntry($0, in: room, isInFlight: isInFlight, now: wallClock) }
         var addition = OutboxWriter.Addition(room: room, entries: entries)
         for (counter, letter) in letters { addition.replaced[room.messageID(counter)] = letter }
-        switch outbox.port {
-        case .immediate(let outbox):
-            let failures = addition.unknownLetters(in: outbox)
-            var transaction = OutboxTransaction()
-            transaction.appended = entries.filter { failures[$0.id] == nil }
-            transaction.replaced = addition.replaced.filter { failures[$0.key] == nil }
-            outbox.commit(transaction)
-            end(addition, failures)
-        case .queued(let writer): writer.add { $0.additions.append(addition) }
-        }
+        let failures = addition.unknownLetters(in: outbox)
+        var transaction = OutboxTransaction()
+        transaction.appended = entries.filter { failures[$0.id] == nil }
+        transaction.replaced = addition.replaced.filter { failures[$0.key] == nil }
+        outbox.commit(transaction)
+        end(addition, failures)
     }
 
     /// Reports the results of new messages. Those that were not stored fail before the others are released.

@@ -71,7 +71,7 @@ extension ClientDriver {
     func create(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>?) {
         let core = RoomCore(
             id: engine.nextRoomID, name: name, account: life.identity.account, device: device,
-            configuration: configuration, source: outbox.counters, waitsForOutbox: outbox.delaysSends, mailbox: mailbox)
+            configuration: configuration, source: outbox.counters, outbox: outbox.port.writer, mailbox: mailbox)
         let id: RoomID
         do throws(ClientError) {
             id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name.text]), core, now: now)
@@ -176,6 +176,7 @@ extension ClientDriver {
         if let isSuspended = changes.isSuspended {
             if isSuspended { engine.suspend(room.id, now: now) } else { engine.resume(room.id, now: now) }
         }
+        outbox.port.writer?.begin()
         if !messages.isEmpty { store(messages, replacing: replaced, of: room) }
     }
 

@@ -211,6 +211,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func publish(_ status: ClientStatus) {
         if status.isOnline { connections.detail = nil }
+        outbox.port.writer?.isOnline = status.isOnline
         let before = life.status.value.phase.stopReason
         let published = Client.Status(
             status, now: now, wallClock: loop.instant, roundTrip: engine.smoothedRTT, detail: connections.detail)

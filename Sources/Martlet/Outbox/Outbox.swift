@@ -42,6 +42,15 @@ public protocol ImmediateOutbox: Outbox {
     func deadLetters(in room: String) -> [DeadLetter]
 }
 
+/// An outbox that takes operations while it stores others.
+package protocol GroupingOutbox: Outbox {
+    /// Stores the transactions that `part` returns for the indices from 0 on until it returns nil, all of them or none.
+    /// It may request an index again. `completion` is called once, on any thread, with the error if there is one.
+    func commit(
+        parts part: @escaping @Sendable (Int) -> OutboxTransaction?,
+        completion: @escaping @Sendable ((any Error)?) -> Void)
+}
+
 /// The contents of an outbox.
 public struct OutboxState: Sendable {
     /// The ID of the device that created the messages. It remains the same for the lifetime of the outbox (W-34).

@@ -1,154 +1,197 @@
 import MartletProtocol
+import MartletTransport
 import MartletWire
+import Synchronization
 
-/// A queue of operations on an outbox. One operation is in progress at a time; operations that arrive meanwhile are
-/// combined into the next round, which is one transaction (C-74). If the outbox refuses a message or an edit of a
-/// round, the others are stored in smaller transactions (C-78). The queue belongs to the loop.
+/// A queue of operations on an outbox. One round of operations is in progress at a time, which is one transaction
+/// (C-74). Operations that arrive meanwhile join it if the outbox takes them (`GroupingOutbox`), and are the next round
+/// otherwise. If the outbox refuses a message or an edit of a round, the others are stored in smaller transactions
+/// (C-78).
 ///
-/// Its size is bounded: messages and marks by the limits of the rooms, edits and calls by their callers, cursors by the
+/// | round | left by |
+/// |---|---|
+/// | waiting | `begin`, when none is in progress |
+/// | in progress | the outbox has stored it; it has failed, and the loop has called `finished` |
+/// | stored, its senders are resumed | `finished` |
+///
+/// Rooms pass messages under their locks, so that they are stored in the order of their counters. The loop learns of
+/// the rounds in their order.
+///
+/// The size is bounded: messages and marks by the limits of the rooms, edits and calls by their callers, cursors by the
 /// rooms, and outcomes that could not be stored by ``maxKeptOutcomeCount``.
-final class OutboxWriter {
+final class OutboxWriter: Sendable {
     /// The maximum number of outcomes that could not be stored and are kept for the next round. Beyond it, the oldest
     /// ones are discarded, and the next client sends those messages again.
     static let maxKeptOutcomeCount = 65_536
+    /// The number of additions and edits of a round beyond which no further operations join it.
+    static let maxJoiningCount = 1024
 
-    /// Messages of one room to be stored, and the dead letters that some of them replace.
-    struct Addition: Sendable {
-        let room: RoomCore
-        let entries: [OutboxEntry]
-        var replaced: [MessageID: MessageID] = [:]
-        /// The acknowledgement whose replies are the messages; all of them are stored or none.
-        var acknowledgement: Acknowledgement?
+    private struct State: Sendable {
+        /// The operations of the next round.
+        var work = Round()
+        /// The operations in progress.
+        var round: Round?
+        /// The transactions of the round in progress, one for the operations that began it, and one for those that have
+        /// joined it each time.
+        var parts: [OutboxTransaction] = []
+        /// Rounds that were stored, of which the loop does not know.
+        var stored: [Round] = []
+        /// Changes that could not be stored.
+        var kept = OutboxTransaction()
 
-        /// The errors of the messages that replace dead letters which the outbox does not have (C-77).
-        func unknownLetters(in outbox: any ImmediateOutbox) -> [MessageID: MartletError] {
-            guard !replaced.isEmpty else { return [:] }
-            let known = Set(outbox.deadLetters(in: room.name.text).map(\.id))
-            return replaced.filter { !known.contains($0.value) }.mapValues { _ in .unknownDeadLetter }
-        }
-    }
-
-    /// An edit of a message, and its earlier content.
-    struct Edit: Sendable {
-        let room: RoomCore
-        let edit: OutboxEdit
-        var earlier: MessageContent
-        let promise: Promise<Bool>
-        /// Whether the edit has failed and a later one has replaced its content.
-        var isReplaced = false
-    }
-
-    /// A call that reads, after the transaction.
-    struct Read: Sendable {
-        let room: RoomCore
-        let promise: Promise<[DeadLetter]>
-    }
-
-    /// The result of one round.
-    struct Outcome: Sendable {
-        /// The errors of the messages that were not stored.
-        var failures: [MessageID: MartletError] = [:]
-        /// The errors of the acknowledgements that were not stored, by the positions of their additions in the round.
-        var acknowledgementFailures: [Int: MartletError] = [:]
-        /// The errors of the edits that were not stored, by their positions in the round.
-        var editFailures: [Int: MartletError] = [:]
-        /// The error of the other changes.
-        var restFailure: MartletError?
-    }
-
-    /// The operations of one round.
-    struct Round: Sendable {
-        var additions: [Addition] = []
-        var edits: [Edit] = []
-        /// Changes other than messages and edits.
-        var rest = OutboxTransaction()
-        /// The callers that wait for `rest`.
-        var promises: [Promise<Void>] = []
-        var reads: [Read] = []
-
-        var isEmpty: Bool { !hasAdditions && rest.isEmpty && reads.isEmpty }
-        var hasAdditions: Bool { !additions.isEmpty || !edits.isEmpty }
-
-        fileprivate var transaction: OutboxTransaction {
-            var transaction = OutboxTransaction()
-            for change in changes { change.add(to: &transaction) }
-            transaction.append(rest)
-            return transaction
-        }
-
-        /// The messages and edits in their order.
-        fileprivate var changes: [Change] {
-            additions.enumerated().flatMap { index, addition -> [Change] in
-                if let cursor = addition.acknowledgement?.cursor {
-                    return [.acknowledgement(addition.entries, addition.room.name.text, cursor, index: index)]
-                }
-                return addition.entries.map { .message($0, replacing: addition.replaced[$0.id]) }
-            } + edits.enumerated().map { .edit($1.edit, index: $0) }
-        }
-    }
-
-    /// A message, an acknowledgement or an edit, which the outbox stores or refuses by itself.
-    fileprivate enum Change: Sendable {
-        case message(OutboxEntry, replacing: MessageID?)
-        case acknowledgement([OutboxEntry], String, RoomCursor, index: Int)
-        case edit(OutboxEdit, index: Int)
-
-        func add(to transaction: inout OutboxTransaction) {
-            switch self {
-            case .message(let entry, let letter):
-                transaction.appended.append(entry)
-                transaction.replaced[entry.id] = letter
-            case .acknowledgement(let replies, let room, let cursor, _):
-                transaction.appended += replies
-                transaction.cursors[room].advance(to: cursor)
-            case .edit(let edit, _): transaction.edits.append(edit)
+        mutating func takeWork() -> Round {
+            var taken = work
+            if !kept.isEmpty {
+                taken.rest = kept
+                taken.rest.append(work.rest)
+                kept = OutboxTransaction()
             }
+            work = Round()
+            return taken
         }
     }
 
     private let outbox: any Outbox
     private let mailbox: Mailbox
-    /// The operations of the next round.
-    private var work = Round()
-    /// The operations in progress.
-    private var round: Round?
-    /// Changes that could not be stored.
-    private var kept = OutboxTransaction()
+    private let state = Guarded(State())
+    private let online = Atomic(false)
 
     init(_ outbox: any Outbox, mailbox: Mailbox) {
         self.outbox = outbox
         self.mailbox = mailbox
     }
 
-    var isIdle: Bool { round == nil && work.isEmpty }
+    /// Whether there is a connection, on which a message may be written as soon as it is stored.
+    var isOnline: Bool {
+        get { online.load(ordering: .relaxed) }
+        set { online.store(newValue, ordering: .relaxed) }
+    }
+
+    var isIdle: Bool { state.withLock { $0.round == nil && $0.work.isEmpty && $0.stored.isEmpty } }
 
     /// Whether outcomes of messages wait for a transaction, or are part of the one in progress.
-    var hasOutcomes: Bool { !work.rest.outcomes.isEmpty || round?.rest.outcomes.isEmpty == false }
+    var hasOutcomes: Bool {
+        state.withLock { !$0.work.rest.outcomes.isEmpty || $0.round?.rest.outcomes.isEmpty == false }
+    }
 
-    /// Adds operations to the next round.
+    // MARK: Operations
+
+    /// Adds operations, and begins a round.
     func add(_ body: (inout Round) -> Void) {
-        body(&work)
+        state.withLock { body(&$0.work) }
         begin()
+    }
+
+    /// Adds messages. The caller holds the lock of their room, and then calls `begin`.
+    func append(_ addition: Addition) {
+        state.withLock { $0.work.additions.append(addition) }
     }
 
     /// Attempts once more to store what could not be stored.
     func retry() {
-        guard !kept.isEmpty, round == nil else { return }
-        work.rest.append(OutboxTransaction())
-        begin(always: true)
+        begin(onlyKept: true)
+    }
+
+    /// Begins a round if operations wait and none is in progress.
+    func begin(onlyKept: Bool = false) {
+        let round = state.withLock { state -> Round? in
+            guard state.round == nil, onlyKept ? !state.kept.isEmpty : !state.work.isEmpty else { return nil }
+            let round = state.takeWork()
+            state.round = round
+            state.parts = [round.transaction]
+            return round
+        }
+        guard let round else { return }
+        guard let outbox = outbox as? any GroupingOutbox else { return performAlone(round) }
+        outbox.commit(parts: { self.part($0) }, completion: { self.committed($0) })
+    }
+
+    /// Discards the waiting operations.
+    func abandon() {
+        let (waiting, begun) = state.withLock { state in
+            defer { state.work = Round() }
+            return (state.work, [state.round].compactMap(\.self) + state.stored)
+        }
+        let stopped = MartletError.stopped
+        for round in [waiting] + begun {
+            for promise in round.promises { promise.resolve(.failure(stopped)) }
+            for read in round.reads { read.promise.resolve(.failure(stopped)) }
+            for addition in round.additions { addition.acknowledgement?.promise.resolve(.failure(stopped)) }
+            for edit in round.edits { edit.promise.resolve(.failure(stopped)) }
+        }
+    }
+
+    // MARK: The round in progress
+
+    /// A transaction of the round in progress, which takes the waiting operations if they may join it. A repeated call
+    /// returns the same transaction.
+    private func part(_ index: Int) -> OutboxTransaction? {
+        state.withLock { state in
+            if index < state.parts.count { return state.parts[index] }
+            guard let count = state.round?.additionCount, count < Self.maxJoiningCount, !state.work.isEmpty else {
+                return nil
+            }
+            let joining = state.takeWork()
+            state.round?.append(joining)
+            state.parts.append(joining.transaction)
+            return state.parts.last
+        }
+    }
+
+    /// The outbox has stored all transactions of the round, or none of them.
+    private func committed(_ failure: (any Error)?) {
+        guard let round = state.withLock({ $0.round }) else { return }
+        guard failure == nil else { return performAlone(round) }
+        guard round.reads.isEmpty else { return perform(round.reads) }
+        finish(Outcome())
+    }
+
+    private func performAlone(_ round: Round) {
+        mailbox.loop.startTask { [self, outbox] in finish(await Self.perform(round, on: outbox)) }
+    }
+
+    private func perform(_ reads: [Read]) {
+        mailbox.loop.startTask { [self, outbox] in
+            await Self.perform(reads, on: outbox)
+            finish(Outcome())
+        }
+    }
+
+    /// The round has its outcome. The senders of a stored one are resumed at once; what they do next reaches the loop
+    /// after the outcome.
+    private func finish(_ outcome: Outcome) {
+        let (stored, posted) = state.withLock { state -> (Round?, Mailbox.Posted?) in
+            guard outcome.isStored, let round = state.round else { return (nil, mailbox.append(.outbox(outcome))) }
+            state.round = nil
+            state.parts = []
+            state.stored.append(round)
+            return (round, mailbox.append(.outbox(outcome)))
+        }
+        for addition in stored?.additions ?? [] where addition.acknowledgement == nil {
+            addition.room.stored(addition.entries.map(\.id.counter), nil)
+        }
+        posted?.wake()
+        if stored != nil { begin() }
     }
 
     /// Ends a round whose outcome has arrived in the mailbox, and returns its operations.
     func finished(_ outcome: Outcome) -> Round {
-        var finished = round ?? Round()
-        round = nil
-        if !outcome.editFailures.isEmpty { noteReplaced(&finished.edits, outcome.editFailures) }
-        if outcome.restFailure != nil {
-            kept = finished.rest
-            // Their callers receive the error.
-            kept.discarded = []
-            let surplus = kept.outcomes.count - Self.maxKeptOutcomeCount
-            if surplus > 0 { kept.outcomes.removeFirst(surplus) }
+        if outcome.isStored { return state.withLock { $0.stored.isEmpty ? Round() : $0.stored.removeFirst() } }
+        let finished = state.withLock { state -> Round in
+            var finished = state.round ?? Round()
+            state.round = nil
+            state.parts = []
+            if !outcome.editFailures.isEmpty {
+                Self.noteReplaced(&finished.edits, outcome.editFailures, &state.work)
+            }
+            if outcome.restFailure != nil {
+                state.kept = finished.rest
+                // Their callers receive the error.
+                state.kept.discarded = []
+                let surplus = state.kept.outcomes.count - Self.maxKeptOutcomeCount
+                if surplus > 0 { state.kept.outcomes.removeFirst(surplus) }
+            }
+            return finished
         }
         begin()
         return finished
@@ -156,7 +199,7 @@ final class OutboxWriter {
 
     /// Notes which of the failed edits later ones have replaced. A later edit that waits has the content before the
     /// failed one as its earlier content.
-    private func noteReplaced(_ edits: inout [Edit], _ failures: [Int: MartletError]) {
+    private static func noteReplaced(_ edits: inout [Edit], _ failures: [Int: MartletError], _ work: inout Round) {
         var stored: Set<MessageID> = []
         for index in edits.indices.reversed() {
             let id = edits[index].edit.id
@@ -171,30 +214,7 @@ final class OutboxWriter {
         }
     }
 
-    /// Discards the operations of the next round.
-    func abandon() {
-        for promise in work.promises { promise.resolve(.failure(MartletError.stopped)) }
-        for read in work.reads + (round?.reads ?? []) { read.promise.resolve(.failure(MartletError.stopped)) }
-        for promise in round?.promises ?? [] { promise.resolve(.failure(MartletError.stopped)) }
-        for addition in work.additions + (round?.additions ?? []) {
-            addition.acknowledgement?.promise.resolve(.failure(MartletError.stopped))
-        }
-        for edit in work.edits + (round?.edits ?? []) { edit.promise.resolve(.failure(MartletError.stopped)) }
-        work = Round()
-    }
-
-    private func begin(always: Bool = false) {
-        guard round == nil, always || !work.isEmpty else { return }
-        var round = work
-        round.rest = kept
-        round.rest.append(work.rest)
-        self.round = round
-        work = Round()
-        kept = OutboxTransaction()
-        mailbox.loop.startTask { [outbox, mailbox, round] in
-            mailbox.post(.outbox(await OutboxWriter.perform(round, on: outbox)))
-        }
-    }
+    // MARK: Calls of the outbox
 
     private static func perform(_ round: Round, on outbox: any Outbox) async -> Outcome {
         var outcome = Outcome()
@@ -210,12 +230,16 @@ final class OutboxWriter {
                 }
             }
         }
-        for read in round.reads {
+        await perform(round.reads, on: outbox)
+        return outcome
+    }
+
+    private static func perform(_ reads: [Read], on outbox: any Outbox) async {
+        for read in reads {
             do { read.promise.resolve(.success(try await outbox.deadLetters(in: read.room.name.text))) } catch {
                 read.promise.resolve(.failure(MartletError(outbox: error)))
             }
         }
-        return outcome
     }
 
     /// Stores the halves of changes that were refused together, until those that are refused are alone. Changes that
@@ -261,54 +285,6 @@ extension MartletError {
         switch self {
         case .outboxFull, .unknownDeadLetter: true
         default: false
-        }
-    }
-}
-
-extension OutboxEntry {
-    /// - Parameter now: The time in milliseconds since 1970.
-    init(_ message: MessageLedger.Pending, in room: RoomCore, isInFlight: Bool, now: UInt64) {
-        let lifetime = message.timeToLive.map { UInt64(min(max($0 / .milliseconds(1), 0), 1e15)) }
-        self.init(
-            id: MessageID(sender: room.account, device: room.device, counter: message.counter), room: room.name.text,
-            content: message.content, timeToLive: message.timeToLive,
-            expiresAt: lifetime.map { now + $0 },
-            isCompressible: message.isCompressible, inFlightSince: isInFlight ? now : nil)
-    }
-}
-
-/// An outbox with or without a queue of operations.
-enum OutboxPort {
-    case immediate(any ImmediateOutbox)
-    case queued(OutboxWriter)
-
-    /// Stores changes other than messages and edits.
-    func commit(_ body: (inout OutboxTransaction) -> Void) {
-        switch self {
-        case .immediate(let outbox):
-            var transaction = OutboxTransaction()
-            body(&transaction)
-            outbox.commit(transaction)
-        case .queued(let writer): writer.add { body(&$0.rest) }
-        }
-    }
-
-    func retry() {
-        if case .queued(let writer) = self { writer.retry() }
-    }
-
-    func abandon() {
-        if case .queued(let writer) = self { writer.abandon() }
-    }
-
-    var hasOutcomes: Bool {
-        if case .queued(let writer) = self { writer.hasOutcomes } else { false }
-    }
-
-    var isIdle: Bool {
-        switch self {
-        case .immediate: true
-        case .queued(let writer): writer.isIdle
         }
     }
 }

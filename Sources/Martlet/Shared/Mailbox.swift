@@ -71,6 +71,21 @@ final class Mailbox: Sendable {
         change { $0.commands.append(command) }
     }
 
+    /// A command for which the loop is not yet woken.
+    struct Posted: Sendable {
+        fileprivate let loop: EventLoop
+        fileprivate let driver: ClientDriver
+
+        func wake() {
+            loop.execute { [driver] in driver.drainMailbox() }
+        }
+    }
+
+    /// Adds a command without waking the loop; nil if the loop need not be woken.
+    func append(_ command: Command) -> Posted? {
+        add({ $0.commands.append(command) }).woken.map { Posted(loop: loop, driver: $0) }
+    }
+
     /// Changes the pending settings of a running client.
     func set(_ body: (inout PendingSettings) -> Void) {
         _ = change { body(&$0.settings) }
@@ -88,7 +103,13 @@ final class Mailbox: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) -> AfterPost {
-        let (answer, woken) = state.withLock { state -> (AfterPost, ClientDriver?) in
+        let (answer, woken) = add(body)
+        if let woken { Posted(loop: loop, driver: woken).wake() }
+        return answer
+    }
+
+    private func add(_ body: (inout State) -> Void) -> (answer: AfterPost, woken: ClientDriver?) {
+        state.withLock { state -> (AfterPost, ClientDriver?) in
             switch state.owner {
             case .none: return (.notStarted, nil)
             case .stopped: return (.stopped, nil)
@@ -98,8 +119,6 @@ final class Mailbox: Sendable {
                 return (.posted, state.isPosted ? nil : driver)
             }
         }
-        if let woken { loop.execute { woken.drainMailbox() } }
-        return answer
     }
 
     /// Admits commands, which wait for the start of the driver. This call precedes the start, which can cause a

@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletTransport
 import MartletWire
 import Synchronization
 
@@ -17,6 +18,10 @@ extension RoomCore {
             throw MartletError.messageTooLarge(byteCount: message.content.byteCount, limit: maxContentByteCount)
         }
         try Task.checkCancellation()
+        if let outbox, let promise = try pass(message, to: outbox) {
+            outbox.begin()
+            return try await promise.value { self.withdraw(promise, nil) }
+        }
         let step = try change { (state) throws(MartletError) -> SendStep in
             guard state.life == .open else { throw .stopped }
             let hasRoom = state.sends.isEmpty && state.ledger.hasRoom(byteCount: message.content.byteCount)
@@ -32,8 +37,42 @@ extension RoomCore {
         }
     }
 
+    /// Passes a message to the outbox without a turn of the loop. Returns nil if it must wait for space.
+    private func pass(
+        _ message: OutgoingMessage, to outbox: OutboxWriter
+    ) throws(MartletError) -> Promise<MessageHandle>? {
+        try state.withLock { (state) throws(MartletError) -> Promise<MessageHandle>? in
+            if let end = state.end { throw end.error(of: name) }
+            guard state.life == .open else { throw .stopped }
+            guard state.sends.isEmpty, state.ledger.hasRoom(byteCount: message.content.byteCount) else { return nil }
+            let promise = Promise<MessageHandle>()
+            state.sends.store(state.append(message), promise)
+            pass(&state, to: outbox)
+            return promise
+        }
+    }
+
+    /// Passes all new messages to the outbox, in the order of their counters. The caller then calls `begin`.
+    func pass(_ state: inout State, to outbox: OutboxWriter) {
+        let messages = state.ledger.beginStoring()
+        guard !messages.isEmpty else { return }
+        var addition = addition(of: messages, to: outbox)
+        for (counter, letter) in state.letters.takeReplaced(by: messages.map(\.counter)) {
+            addition.replaced[messageID(counter)] = letter
+        }
+        outbox.append(addition)
+    }
+
+    /// With a connection, messages are stored as in flight.
+    func addition(of messages: [MessageLedger.Pending], to outbox: OutboxWriter) -> OutboxWriter.Addition {
+        let (isInFlight, wallClock) = (outbox.isOnline, mailbox.loop.wallTime)
+        return OutboxWriter.Addition(
+            room: self,
+            entries: messages.map { OutboxEntry($0, in: self, isInFlight: isInFlight, now: wallClock) })
+    }
+
     /// Whether the send of a message ends when the outbox has answered. A retry depends on the letter (C-77).
-    private func waits(for message: OutgoingMessage) -> Bool { waitsForOutbox || message.replacedLetter != nil }
+    private func waits(for message: OutgoingMessage) -> Bool { outbox != nil || message.replacedLetter != nil }
 
     /// Handles the cancellation of a caller. The message is removed unless the outbox has begun to store it.
     private func withdraw(_ promise: Promise<MessageHandle>, _ number: UInt64?) {

@@ -4,11 +4,16 @@ import Synchronization
 
 /// The calls of the loop.
 extension RoomCore {
-    /// Admits the sends for which there is room, and takes all changes since the last call.
+    /// Admits the sends for which there is room, and takes all changes since the last call. New messages are passed to
+    /// an outbox with a queue, and returned otherwise.
     func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending], replaced: [UInt64: MessageID]) {
         var admitted: [(Promise<MessageHandle>, MessageHandle)] = []
         let taken = state.withLock { state -> (PendingChanges, [MessageLedger.Pending], [UInt64: MessageID]) in
             admit(&state, &admitted)
+            if let outbox {
+                pass(&state, to: outbox)
+                return (state.takeChanges(), [], [:])
+            }
             let messages = state.ledger.beginStoring()
             return (state.takeChanges(), messages, state.letters.takeReplaced(by: messages.map(\.counter)))
         }
@@ -93,6 +98,20 @@ extension RoomCore {
             let letters = state.letters.takeReplaced(by: earlier.map(\.counter))
             for reply in call.replies { _ = state.append(reply) }
             return (earlier, letters, state.ledger.beginStoring())
+        }
+    }
+
+    /// Passes an acknowledgement and its replies to the outbox, after the new messages. Returns false if the ledger has
+    /// no space for the replies.
+    func pass(_ call: Acknowledgement, to outbox: OutboxWriter) -> Bool {
+        state.withLock { state in
+            guard state.ledger.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return false }
+            pass(&state, to: outbox)
+            for reply in call.replies { _ = state.append(reply) }
+            var addition = addition(of: state.ledger.beginStoring(), to: outbox)
+            addition.acknowledgement = call
+            outbox.append(addition)
+            return true
         }
     }
 

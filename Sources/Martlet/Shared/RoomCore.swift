@@ -106,8 +106,8 @@ final class RoomCore: Waitable, LedgerOwner {
     let device: DeviceID
     /// The maximum size of a message's content, in bytes.
     let maxContentByteCount: Int
-    /// Whether `send` waits until the outbox has stored the message.
-    let waitsForOutbox: Bool
+    /// The queue of an outbox for which `send` waits; nil for one that stores a message at once.
+    let outbox: OutboxWriter?
     let events = Broadcast<Room.Event>()
     let mailbox: Mailbox
     let state: Guarded<State>
@@ -116,13 +116,13 @@ final class RoomCore: Waitable, LedgerOwner {
 
     init(
         id: RoomID, name: RoomName, account: AccountName, device: DeviceID, configuration: Client.Configuration,
-        source: CounterSource, waitsForOutbox: Bool, mailbox: Mailbox
+        source: CounterSource, outbox: OutboxWriter?, mailbox: Mailbox
     ) {
         self.id = id
         self.name = name
         self.account = account
         self.device = device
-        self.waitsForOutbox = waitsForOutbox
+        self.outbox = outbox
         self.mailbox = mailbox
         maxContentByteCount = min(configuration.maxContentByteCount, configuration.maxPendingByteCount)
         let ledger = MessageLedger(

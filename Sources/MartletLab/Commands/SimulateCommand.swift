@@ -19,7 +19,7 @@ enum SimulateCommand {
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "number of loops of the relay")
     private static let store = Option<SimulationStoreKind>.choice(
-        "store", fallback: .memory, help: "the store of the relay")
+        "store", fallback: .memory, help: "the store of the relay, and of the devices' messages and cursors")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
     private static let tls = Option.flag("tls", help: "run every scenario on a carrier with order, over TLS")
@@ -74,7 +74,7 @@ enum SimulateCommand {
         var tls: VirtualTLS?
 
         func run(_ scenario: Scenario, keepsTrace: Bool = false) -> Simulation.Result {
-            Simulation.run(scenario, keepsTrace: keepsTrace, store: store?.make(), tls: tls)
+            Simulation.run(scenario, keepsTrace: keepsTrace, store: store?.make(), outbox: store?.makeOutbox, tls: tls)
         }
     }
 

@@ -6,7 +6,7 @@ import MartletTestKit
 import MartletToolSupport
 import MartletWire
 
-/// The stores of a simulated relay.
+/// The stores of a simulated relay, and of its devices.
 enum SimulationStoreKind: String, CaseIterable, Sendable {
     case memory, sqlite
 
@@ -17,30 +17,47 @@ enum SimulationStoreKind: String, CaseIterable, Sendable {
         case .sqlite: SimulationStore()
         }
     }
+
+    /// Makes the outbox of a device; nil for virtual disks only.
+    var makeOutbox: (() -> any SimulatedOutbox)? {
+        switch self {
+        case .memory: nil
+        case .sqlite: { SimulationOutbox() }
+        }
+    }
 }
 
-/// The store on disk behind a simulated relay, in a temporary folder.
-final class SimulationStore: SimulatedStore {
-    private let folder: URL
-    private var file: StoreFile?
+/// A temporary folder in memory, if the system has a file system there. It is removed with this object.
+final class SimulationFolder {
+    private let url: URL
 
     init() {
         let shared = URL(fileURLWithPath: "/dev/shm")
         let root =
             FileManager.default.isWritableFile(atPath: shared.path)
             ? shared : FileManager.default.temporaryDirectory
-        folder = root.appendingPathComponent("martlet-simulation-\(UUID().uuidString)")
+        url = root.appendingPathComponent("martlet-simulation-\(UUID().uuidString)")
     }
 
     deinit {
-        file = nil
-        try? FileManager.default.removeItem(at: folder)
+        try? FileManager.default.removeItem(at: url)
     }
+
+    /// The path of a file in the folder, which is created if it does not exist.
+    func file(_ name: String) throws -> String {
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        return url.appendingPathComponent(name).path
+    }
+}
+
+/// The store on disk behind a simulated relay, in a temporary folder.
+final class SimulationStore: SimulatedStore {
+    private let folder = SimulationFolder()
+    private var file: StoreFile?
 
     private func open() throws -> StoreFile {
         if let file { return file }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let opened = try StoreFile(path: folder.appendingPathComponent("rooms.sqlite").path) { 0 }
+        let opened = try StoreFile(path: folder.file("rooms.sqlite")) { 0 }
         file = opened
         return opened
     }

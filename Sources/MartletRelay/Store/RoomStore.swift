@@ -116,6 +116,24 @@ public protocol ImmediateRoomRoleStore: ImmediateRoomStore, RoomRoleStore {
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
 }
 
+/// A store that makes the appends of a turn of the relay's loop durable together, and answers without a task.
+package protocol GroupingRoomStore: RoomStore {
+    /// Makes messages of several rooms durable, those of each room all or none. `completion` is called once, on any
+    /// thread, with the result of each append in their order.
+    func append(_ appends: [RoomAppend], completion: @escaping @Sendable ([Result<UInt64, any Error>]) -> Void)
+}
+
+/// The messages of one append to a room.
+package struct RoomAppend: Sendable {
+    package let room: RoomName
+    package let entries: [LogEntry]
+
+    package init(room: RoomName, entries: [LogEntry]) {
+        self.room = room
+        self.entries = entries
+    }
+}
+
 /// A range of a room's log.
 public struct RoomHistory: Sendable {
     /// Messages with ascending offsets.

@@ -20,8 +20,8 @@ extension DatabaseContext {
     }
 }
 
-/// One thread that writes to a database. All jobs that wait are performed in one transaction, in their order, so that
-/// they share one sync (group commit).
+/// One thread that writes to a database. All jobs that wait are performed in one transaction, in their order, and those
+/// that arrive meanwhile join it, so that they share one sync (group commit).
 ///
 /// | outcome | effect |
 /// |---|---|
@@ -46,7 +46,9 @@ package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
                     let context = try open()
                     let group = try GroupCommit<Context>(context.database)
                     started.resume()
-                    while let jobs = queue.take() { group.commit(jobs, context) }
+                    while let jobs = queue.take() {
+                        group.commit(jobs, context) { queue.takeWaiting() }
+                    }
                 } catch {
                     queue.close()
                     started.resume(throwing: error)
@@ -67,13 +69,22 @@ package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
         _ body: @escaping @Sendable (Context) throws -> Value,
         _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        let job = Job<Context>(
-            run: { context in
-                let value = try body(context)
-                return { completion(.success(value)) }
-            },
-            fail: { completion(.failure($0)) })
-        if let refusal = queue.append(job) { job.fail(refusal) }
+        submit([Job(body, completion)])
+    }
+
+    /// Queues jobs that are performed in one transaction, unless one of them fails. `completion` is called once, with a
+    /// result for each of them.
+    package func submit<Value: Sendable>(
+        _ bodies: [@Sendable (Context) throws -> Value],
+        _ completion: @escaping @Sendable ([Result<Value, any Error>]) -> Void
+    ) {
+        let results = JobResults(count: bodies.count, completion)
+        submit(bodies.enumerated().map { index, body in Job(body) { results.set($0, at: index) } })
+    }
+
+    private func submit(_ jobs: [Job<Context>]) {
+        guard let refusal = queue.append(jobs) else { return }
+        for job in jobs { job.fail(refusal) }
     }
 
     /// Queues a job and waits until it is committed.

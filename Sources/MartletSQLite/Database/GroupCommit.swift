@@ -1,3 +1,5 @@
+import MartletTransport
+
 /// A job of a writer.
 struct Job<Context: DatabaseContext>: Sendable {
     /// Changes the database, and returns the call of the completion.
@@ -6,13 +8,57 @@ struct Job<Context: DatabaseContext>: Sendable {
     let fail: @Sendable (any Error) -> Void
 }
 
+extension Job {
+    init<Value: Sendable>(
+        _ body: @escaping @Sendable (Context) throws -> Value,
+        _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        run = { context in
+            let value = try body(context)
+            return { completion(.success(value)) }
+        }
+        fail = { completion(.failure($0)) }
+    }
+}
+
+/// The results of jobs that were queued together.
+final class JobResults<Value: Sendable>: Sendable {
+    private struct State {
+        var results: [Result<Value, any Error>?]
+        var missingCount: Int
+    }
+
+    private let state: Guarded<State>
+    private let completion: @Sendable ([Result<Value, any Error>]) -> Void
+
+    init(count: Int, _ completion: @escaping @Sendable ([Result<Value, any Error>]) -> Void) {
+        state = Guarded(State(results: Array(repeating: nil, count: count), missingCount: count))
+        self.completion = completion
+    }
+
+    /// Sets the result of a job. The last one calls the completion.
+    func set(_ result: Result<Value, any Error>, at index: Int) {
+        let complete = state.withLock { state -> [Result<Value, any Error>]? in
+            state.results[index] = result
+            state.missingCount -= 1
+            return state.missingCount == 0 ? state.results.compactMap(\.self) : nil
+        }
+        if let complete { completion(complete) }
+    }
+}
+
 /// The transaction of a group of jobs; see `DatabaseWriter`.
 ///
 /// | attempt | savepoints | after an error of a job |
 /// |---|---|---|
 /// | first | none: each would copy the pages that its job changes | if the job has changed nothing, it alone fails; otherwise the second attempt follows |
 /// | second | one for each job | the changes of the job are rolled back |
+///
+/// A job is run in each attempt. Jobs that arrive during the first one join the transaction before its commit.
 struct GroupCommit<Context: DatabaseContext> {
+    /// The number of jobs of a transaction beyond which no further ones join it.
+    static var maxJobCount: Int { 1024 }
+
     /// A job has thrown an error after changes.
     private struct NeedsSavepoints: Error {}
 
@@ -28,9 +74,13 @@ struct GroupCommit<Context: DatabaseContext> {
         commit = try database.prepare("COMMIT")
     }
 
-    func commit(_ jobs: [Job<Context>], _ context: Context) {
+    /// Performs and commits jobs, and calls their completions.
+    ///
+    /// - Parameter joining: Takes the jobs that have arrived meanwhile.
+    func commit(_ first: [Job<Context>], _ context: Context, joining: () -> [Job<Context>]) {
+        var jobs = first
         do {
-            let completions = try perform(jobs, context)
+            let completions = try perform(&jobs, context, joining)
             for completion in completions { completion() }
         } catch {
             rollBack(context)
@@ -38,22 +88,35 @@ struct GroupCommit<Context: DatabaseContext> {
         }
     }
 
-    private func perform(_ jobs: [Job<Context>], _ context: Context) throws -> [@Sendable () -> Void] {
+    private func perform(
+        _ jobs: inout [Job<Context>], _ context: Context, _ joining: () -> [Job<Context>]
+    ) throws -> [@Sendable () -> Void] {
         do {
-            return try perform(jobs, context, inSavepoints: false)
+            try begin.run()
+            var completions = try perform(jobs, context, inSavepoints: false)
+            while jobs.count < Self.maxJobCount {
+                let joined = joining()
+                if joined.isEmpty { break }
+                jobs += joined
+                completions += try perform(joined, context, inSavepoints: false)
+            }
+            try commit.run()
+            return completions
         } catch is NeedsSavepoints {
             rollBack(context)
-            return try perform(jobs, context, inSavepoints: true)
+            try begin.run()
+            let completions = try perform(jobs, context, inSavepoints: true)
+            try commit.run()
+            return completions
         }
     }
 
-    /// Performs and commits the jobs, and returns the calls of their completions.
+    /// Performs jobs, and returns the calls of their completions.
     private func perform(
         _ jobs: [Job<Context>], _ context: Context, inSavepoints: Bool
     ) throws -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         completions.reserveCapacity(jobs.count)
-        try begin.run()
         for job in jobs {
             if inSavepoints { try save.run() }
             let changeCount = context.database.changeCount
@@ -73,7 +136,6 @@ struct GroupCommit<Context: DatabaseContext> {
                 completions.append { job.fail(error) }
             }
         }
-        try commit.run()
         return completions
     }
 

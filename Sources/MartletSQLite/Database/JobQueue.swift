@@ -26,17 +26,25 @@ final class JobQueue<Context: DatabaseContext>: Sendable {
         self.maxCount = maxCount
     }
 
-    /// Appends a job. Returns the error if it is refused.
-    func append(_ job: Job<Context>) -> DatabaseError? {
+    /// Appends jobs, which are taken together. Returns the error if they are refused.
+    func append(_ jobs: [Job<Context>]) -> DatabaseError? {
         let (refusal, wakes) = state.withLock { state -> (DatabaseError?, Bool) in
             if state.isClosed { return (.closed, false) }
-            if state.jobs.count >= maxCount { return (.queueFull(limit: maxCount), false) }
-            state.jobs.append(job)
+            if state.jobs.count + jobs.count > maxCount { return (.queueFull(limit: maxCount), false) }
+            state.jobs += jobs
             defer { state.isWaiting = false }
             return (nil, state.isWaiting)
         }
         if wakes { semaphore.signal() }
         return refusal
+    }
+
+    /// Takes the jobs that wait at this moment.
+    func takeWaiting() -> [Job<Context>] {
+        state.withLock { state in
+            defer { state.jobs = [] }
+            return state.jobs
+        }
     }
 
     /// Waits for jobs, and takes all of them; nil after `close`, when none is left.

@@ -15,7 +15,7 @@ import MartletTransport
 /// | failed, a dead letter | it is retried or discarded; a maximum number or number of bytes is exceeded |
 ///
 /// The contents are not encrypted. On Apple's platforms, place the file in a folder with a data protection class.
-public final class SQLiteOutbox: Outbox {
+public final class SQLiteOutbox: GroupingOutbox {
     /// The bounds of an outbox.
     public struct Options: Sendable {
         /// The maximum number of messages without an outcome, at least 1. Beyond it, `send` throws `outboxFull`
@@ -93,6 +93,23 @@ public final class SQLiteOutbox: Outbox {
         try await opened().perform { try $0.commit(transaction, now: EventLoop.wallClock) }
     }
 
+    /// Stores transactions that arrive one after the other in one transaction of the database.
+    package func commit(
+        parts part: @escaping @Sendable (Int) -> OutboxTransaction?,
+        completion: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+        guard let writer = state.withLock({ $0.writer }) else { return completion(DatabaseError.closed) }
+        writer.submit { tables in
+            var index = 0
+            while let transaction = part(index) {
+                try tables.commit(transaction, now: EventLoop.wallClock)
+                index += 1
+            }
+        } _: { result in
+            if case .failure(let error) = result { completion(error) } else { completion(nil) }
+        }
+    }
+
     /// Returns the dead letters of a room.
     public func deadLetters(in room: String) async throws -> [DeadLetter] {
         try await opened().perform { try $0.deadLetters(in: room) }
@@ -117,7 +134,12 @@ public final class SQLiteOutbox: Outbox {
         let writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) { [path, options] in
             try OutboxFile(path: path, options: options).open()
         }
-        let recovery = try await writer.perform { $0.recovery }
+        let recovery: Recovery?
+        do { recovery = try await writer.perform { $0.recovery } } catch {
+            // The lock of the file ends with the thread.
+            await writer.close()
+            throw error
+        }
         state.withLock { state in
             state.writer = writer
             state.recovery = recovery

@@ -48,13 +48,8 @@ package final class DatabaseReader<Context: DatabaseContext>: Sendable {
         _ body: @escaping @Sendable (Context) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let job = Job<Context>(
-                run: { context in
-                    let value = try body(context)
-                    return { continuation.resume(returning: value) }
-                },
-                fail: { continuation.resume(throwing: $0) })
-            if let refusal = queue.append(job) { job.fail(refusal) }
+            let job = Job<Context>(body) { continuation.resume(with: $0) }
+            if let refusal = queue.append([job]) { job.fail(refusal) }
         }
     }
 

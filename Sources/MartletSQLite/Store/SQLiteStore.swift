@@ -32,9 +32,12 @@ extension RoomStore where Self == SQLiteStore {
 /// |---|---|---|
 /// | open | a thread that writes, a thread that reads, whose connections hold the lock | `close`, or no reference |
 /// | closed | nothing | never |
-public final class SQLiteStore: RoomRoleStore {
+public final class SQLiteStore: RoomRoleStore, GroupingRoomStore {
     /// The maximum number of calls that wait for a thread.
     private static let maxJobCount = 65_536
+    /// The number of pages in the WAL after which they are moved to the file, 16 MiB. The last page of a busy room is
+    /// written to the WAL with each commit, and to the file once.
+    private static let checkpointPageCount = 4096
     /// The interval between two passes of the retention.
     private static let retentionInterval = Duration.seconds(60)
     /// The age of a room's last use, in milliseconds, from which on a load changes it.
@@ -64,7 +67,9 @@ public final class SQLiteStore: RoomRoleStore {
         let path = "\(directory)/\(StoreSchema.fileName)"
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
             let lock = try Self.lock(directory)
-            let database = try StoreFile.openDatabase(path, at: EventLoop.wallClock, onEvent: onEvent)
+            var options = Database.Options()
+            options.checkpointPageCount = Self.checkpointPageCount
+            let database = try StoreFile.openDatabase(path, options: options, at: EventLoop.wallClock, onEvent: onEvent)
             database.lock = lock
             return try StoreWriter(database, retention)
         }
@@ -134,6 +139,16 @@ public final class SQLiteStore: RoomRoleStore {
     /// Appends messages. It returns when they are synced.
     public func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
         try await writer.perform { try $0.append(entries, to: room) }
+    }
+
+    /// Appends messages to several rooms. The completion is called on the thread that writes.
+    package func append(
+        _ appends: [RoomAppend], completion: @escaping @Sendable ([Result<UInt64, any Error>]) -> Void
+    ) {
+        let bodies = appends.map { append -> @Sendable (StoreWriter) throws -> UInt64 in
+            { try $0.append(append.entries, to: append.room) }
+        }
+        writer.submit(bodies, completion)
     }
 
     /// The kept messages in a range.

@@ -57,10 +57,20 @@ final class SimulatedDevice {
     /// Active faults that hinder the device.
     var activeFaultCount = 0
     var progress = ProgressMonitor()
+    /// The outbox that is compared with the disk.
+    private let outbox: (any SimulatedOutbox)?
+    /// The numbers of records of the disk that are in the outbox.
+    private var storedDraftCount = 0
+    private var storedSettledCount = 0
+    private var storedCursors: [RoomName: RoomCursor] = [:]
     /// The first cursor of each room, from its first opening.
     private var firstCursors: [RoomName: RoomCursor] = [:]
 
-    init(number: Int, client: VirtualClient, tail: UInt32?, rooms: [RoomName], kinds: [SessionKind]) {
+    init(
+        number: Int, client: VirtualClient, tail: UInt32?, rooms: [RoomName], kinds: [SessionKind],
+        outbox: (any SimulatedOutbox)?
+    ) {
+        self.outbox = outbox
         self.number = number
         self.client = client
         self.tail = tail
@@ -98,6 +108,7 @@ final class SimulatedDevice {
     func start(in world: VirtualWorld) {
         isRunning = true
         isTaking = true
+        if startCount > 0 { reopenOutbox() }
         startCount += 1
         nextDraft = 0
         acceptedCounters = Set(settled.records)
@@ -175,7 +186,9 @@ final class SimulatedDevice {
         world.crash(client)
         _ = settled.crash(&random)
         for room in allRooms { _ = delivered[room]!.crash(&random) }
-        return drafts.crash(&random)
+        let lost = drafts.crash(&random)
+        storeInOutbox()
+        return lost
     }
 
     /// The maximum length of a text, in bytes.
@@ -208,8 +221,47 @@ final class SimulatedDevice {
         drafts.sync()
         settled.sync()
         for room in allRooms { delivered[room]!.sync() }
+        storeInOutbox()
         if isTaking { take(in: world) }
         sendDrafts(in: world)
+    }
+
+    // MARK: - Outbox
+
+    private func text(of draft: Draft) -> String {
+        Ledger.Expectation(room: draft.room, byteCount: draft.byteCount)
+            .text(Ledger.Key(device: id, counter: draft.counter))
+    }
+
+    /// Stores what is new on the disk in the outbox, in one transaction.
+    private func storeInOutbox() {
+        guard let outbox else { return }
+        var changes = SimulatedOutboxChanges(sender: account)
+        changes.appended = drafts.records[storedDraftCount...].map {
+            SimulatedOutboxChanges.Message(counter: $0.counter, room: $0.room, text: text(of: $0))
+        }
+        changes.accepted = Array(settled.records[storedSettledCount...])
+        changes.cursors = delivered.compactMapValues(\.records.last).filter { storedCursors[$0.key] != $0.value }
+        (storedDraftCount, storedSettledCount) = (drafts.records.count, settled.records.count)
+        storedCursors.merge(changes.cursors) { $1 }
+        guard !changes.isEmpty else { return }
+        do { try outbox.commit(changes) } catch { preconditionFailure("the outbox fails: \(error)") }
+    }
+
+    /// The outbox and the disk contain the same.
+    private func reopenOutbox() {
+        guard let outbox else { return }
+        let accepted = Set(settled.records)
+        let expected = SimulatedOutboxState(
+            pending: drafts.records.filter { !accepted.contains($0.counter) }.map {
+                SimulatedOutboxChanges.Message(counter: $0.counter, room: $0.room, text: text(of: $0))
+            },
+            cursors: delivered.compactMapValues(\.records.last))
+        do {
+            let found = try outbox.reopen(as: account)
+            precondition(found.pending == expected.pending, "the outbox has other messages")
+            precondition(found.cursors == expected.cursors, "the outbox has other cursors")
+        } catch { preconditionFailure("the outbox fails: \(error)") }
     }
 
     func take(in world: VirtualWorld) {
@@ -228,8 +280,7 @@ final class SimulatedDevice {
                     nextDraft += 1
                     continue
                 }
-                let key = Ledger.Key(device: id, counter: draft.counter)
-                let text = Ledger.Expectation(room: draft.room, byteCount: draft.byteCount).text(key)
+                let text = text(of: draft)
                 let refusal = world.act(client) { engine, now -> ClientError? in
                     do throws(ClientError) {
                         let content = MessageContent(text: text)

@@ -87,15 +87,18 @@ public final class Simulation {
     ///
     /// - Parameters:
     ///   - store: The relay's store; nil for one in memory.
+    ///   - outbox: Makes the outbox of each device; nil for virtual disks only.
     ///   - tls: Certificates, if the carrier uses TLS; a carrier without order does not.
     public static func run(
-        _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil, tls: VirtualTLS? = nil
+        _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil,
+        outbox: (() -> any SimulatedOutbox)? = nil, tls: VirtualTLS? = nil
     ) -> Result {
-        Simulation(scenario, keepsTrace: keepsTrace, store: store, tls: tls).run()
+        Simulation(scenario, keepsTrace: keepsTrace, store: store, outbox: outbox, tls: tls).run()
     }
 
     private init(
-        _ scenario: Scenario, keepsTrace: Bool, store: (any SimulatedStore)?, tls: VirtualTLS?
+        _ scenario: Scenario, keepsTrace: Bool, store: (any SimulatedStore)?, outbox: (() -> any SimulatedOutbox)?,
+        tls: VirtualTLS?
     ) {
         self.scenario = scenario
         mayCredentialsExpire = scenario.credentialLifetime != nil
@@ -128,7 +131,8 @@ public final class Simulation {
             }
             devices.append(
                 SimulatedDevice(
-                    number: number, client: client, tail: device.tail, rooms: rooms, kinds: scenario.kinds))
+                    number: number, client: client, tail: device.tail, rooms: rooms, kinds: scenario.kinds,
+                    outbox: outbox?()))
         }
     }
 

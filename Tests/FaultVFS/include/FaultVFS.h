@@ -1,7 +1,7 @@
 // An SQLite VFS for tests: it fails chosen calls, and simulates the loss of power.
 //
-// Counted calls are open, read, write, sync, truncate and delete. The files are real ones, of the system's VFS; nothing
-// is synced in fact. Connections of one VFS may be used by several threads.
+// Counted calls are open, read, write, sync, truncate, delete, size, access, and maps of shared memory. The files are
+// real ones, of the system's VFS; nothing is synced in fact. Connections of one VFS may be used by several threads.
 #pragma once
 #include <stdint.h>
 

@@ -41,11 +41,13 @@ struct DatabaseWriterTests {
         }
     }
 
-    /// Blocks the thread with a job until `release` is signalled.
+    /// Blocks the thread with a job until `release` is signalled. The job is run again with those that join it.
     private func block(_ writer: DatabaseWriter<Context>) async -> DispatchSemaphore {
         let release = DispatchSemaphore(value: 0)
+        let isFirst = Guarded<Void?>(())
         await withCheckedContinuation { blocked in
             writer.submit({ _ in
+                guard isFirst.withLock({ $0.take() }) != nil else { return }
                 blocked.resume()
                 release.wait()
             }) { _ in }
@@ -111,6 +113,57 @@ struct DatabaseWriterTests {
         disk.fail(0, count: 0, fault_none)
         try await writer.perform { try $0.insert(2) }
         #expect(try await writer.perform { try $0.values() } == "2")
+        await writer.close()
+    }
+
+    @Test func `a job that arrives during a transaction → joins it before its commit`() async throws {
+        let writer = try await writer()
+        let runs = SharedOutcomes()
+        let joined = Guarded<[Result<Void, any Error>]>([])
+        try await writer.perform { context in
+            runs.append(nil)
+            try context.insert(1)
+            guard runs.list.count == 1 else { return }
+            // The error of a job with changes rolls the transaction back, and its jobs are run again.
+            writer.submit({ context in
+                try context.insert(2)
+                throw DatabaseError.constraint("joined")
+            }) { result in joined.withLock { $0.append(result) } }
+        }
+        #expect(runs.list.count == 2)
+        #expect(try await writer.perform { try $0.values() } == "1")
+        #expect(joined.withLock { $0.count } == 1)
+        await writer.close()
+    }
+
+    @Test func `jobs that are queued together → their results in order, after one that fails, too`() async throws {
+        let writer = try await writer()
+        let results: [Result<Int64, any Error>] = await withCheckedContinuation { done in
+            let bodies = ([1, 2, 2, 3] as [Int64]).map { value -> @Sendable (Context) throws -> Int64 in
+                { context in
+                    try context.insert(value)
+                    return value
+                }
+            }
+            writer.submit(bodies) { done.resume(returning: $0) }
+        }
+        #expect(results.map { try? $0.get() } == [1, 2, nil, 3])
+        #expect(try await writer.perform { try $0.values() } == "1,2,3")
+        await writer.close()
+    }
+
+    @Test func `jobs that exceed the queue together → queueFull for all of them`() async throws {
+        let writer = try await writer(maxJobCount: 2)
+        let release = await block(writer)
+        let bodies = (1...3).map { value -> @Sendable (Context) throws -> Void in { try $0.insert(Int64(value)) } }
+        let results: [Result<Void, any Error>] = await withCheckedContinuation { done in
+            writer.submit(bodies) { done.resume(returning: $0) }
+        }
+        release.signal()
+        let refusals = results.map { result -> DatabaseError? in
+            if case .failure(let error) = result { error as? DatabaseError } else { nil }
+        }
+        #expect(refusals == Array(repeating: .queueFull(limit: 2), count: 3))
         await writer.close()
     }
 

@@ -1,3 +1,4 @@
+import FaultVFS
 import Foundation
 import Testing
 
@@ -34,6 +35,64 @@ struct SQLiteOutboxTests {
         let outcomes = try await next.open().outcomes
         #expect(outcomes == [entries.outcome(2, .accepted(offset: 12)), entries.outcome(3, .accepted(offset: 13))])
         await next.close()
+    }
+
+    // C-74
+    @Test func `an accepted message → its outcome, and its content is removed from the file`() async throws {
+        let (outbox, entries) = try await opened()
+        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1, "secret"), entries.entry(2)] })
+        try await outbox.commit(
+            entries.transaction { $0.outcomes = [entries.outcome(1, .accepted(offset: 9))] })
+        await outbox.close()
+        let lengths = try Database(path: path).prepare("SELECT total(length(content)) FROM message WHERE counter = 1")
+        #expect(try lengths.firstInt64() == 0)
+    }
+
+    // C-80
+    @Test func `a message that is marked twice → the time of the first mark`() async throws {
+        let (outbox, entries) = try await opened()
+        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1)] })
+        for time in [5, 9] as [UInt64] {
+            try await outbox.commit(
+                entries.transaction {
+                    $0.inFlight = ["a": [entries.id(1)]]
+                    $0.inFlightAt = time
+                })
+        }
+        #expect(try await outbox.open().pending.map(\.inFlightSince) == [5])
+        await outbox.close()
+    }
+
+    // C-78, C-79
+    @Test func `a transaction that fails → the quota, the counters and the cursors are those before`() async throws {
+        let disk = try FaultyDisk()
+        var options = SQLiteOutbox.Options()
+        options.maxMessageCount = 2
+        options.vfs = disk.name
+        let (outbox, entries) = try await opened(options)
+        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1)] })
+        let next = OutboxTables.reservedCount + 2
+        // The second transaction reserves counters, and fails in its commit.
+        disk.fail(disk.callCount + 1, count: 1_000_000, fault_enospc)
+        await #expect(throws: DatabaseError.full(path: path)) {
+            try await outbox.commit(
+                entries.transaction {
+                    $0.appended = [entries.entry(next)]
+                    $0.cursors = ["a": RoomCursor(offset: 3)]
+                })
+        }
+        disk.fail(0, count: 0, fault_none)
+        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(next)] })
+        await #expect(throws: MartletError.outboxFull(limit: .messages(2))) {
+            try await outbox.commit(entries.transaction { $0.appended = [entries.entry(next + 1)] })
+        }
+        let state = try await outbox.open()
+        #expect(state.pending.map(\.id.counter) == [1, next] && state.cursors.isEmpty)
+        #expect(state.nextCounter > next)
+        await outbox.close()
+        let reopened = SQLiteOutbox(path: path, options: options)
+        #expect(try await reopened.open().nextCounter > next)
+        await reopened.close()
     }
 
     @Test func `an outcome older than its lifetime → removed by the next start`() async throws {

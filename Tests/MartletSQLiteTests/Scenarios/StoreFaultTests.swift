@@ -34,7 +34,7 @@ import Testing
     private static let rooms = [RoomName.lobby, .attic]
 
     /// Performs calls of a relay, and notes their results, until one fails.
-    private func use(_ store: StoreFile, _ expected: inout [RoomName: Expectation]) throws {
+    private func use(_ store: StoreFile, _ expected: inout [RoomName: Expectation], rounds: Int = 6) throws {
         for room in Self.rooms {
             let snapshot = try store.load(room)
             var told = expected[room] ?? Expectation(log: snapshot.log)
@@ -42,7 +42,7 @@ import Testing
             told.tried = max(told.tried, snapshot.lastOffset)
             expected[room] = told
         }
-        for _ in 0..<6 {
+        for _ in 0..<rounds {
             for room in Self.rooms {
                 var told = expected[room] ?? Expectation()
                 let next = told.accepted + 1
@@ -82,18 +82,75 @@ import Testing
         return disk.callCount
     }
 
+    /// The calls of a store after a loss of power: recovery, every kind of call, and the retention.
+    private func useAgain(_ disk: FaultyDisk, _ folder: TemporaryFolder, _ expected: inout [RoomName: Expectation])
+        throws
+    {
+        let store = try folder.store(vfs: disk.name)
+        for room in Self.rooms {
+            #expect(try store.load(room).lastOffset == expected[room]?.accepted)
+            #expect(try store.read(.all, of: room).entries.count == Int(expected[room]?.accepted ?? 0))
+        }
+        try store.saveRoles([1, 2, 3], of: .lobby, creation: nil)
+        try use(store, &expected, rounds: 1)
+        while try !store.writer.transaction({ try store.writer.removeOld(at: 2000) }) {}
+    }
+
+    /// The store is released without power.
+    private func endInLossOfPower(
+        _ store: StoreFile, _ disk: FaultyDisk, _ expected: inout [RoomName: Expectation]
+    ) throws {
+        try use(store, &expected, rounds: 2)
+        disk.cutPower(at: disk.callCount + 1)
+    }
+
+    /// The call of this number in the second life of a store fails, and the calls after it, if they are more.
+    private func failInSecondLife(_ call: Int, _ count: Int, _ fault: Fault, _ point: Comment) throws -> Bool {
+        let (disk, folder) = (try FaultyDisk(), try TemporaryFolder())
+        var expected: [RoomName: Expectation] = [:]
+        try endInLossOfPower(folder.store(vfs: disk.name), disk, &expected)
+        #expect(disk.restorePower(seed: 1))
+        let before = disk.callCount
+        disk.fail(before + call, count: count, fault.kind)
+        do { try useAgain(disk, folder, &expected) } catch {
+            #expect(error is DatabaseError, "\(point): \(error)")
+        }
+        let isReached = disk.callCount >= before + call
+        disk.fail(0, count: 0, fault_none)
+        let store = try folder.store(vfs: disk.name)
+        try verify(store, &expected, point)
+        try use(store, &expected, rounds: 1)
+        return isReached
+    }
+
     // Specs/hostile.md row 29
-    @Test(arguments: Fault.allCases)
-    func `a failure of any call -> a typed error or none, and nothing accepted is lost`(fault: Fault) throws {
+    @Test(arguments: Fault.allCases, [1, 1_000_000])
+    func `a failure of any call of a store that is opened again -> a typed error or none, nothing accepted is lost`(
+        fault: Fault, count: Int
+    ) throws {
+        // An interruption that never ends is no fault that occurs.
+        if fault == .interruption, count > 1 { return }
+        var call = 1
+        while try failInSecondLife(call, count, fault, "call \(call) of the second life") { call += 1 }
+        #expect(call > 50)
+    }
+
+    // Specs/hostile.md row 29
+    @Test(arguments: Fault.allCases, [1, 1_000_000])
+    func `a failure of any call -> a typed error or none, and nothing accepted is lost`(
+        fault: Fault, count: Int
+    ) throws {
+        if fault == .interruption, count > 1 { return }
         for call in 1...(try callCount()) {
             let (disk, folder) = (try FaultyDisk(), try TemporaryFolder())
             var expected: [RoomName: Expectation] = [:]
-            disk.fail(call, fault.kind)
+            disk.fail(call, count: count, fault.kind)
             do {
                 try use(folder.store(vfs: disk.name), &expected)
             } catch {
                 #expect(error is DatabaseError, "call \(call): \(error)")
             }
+            disk.fail(0, count: 0, fault_none)
             let store = try folder.store(vfs: disk.name)
             try verify(store, &expected, "call \(call)")
             try use(store, &expected)

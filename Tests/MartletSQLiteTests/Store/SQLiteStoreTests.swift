@@ -28,6 +28,27 @@ import Testing
         #expect(try await second.read(.all, of: .lobby).entries.map(\.body.bytes) == entries(1...3).map(\.body.bytes))
     }
 
+    //
+    @Test func `appends to several rooms together -> a result for each, and only the failed one is not stored`()
+        async throws
+    {
+        let store = try await SQLiteStore(at: folder.path)
+        _ = try await store.load(.lobby)
+        let third = RoomName("third")!
+        _ = try await store.load(third)
+        let appends = [
+            RoomAppend(room: .lobby, entries: entries(1...3)), RoomAppend(room: .attic, entries: entries(1...1)),
+            RoomAppend(room: third, entries: entries(1...2)),
+        ]
+        let results = await withCheckedContinuation { done in
+            store.append(appends) { done.resume(returning: $0) }
+        }
+        #expect(results.map { try? $0.get() } == [1, nil, 1])
+        #expect(throws: LogLost.self) { try results[1].get() }
+        #expect(try await store.load(.lobby).lastOffset == 3)
+        #expect(try await store.load(third).lastOffset == 2)
+    }
+
     //
     @Test func `a directory in use -> locked, until its store is closed`() async throws {
         var store: SQLiteStore? = try await SQLiteStore(at: folder.path)

@@ -79,6 +79,54 @@ import Testing
         #expect(try store.load(.lobby).devices.keys.map(\.account.text) == ["bob"])
     }
 
+    //
+    @Test func `a device whose last message is kept -> kept, also after its lifetime`() throws {
+        var retention = StoreRetention()
+        retention.maxMessagesPerRoom = 2
+        let store = try folder.store(retention)
+        _ = try store.load(.lobby)
+        // Three rows, of which the first one is removed at once.
+        _ = try store.append(entries(1...3, at: 1000, byteCount: 40_000), to: .lobby)
+        #expect(try store.load(.lobby).firstOffset == 2)
+        while try !store.writer.removeOld(at: 1001 + DeviceRecord.lifetime) {}
+        #expect(try store.load(.lobby).devices.count == 1)
+        _ = try store.append(entries(4...4, of: "bob", at: 1000), to: .lobby)
+        _ = try store.append(entries(5...5, of: "bob", at: 1000), to: .lobby)
+        while try !store.writer.removeOld(at: 1001 + DeviceRecord.lifetime) {}
+        #expect(try store.load(.lobby).devices.keys.map(\.account.text) == ["bob"])
+    }
+
+    //
+    @Test func `counters that were skipped -> not taken after a restart, and taken once later`() throws {
+        var store = try folder.store()
+        _ = try store.load(.lobby)
+        _ = try store.append(entries(1...1, counter: 4), to: .lobby)  // 5
+        _ = try store.append(entries(2...2, counter: 6), to: .lobby)  // 8
+        store = try folder.store()
+        func taken() throws -> [UInt64] {
+            let record = try #require(store.load(.lobby).devices[device()])
+            return (1...9).filter { record.contains($0) }
+        }
+        let skipped = try taken()
+        #expect(skipped.contains(5) && skipped.contains(8) && !skipped.contains(6) && !skipped.contains(7))
+        _ = try store.append(entries(3...3, counter: 3), to: .lobby)  // 6
+        store = try folder.store()
+        #expect(try taken() == (skipped + [6]).sorted())
+    }
+
+    //
+    @Test func `a room that is trimmed between two appends -> the first kept offset and the bytes are right`() throws {
+        var retention = StoreRetention()
+        retention.maxAge = 100
+        let store = try folder.store(retention)
+        try fill(store, 1...5, at: 1000)
+        while try !store.writer.transaction({ try store.writer.removeOld(at: 2000) }) {}
+        #expect(try store.append(entries(6...6, at: 2000), to: .lobby) == 6)
+        let rooms = try store.writer.database.prepare("SELECT first_offset, byte_count FROM rooms")
+        #expect(try rooms.step() && rooms.int64(0) == 6 && rooms.int64(1) == 10)
+        rooms.reset()
+    }
+
     //
     @Test func `an unused room without messages is removed, and its next log has another identity`() throws {
         let store = try folder.store()

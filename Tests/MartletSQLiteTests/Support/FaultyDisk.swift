@@ -24,7 +24,7 @@ final class FaultyDisk: @unchecked Sendable {
         unsafe fault_vfs_destroy(vfs)
     }
 
-    /// The number of calls of open, read, write, sync, truncate and delete.
+    /// The number of calls of the file system.
     var callCount: Int { unsafe fault_vfs_call_count(vfs) }
 
     var failedCount: Int { unsafe fault_vfs_failed_count(vfs) }

@@ -52,6 +52,16 @@ struct OutboxScript {
         }
     }
 
+    /// A transaction of which a part is stored; nil if there is none. The cursor is the number of the last one.
+    private static func parts(of state: OutboxState, upTo cursor: UInt64) -> String? {
+        let stored = Set((state.pending.map(\.id) + state.outcomes.map(\.id)).map(\.counter))
+        if cursor > 0, !(1...3).allSatisfy({ stored.contains(cursor * 10 + $0) }) {
+            return "the cursor of transaction \(cursor) is stored without its messages"
+        }
+        let later = stored.first { $0 / 10 > cursor }
+        return later.map { "message \($0) is stored without the cursor of its transaction" }
+    }
+
     /// The first contradiction between a state and the acknowledged transactions; nil if there is none.
     func fault(in state: OutboxState) -> String? {
         let pending = Dictionary(uniqueKeysWithValues: state.pending.map { ($0.id.counter, $0.content.text ?? "") })
@@ -67,6 +77,7 @@ struct OutboxScript {
             return "the counter is used again"
         }
         let found = state.cursors["a"]?.offset ?? 0
+        if let fault = Self.parts(of: state, upTo: found) { return fault }
         return (cursor...max(cursor, mayHaveCursor)).contains(found) ? nil : "the cursor is \(found), not \(cursor)"
     }
 }

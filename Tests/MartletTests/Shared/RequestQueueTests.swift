@@ -13,7 +13,7 @@ struct RequestQueueTests {
         let room = RoomCore(
             id: RoomID(rawValue: 1), name: RoomName("lobby")!, account: AccountName("alice")!,
             device: DeviceID(rawValue: 1), configuration: Client.Configuration(),
-            source: CounterSource(first: 1), waitsForOutbox: false, mailbox: Mailbox(loop: .shared))
+            source: CounterSource(first: 1), outbox: nil, mailbox: Mailbox(loop: .shared))
         return RoomRequest(
             correlation, MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
     }
