@@ -36,6 +36,7 @@ final class EntryTables {
     private let unmark: Statement
     private let identify: Statement
     private let remove: Statement
+    private let erase: Statement
     private let marker: Statement
 
     init(_ database: Database, account: AccountName) throws {
@@ -48,7 +49,8 @@ final class EntryTables {
                 room, sender, device, counter, generation, position, accepted_at, kind, content, text, state, is_read)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
-        find = try database.prepare("SELECT generation, state, flags, kind, content FROM entry WHERE \(own)")
+        find = try database.prepare(
+            "SELECT generation, state, flags, kind, content, position, accepted_at FROM entry WHERE \(own)")
         place = try database.prepare(
             """
             UPDATE entry SET generation = ?5, position = ?6, accepted_at = coalesce(?7, accepted_at), state = 0,
@@ -75,18 +77,20 @@ final class EntryTables {
             WHERE \(own) AND state <> 0
             """)
         remove = try database.prepare("DELETE FROM entry WHERE \(own) AND state <> 0")
+        erase = try database.prepare("DELETE FROM entry WHERE \(own)")
         marker = try database.prepare(
             "SELECT count(*) FROM entry WHERE room = ? AND sender = '' AND kind = ? AND content = ?")
     }
 
     private struct Found {
-        let generation: Int64
+        let place: EntryPlace
+        let time: UInt64?
         let state: Int64
         let flags: Int64
         let kind: Int64
         let content: [UInt8]
 
-        var isPending: Bool { generation == TimelineSchema.pendingGeneration }
+        var isPending: Bool { place.generation == TimelineSchema.pendingGeneration }
     }
 
     private func found(_ id: MessageID, _ room: Int64) throws -> Found? {
@@ -95,13 +99,8 @@ final class EntryTables {
         defer { find.reset() }
         guard try find.step() else { return nil }
         return Found(
-            generation: find.int64(0), state: find.int64(1), flags: find.int64(2), kind: find.int64(3),
-            content: find.bytes(4))
-    }
-
-    func contains(_ id: MessageID, _ room: Int64) throws -> Bool {
-        if try found(id, room) != nil { return true }
-        return try changes.contains(id, room)
+            place: EntryPlace(generation: find.int64(0), position: find.int64(5)), time: find.optionalUInt64(6),
+            state: find.int64(1), flags: find.int64(2), kind: find.int64(3), content: find.bytes(4))
     }
 
     // MARK: Messages of a log
@@ -266,17 +265,27 @@ final class EntryTables {
         try unmark.run()
     }
 
-    /// Gives a failed message another identity, under which it is pending.
+    /// Gives a failed message another identity, under which it is pending, or accepted if the log has it.
     func replace(
         _ id: MessageID, by new: MessageID, _ content: MessageContent, time: UInt64, _ room: Int64, isModerator: Bool
     ) throws {
-        if try found(id, room) == nil || contains(new, room) {
-            try remove(id, room)
+        let accepted = try found(new, room)
+        guard let failed = try found(id, room), failed.isPending else {
+            try changes.remove(id, room)
             return try add(new, content, time: time, room, isModerator: isModerator)
+        }
+        if accepted != nil {
+            erase.bind(1, room)
+            erase.bind(identity: new, from: 2)
+            try erase.run()
         }
         identify.bind(1, room)
         identify.bind(identity: id, from: 2)
         try identify(as: new)
+        if let accepted {
+            try setPlace(new, accepted.place, time: accepted.time, flags: accepted.flags, room)
+            try changes.refresh(new, room)
+        }
     }
 
     /// Removes a message that was not accepted.

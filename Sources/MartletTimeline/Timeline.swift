@@ -123,6 +123,11 @@ public final class Timeline: Sendable {
     /// Records that the user has read all messages up to a cursor. An earlier cursor, and one of an unknown log,
     /// has no effect.
     nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: String) async throws {
+        _ = try await storeReadMark(cursor, in: room)
+    }
+
+    /// - Returns: Whether the log of the cursor is known.
+    nonisolated(nonsending) func storeReadMark(_ cursor: RoomCursor, in room: String) async throws -> Bool {
         try await write(room) { try $0.markRead(upTo: cursor, in: room) }
     }
 

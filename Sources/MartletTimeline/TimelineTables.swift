@@ -218,11 +218,14 @@ final class TimelineTables: DatabaseContext {
 
     // MARK: Rooms as a whole
 
-    /// Raises the read mark. A cursor of an unknown log has no effect.
-    func markRead(upTo cursor: RoomCursor, in name: String) throws {
+    /// Raises the read mark.
+    ///
+    /// - Returns: False, without an effect, if the log of the cursor is unknown.
+    func markRead(upTo cursor: RoomCursor, in name: String) throws -> Bool {
         let row = try row(of: name)
-        guard let generation = try knownGeneration(of: cursor.log, row) else { return }
+        guard let generation = try knownGeneration(of: cursor.log, row) else { return false }
         try markRead(generation, Int64(clamping: cursor.offset), row)
+        return true
     }
 
     func markRead(upTo position: TimelineEntry.Position, in name: String) throws {

@@ -78,6 +78,7 @@ extension SyncedRoom {
             do {
                 for try await batch in room.itemBatches(maxCount: Self.maxBatchCount) {
                     try await timeline.apply(batch, in: name, isModerator: isModerator)
+                    try await storeReadMark()
                 }
                 return
             } catch MartletError.gaveUp {
@@ -111,7 +112,15 @@ extension SyncedRoom {
             let cursor = RoomCursor(log: snapshot.log, offset: snapshot.readOffset)
             guard cursor.offset > 0, cursor != last else { continue }
             last = cursor
-            try await timeline.markRead(upTo: cursor, in: name)
+            state.withLock { $0.readMark = cursor }
+            try await storeReadMark()
         }
+    }
+
+    /// Stores the read mark. One whose log the timeline does not know waits for the items of this log.
+    private func storeReadMark() async throws {
+        guard let mark = state.withLock({ $0.readMark }) else { return }
+        guard try await timeline.storeReadMark(mark, in: name) else { return }
+        state.withLock { if $0.readMark == mark { $0.readMark = nil } }
     }
 }

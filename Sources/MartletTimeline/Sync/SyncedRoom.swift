@@ -38,6 +38,8 @@ public final class SyncedRoom: Sendable {
         /// The messages whose outcomes the timeline does not have.
         var unsettled: Set<MessageID> = []
         var letters: [DeadLetter] = []
+        /// What the user has read on other devices, until the timeline knows its log.
+        var readMark: RoomCursor?
     }
 
     /// The maximum number of items that are applied in one transaction.
