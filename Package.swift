@@ -145,7 +145,7 @@ let package = Package(
             dependencies: ["MartletSQLite", "FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTimelineTests", dependencies: ["MartletTimeline"], swiftSettings: settings),
+            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
         .testTarget(
             name: "MartletObservationTests", dependencies: ["MartletObservation", "MartletRelay"],
             swiftSettings: settings),
