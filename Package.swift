@@ -38,6 +38,7 @@ let package = Package(
         .library(name: "MartletRelay", targets: ["MartletRelay"]),
         .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
         .library(name: "MartletTimeline", targets: ["MartletTimeline"]),
+        .library(name: "MartletObservation", targets: ["MartletObservation"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
@@ -94,6 +95,9 @@ let package = Package(
             dependencies: ["Martlet", "MartletSQLite", "MartletTransport", "MartletProtocol", "MartletWire"],
             swiftSettings: settings),
         .target(
+            name: "MartletObservation",
+            dependencies: ["Martlet", "MartletTimeline", "MartletProtocol", "MartletWire"], swiftSettings: settings),
+        .target(
             name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CPcap"], swiftSettings: settings),
         .target(
             name: "MartletToolSupport", dependencies: ["MartletWire", "MartletTransport", "CMartletSystem"],
@@ -145,7 +149,10 @@ let package = Package(
             dependencies: ["MartletSQLite", "FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTimelineTests", dependencies: ["MartletTimeline"], swiftSettings: settings),
+            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletObservationTests", dependencies: ["MartletObservation", "MartletRelay"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",
             dependencies: ["MartletDecode", "MartletLab", "MartletDifferential", "MartletToolTestSupport"],

@@ -12,8 +12,6 @@ final class ChangeTables {
     /// dropped (M-13).
     static let maxWaitingCount = 4096
 
-    private typealias Place = TimelineTables.Place
-
     private let rows: ChangeRows
     private let insert: Statement
     private let confirmed: Statement
@@ -84,7 +82,7 @@ final class ChangeTables {
     }
 
     /// Stores a change, and updates its target.
-    func store(_ change: MessageChange, _ id: MessageID, at place: TimelineTables.Place, _ room: Int64) throws {
+    func store(_ change: MessageChange, _ id: MessageID, at place: EntryPlace, _ room: Int64) throws {
         let (effect, slot, text) = Self.columns(of: change)
         insert.bind(1, room)
         insert.bind(identity: id, from: 2)
@@ -107,7 +105,7 @@ final class ChangeTables {
     }
 
     /// Gives a pending change its place. Returns whether the change is known.
-    func confirm(_ id: MessageID, at place: TimelineTables.Place, _ room: Int64) throws -> Bool {
+    func confirm(_ id: MessageID, at place: EntryPlace, _ room: Int64) throws -> Bool {
         confirmed.bind(1, room)
         confirmed.bind(identity: id, from: 2)
         confirmed.bind(5, place.generation)
@@ -116,7 +114,7 @@ final class ChangeTables {
         guard database.changedRowCount > 0 else { return try contains(id, room) }
         guard let (target, slot) = try target(of: id, room) else { return true }
         try settle(target, slot: slot, room)
-        _ = try refresh(target, room)
+        try refresh(target, room)
         return true
     }
 
@@ -126,7 +124,7 @@ final class ChangeTables {
         delete.bind(1, room)
         delete.bind(identity: id, from: 2)
         try delete.run()
-        _ = try refresh(target, room)
+        try refresh(target, room)
     }
 
     func contains(_ id: MessageID, _ room: Int64) throws -> Bool {
@@ -140,7 +138,7 @@ final class ChangeTables {
         claimed.bind(1, room)
         claimed.bind(identity: id, from: 2)
         try claimed.run()
-        if database.changedRowCount > 0 { _ = try refresh(id, room) }
+        if database.changedRowCount > 0 { try refresh(id, room) }
     }
 
     // MARK: Effects
@@ -179,7 +177,8 @@ final class ChangeTables {
     }
 
     /// Brings an entry into the state of its changes. Returns false if the entry is unknown.
-    private func refresh(_ target: MessageID, _ room: Int64) throws -> Bool {
+    @discardableResult
+    func refresh(_ target: MessageID, _ room: Int64) throws -> Bool {
         entry.bind(1, room)
         entry.bind(identity: target, from: 2)
         guard try entry.step() else { return false }
@@ -188,7 +187,8 @@ final class ChangeTables {
         entry.reset()
         let loaded = try rows.load(target, room: room)
         let own = body(kind, content)
-        var newFlags = loaded.effects.isDeleted ? TimelineSchema.deleted : 0
+        var newFlags = flags & (TimelineSchema.placedByOutcome | TimelineSchema.withoutOffset)
+        if loaded.effects.isDeleted { newFlags |= TimelineSchema.deleted }
         var newText = loaded.effects.isDeleted ? nil : own?.searchText
         if let edited = loaded.effects.text, own?.isEditable == true {
             newText = edited

@@ -30,10 +30,8 @@ struct EntryRow {
         let bytes = row.bytes(9)
         switch row.int64(8) {
         case TimelineSchema.gap:
-            guard bytes.count == 16, bytes.number(at: 0) <= bytes.number(at: 8) else {
-                throw DatabaseError.corrupt(path: path)
-            }
-            content = .gap(bytes.number(at: 0)...bytes.number(at: 8))
+            guard let offsets = bytes.offsets else { throw DatabaseError.corrupt(path: path) }
+            content = .gap(offsets)
             message = nil
         case TimelineSchema.replacedLog:
             content = .logReplaced
@@ -45,12 +43,12 @@ struct EntryRow {
             message = MessageID(sender: sender, device: DeviceID(rawValue: row.uint64(5)), counter: row.uint64(6))
             let edited = flags & TimelineSchema.edited != 0 ? row.text(10) : nil
             content =
-                flags & TimelineSchema.deleted != 0
+                flags & TimelineSchema.deleted != 0 || row.int64(11) == TimelineSchema.removing
                 ? .deleted : Self.content(ContentKind(rawValue: kind), bytes, edited: edited)
         }
         switch row.int64(11) {
         case TimelineSchema.accepted: state = .accepted
-        case TimelineSchema.pending: state = .pending
+        case TimelineSchema.pending, TimelineSchema.retrying, TimelineSchema.removing: state = .pending
         default:
             guard let failure = SendFailure(columns: row.int64(12), row.int64(13), row.optionalText(14)) else {
                 throw DatabaseError.corrupt(path: path)
@@ -71,7 +69,9 @@ struct EntryRow {
         _ reactions: (_ room: Int64, MessageID) throws -> [TimelineEntry.Reaction]
     ) throws -> TimelineEntry {
         let hasReactions = flags & TimelineSchema.hasReactions != 0 && flags & TimelineSchema.deleted == 0
-        let hasOffset = position.generation < TimelineSchema.pendingGeneration && content != .logReplaced
+        let hasOffset =
+            position.generation < TimelineSchema.pendingGeneration && content != .logReplaced
+            && flags & TimelineSchema.withoutOffset == 0
         return TimelineEntry(
             id: position.id, position: position, message: message, offset: hasOffset ? UInt64(position.offset) : nil,
             time: time, content: content, state: state, isEdited: flags & TimelineSchema.edited != 0,
@@ -115,6 +115,12 @@ extension [UInt8] {
     /// The bytes of numbers, big-endian.
     static func numbers(_ numbers: UInt64...) -> [UInt8] {
         numbers.flatMap { number in (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+    }
+
+    /// The two numbers as a range; nil if they are none.
+    var offsets: ClosedRange<UInt64>? {
+        guard count == 16, number(at: 0) <= number(at: 8) else { return nil }
+        return number(at: 0)...number(at: 8)
     }
 
     /// The number in eight bytes from an index.

@@ -7,10 +7,10 @@ public import MartletWire
 /// The rooms of an account on this device, in a file: their messages as a user sees them, with edits, deletions,
 /// reactions and messages that are still being sent.
 ///
-/// A timeline is a copy: the relay's log and the outbox have everything that it needs to be built again. The
-/// application gives it the items of its rooms (``apply(_:in:isModerator:)``) and its outgoing messages
-/// (``add(_:_:in:isModerator:)``, ``settle(_:in:as:log:)``), and opens each room at ``cursor(of:)``. An item that was
-/// applied before has no effect.
+/// A timeline is a copy: the relay's log and the outbox have everything that it needs to be built again.
+/// ``TimelineSync`` connects it with a client. An application that does so itself gives it the items of its rooms
+/// (``apply(_:in:isModerator:)``) and its outgoing messages (``add(_:_:in:isModerator:)``, ``settle(_:in:as:log:)``),
+/// and opens each room at ``cursor(of:)``. An item that was applied before has no effect.
 ///
 /// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`, and
 /// `-damaged` after a damage was found. One object of one process uses the file at a time. The contents are not
@@ -98,8 +98,7 @@ public final class Timeline: Sendable {
         _ id: MessageID, _ content: MessageContent, in room: String,
         isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
     ) async throws {
-        let time = EventLoop.wallClock
-        try await write(room) { try $0.add(id, content, in: room, time: time, isModerator: isModerator) }
+        try await perform([.add(id, content)], in: room, isModerator: isModerator)
     }
 
     /// Records the outcome of an outgoing message: an accepted one moves to its offset, a failed one keeps its place
@@ -113,24 +112,54 @@ public final class Timeline: Sendable {
     nonisolated(nonsending) public func settle(
         _ id: MessageID, in room: String, as result: OutboxOutcome.Result, log: LogID? = nil
     ) async throws {
-        try await write(room) { try $0.settle(id, in: room, as: result, log: log) }
+        try await perform([.settle(id, result, log: log)], in: room)
     }
 
     /// Removes an outgoing message that was not accepted, for example a dead letter that was discarded or retried.
     nonisolated(nonsending) public func remove(_ id: MessageID, in room: String) async throws {
-        try await write(room) { try $0.remove(id, in: room) }
+        try await perform([.remove(id)], in: room)
     }
 
     /// Records that the user has read all messages up to a cursor. An earlier cursor, and one of an unknown log,
     /// has no effect.
     nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: String) async throws {
+        _ = try await storeReadMark(cursor, in: room)
+    }
+
+    /// - Returns: Whether the log of the cursor is known.
+    nonisolated(nonsending) func storeReadMark(_ cursor: RoomCursor, in room: String) async throws -> Bool {
         try await write(room) { try $0.markRead(upTo: cursor, in: room) }
+    }
+
+    /// Records that the user has read all messages up to an entry. An entry without an offset has no effect.
+    nonisolated(nonsending) package func markRead(upTo entry: TimelineEntry, in room: String) async throws {
+        guard entry.offset != nil else { return }
+        try await write(room) { try $0.markRead(upTo: entry.position, in: room) }
     }
 
     /// Removes what the room's log contains. The application then reads the room again from its start; outgoing
     /// messages and the read mark remain.
     nonisolated(nonsending) public func clear(_ room: String) async throws {
         try await write(room) { try $0.clear(room) }
+    }
+
+    /// Performs changes of outgoing messages in one transaction.
+    nonisolated(nonsending) package func perform(
+        _ steps: [OutgoingStep], in room: String,
+        isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
+    ) async throws {
+        guard !steps.isEmpty else { return }
+        let time = EventLoop.wallClock
+        try await write(room) { try $0.perform(steps, in: room, time: time, isModerator: isModerator) }
+    }
+
+    /// Applies messages of the room's history. They do not change the cursor.
+    ///
+    /// - Returns: False, without an effect, if they are of another log than the present one.
+    nonisolated(nonsending) package func apply(
+        _ page: HistoryPart, in room: String, isModerator: @escaping @Sendable (AccountName) -> Bool
+    ) async throws -> Bool {
+        try await write(room) { try $0.apply(page, in: room, isModerator: isModerator) }
     }
 
     // MARK: Reading
@@ -169,6 +198,18 @@ public final class Timeline: Sendable {
         try await read { try $0.unreadCount(of: room) }
     }
 
+    /// The first message that was accepted at or after a time, in milliseconds since 1970; nil if the file has none.
+    nonisolated(nonsending) public func entry(
+        acceptedFrom time: UInt64, in room: String
+    ) async throws -> TimelineEntry? {
+        try await read { try $0.entry(acceptedFrom: time, in: room) }
+    }
+
+    /// The room with its last entry and unread count; nil if it is unknown.
+    nonisolated(nonsending) public func room(_ name: String) async throws -> TimelineRoom? {
+        try await read { try $0.listed(name) }
+    }
+
     /// The rooms with their last entries and unread counts, those with the latest entry first.
     nonisolated(nonsending) public func rooms() async throws -> [TimelineRoom] {
         try await read { try $0.list() }
@@ -187,13 +228,47 @@ public final class Timeline: Sendable {
         try await read { try $0.search(text, in: room, limit: limit) }
     }
 
+    /// The entries of a window.
+    nonisolated(nonsending) package func window(_ request: WindowRequest) async throws -> TimelineWindow {
+        try await read { try $0.window(request) }
+    }
+
+    /// The first known offset of a room's present log; nil if the file has none.
+    nonisolated(nonsending) package func earliest(of room: String) async throws -> RoomCursor? {
+        try await read { try $0.earliest(of: room) }
+    }
+
+    /// The read mark in a room's present log; nil if there is none.
+    nonisolated(nonsending) package func readCursor(of room: String) async throws -> RoomCursor? {
+        try await read { try $0.readCursor(of: room) }
+    }
+
+    /// The messages of a room without an acceptance, changes included.
+    nonisolated(nonsending) package func unsettled(in room: String) async throws -> [UnsettledMessage] {
+        try await read { try $0.unsettled(in: room) }
+    }
+
+    /// The messages that the timeline has, as entries or as changes.
+    nonisolated(nonsending) package func contained(
+        _ ids: [MessageID], in room: String
+    ) async throws -> Set<MessageID> {
+        try await read { try $0.contained(ids, in: room) }
+    }
+
+    /// Reports a change of a room that is not in the file.
+    func publish(_ room: String) {
+        feed.publish(room)
+    }
+
     // MARK: Threads
 
-    nonisolated(nonsending) private func write(
-        _ room: String, _ body: @escaping @Sendable (TimelineTables) throws -> Void
-    ) async throws {
-        do { try await writer.perform(body) } catch { throw noted(error) }
+    nonisolated(nonsending) private func write<Value: Sendable>(
+        _ room: String, _ body: @escaping @Sendable (TimelineTables) throws -> Value
+    ) async throws -> Value {
+        let value: Value
+        do { value = try await writer.perform(body) } catch { throw noted(error) }
         feed.publish(room)
+        return value
     }
 
     nonisolated(nonsending) private func read<Value: Sendable>(

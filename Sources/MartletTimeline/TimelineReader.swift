@@ -7,6 +7,8 @@ final class TimelineReader: DatabaseContext {
     let database: Database
     private let account: AccountName
     private let rows: ChangeRows
+    private let outgoing: OutgoingQueries
+    private let windows: WindowQueries
     private let room: Statement
     private let rooms: Statement
     private let before: Statement
@@ -19,8 +21,14 @@ final class TimelineReader: DatabaseContext {
         self.database = database
         self.account = account
         rows = try ChangeRows(database)
+        outgoing = try OutgoingQueries(database)
+        windows = try WindowQueries(database)
         room = try database.prepare(
-            "SELECT id, log, cursor, read_generation, read_position FROM room WHERE name = ?")
+            """
+            SELECT id, log, cursor, read_generation, read_position, generation,
+                (SELECT max(position) FROM entry WHERE entry.room = room.id AND entry.generation = room.generation)
+            FROM room WHERE name = ?
+            """)
         rooms = try database.prepare("SELECT id, name, read_generation, read_position FROM room")
         func page(_ sign: String, _ order: String) throws -> Statement {
             try database.prepare(
@@ -111,14 +119,61 @@ final class TimelineReader: DatabaseContext {
         }
     }
 
+    // MARK: Windows
+
+    func window(_ request: WindowRequest) throws -> TimelineWindow {
+        guard let room = try roomID(request.room) else { return TimelineWindow() }
+        let (rows, hasEarlier, hasLater) = try windows.rows(request, room, entries)
+        return TimelineWindow(
+            entries: rows, hasEarlier: hasEarlier, hasLater: hasLater, unreadCount: try unreadCount(of: request.room),
+            earliest: try earliest(of: request.room))
+    }
+
+    /// The first known offset of the present log; nil if the file has none.
+    func earliest(of name: String) throws -> RoomCursor? {
+        room.bind(1, name)
+        defer { room.reset() }
+        guard try room.step() else { return nil }
+        guard let offset = try windows.earliest(room.int64(0), generation: room.int64(5)) else { return nil }
+        return RoomCursor(log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: offset)
+    }
+
+    /// The first message that was accepted at or after a time, as far as the file has messages.
+    func entry(acceptedFrom time: UInt64, in name: String) throws -> TimelineEntry? {
+        guard let room = try roomID(name) else { return nil }
+        return try entries(windows.first(acceptedFrom: time, room)).first
+    }
+
+    /// The messages without an acceptance, changes included.
+    func unsettled(in name: String) throws -> [UnsettledMessage] {
+        guard let room = try roomID(name) else { return [] }
+        return try outgoing.unsettled(room)
+    }
+
+    func contained(_ ids: [MessageID], in name: String) throws -> Set<MessageID> {
+        guard let room = try roomID(name) else { return [] }
+        return try outgoing.contained(ids, room)
+    }
+
     // MARK: Rooms
 
+    /// The cursor of the last item. A room that has only pages of history has the highest offset of these.
     func cursor(of name: String) throws -> RoomCursor? {
         room.bind(1, name)
         defer { room.reset() }
         guard try room.step(), room.int64(2) > 0 || !room.isNull(1) else { return nil }
+        let offset = room.int64(2) > 0 ? room.int64(2) : room.optionalInt64(6) ?? 0
         return RoomCursor(
-            log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: room.int64(2)))
+            log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: offset))
+    }
+
+    /// The read mark; nil if there is none, and if it is in an earlier log.
+    func readCursor(of name: String) throws -> RoomCursor? {
+        room.bind(1, name)
+        defer { room.reset() }
+        guard try room.step(), room.int64(3) == room.int64(5), room.int64(4) > 0 else { return nil }
+        return RoomCursor(
+            log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: room.int64(4)))
     }
 
     func unreadCount(of name: String) throws -> Int {
@@ -133,6 +188,17 @@ final class TimelineReader: DatabaseContext {
         unread.bind(2, generation)
         unread.bind(3, position)
         return Int(try unread.firstInt64() ?? 0)
+    }
+
+    /// The room with its last entry and unread count; nil if it is unknown.
+    func listed(_ name: String) throws -> TimelineRoom? {
+        room.bind(1, name)
+        defer { room.reset() }
+        guard try room.step() else { return nil }
+        let id = room.int64(0)
+        return TimelineRoom(
+            name: name, lastEntry: try page(before, id, .end, 1).first,
+            unreadCount: try unreadCount(id, room.int64(3), room.int64(4)))
     }
 
     /// The rooms, those with the latest entry first.

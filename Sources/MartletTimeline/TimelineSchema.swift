@@ -6,11 +6,19 @@ enum TimelineSchema {
     static let accepted: Int64 = 0
     static let pending: Int64 = 1
     static let failed: Int64 = 2
+    /// A failed message that is being sent again.
+    static let retrying: Int64 = 3
+    /// A message without an acceptance that is being removed.
+    static let removing: Int64 = 4
 
     /// The bits of the column `flags`.
     static let edited: Int64 = 1
     static let deleted: Int64 = 2
     static let hasReactions: Int64 = 4
+    /// The place is that of the outcome. The same message from the log has the place and time that count.
+    static let placedByOutcome: Int64 = 8
+    /// The offset of the accepted message is unknown.
+    static let withoutOffset: Int64 = 16
 
     /// The generation of everything that has no offset yet, behind all generations of logs.
     static let pendingGeneration: Int64 = 1 << 62
@@ -26,7 +34,7 @@ enum TimelineSchema {
     static let removal: Int64 = 3
 
     /// "MlTl" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_546C, steps: [first])
+    static let migrations = Migrations(applicationID: 0x4D6C_546C, steps: [first, second])
 
     /// An entry and a change have a place: the generation of a log of the room, and the offset in it. Logs have
     /// ascending generations. Identities, devices and counters are stored as bits.
@@ -68,5 +76,12 @@ enum TimelineSchema {
         CREATE TRIGGER entry_deleted AFTER DELETE ON entry WHEN old.text IS NOT NULL BEGIN
             INSERT INTO entry_text (entry_text, rowid, text, room) VALUES ('delete', old.id, old.text, old.room);
         END;
+        """
+
+    /// Messages by time, and those without an acceptance.
+    private static let second = """
+        CREATE INDEX entry_time ON entry (room, accepted_at);
+        CREATE INDEX entry_unsettled ON entry (room) WHERE state <> 0;
+        CREATE INDEX change_unsettled ON change (room) WHERE generation = 4611686018427387904;
         """
 }

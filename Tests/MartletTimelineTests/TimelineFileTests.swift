@@ -44,7 +44,7 @@ struct TimelineFileTests {
             let database = try Database(path: path)
             try database.execute("PRAGMA user_version=99")
         }
-        await #expect(throws: DatabaseError.newerSchema(found: 99, known: 1, path: path)) {
+        await #expect(throws: DatabaseError.newerSchema(found: 99, known: 2, path: path)) {
             try await Timeline(path: path, account: ada)
         }
         do {

@@ -72,13 +72,15 @@ extension Room {
 ///
 /// A reader takes all buffered items at once and returns them one by one. An item counts as handled when the next one
 /// is requested, or with explicit acknowledgements when it is acknowledged. At the end of the iteration, the remaining
-/// items return to the inbox.
+/// items return to the inbox, and those of a batch too.
 final class ItemReader {
     let core: RoomCore
     private let acknowledgesExplicitly: Bool
     private var isActive = false
     private var items: [Inbox.Item] = []
     private var index = 0
+    /// The number of items from `index` on that the last batch contains.
+    private var batchCount = 0
     private var creditByteCount = 0
     private var last: RoomCursor?
 
@@ -94,27 +96,55 @@ final class ItemReader {
     }
 
     func next(isolation: isolated (any Actor)?) async throws -> RoomItem? {
-        if !isActive {
-            try core.beginIteration()
-            isActive = true
-        }
+        try begin()
         if let last { core.handled(upTo: last) }
+        guard try await fill(isolation: isolation) else { return nil }
+        let item = items[index]
+        index += 1
+        if acknowledgesExplicitly { core.returned(item) } else { note(item) }
+        return RoomItem(item)
+    }
+
+    /// Waits for items and returns at most `maxCount` of them. They count as taken and handled when the next batch is
+    /// requested, so that the next iteration returns the last batch of this one again.
+    func nextBatch(maxCount: Int, isolation: isolated (any Actor)?) async throws -> [RoomItem]? {
+        try begin()
+        for item in items[index..<index + batchCount] {
+            index += 1
+            note(item)
+        }
+        batchCount = 0
+        if let last {
+            if creditByteCount > 0 { core.taken(creditByteCount: creditByteCount, upTo: last) }
+            core.handled(upTo: last)
+        }
+        creditByteCount = 0
+        last = nil
+        guard try await fill(isolation: isolation) else { return nil }
+        batchCount = min(maxCount, items.count - index)
+        return items[index..<index + batchCount].map { RoomItem($0) }
+    }
+
+    private func begin() throws(MartletError) {
+        guard !isActive else { return }
+        try core.beginIteration()
+        isActive = true
+    }
+
+    /// Takes items if none is left. Returns false after the end of the room.
+    private func fill(isolation: isolated (any Actor)?) async throws -> Bool {
         while index == items.count {
             index = 0
             switch core.take(into: &items) {
             case .taken: break
-            case .over(nil): return nil
+            case .over(nil): return false
             case .over(let error?): throw error
             case .nothing:
                 try Task.checkCancellation()
                 await core.wait(for: .items)
             }
         }
-        guard !core.discardsItems.load(ordering: .acquiring) else { return nil }
-        let item = items[index]
-        index += 1
-        if acknowledgesExplicitly { core.returned(item) } else { note(item) }
-        return RoomItem(item)
+        return !core.discardsItems.load(ordering: .acquiring)
     }
 
     private func note(_ item: Inbox.Item) {

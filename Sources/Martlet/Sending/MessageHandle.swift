@@ -42,6 +42,9 @@ public struct MessageHandle: Sendable, Identifiable {
         room.withLedger { ObservedStates.furthest(counter, in: $0) }
     }
 
+    /// The content of the message; nil if the message has an outcome.
+    public var content: MessageContent? { room.withLedger { $0.content(of: counter) } }
+
     /// The present state of the message, followed by later states.
     ///
     /// The sequence omits states that are superseded before they are read, and *delivered* of an account that has read

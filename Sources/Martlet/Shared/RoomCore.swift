@@ -44,6 +44,8 @@ final class RoomCore: Waitable, LedgerOwner {
         case requests
         /// A change of the message after the given snapshot.
         case message(counter: UInt64, seen: MessageSnapshot)
+        /// A change of the state of any message after the given version.
+        case messages(version: UInt64)
         /// A change of the view or of the marks after the given version.
         case view(version: UInt64)
     }
@@ -184,6 +186,9 @@ final class RoomCore: Waitable, LedgerOwner {
             case .message(let counter, let seen):
                 guard state.ledger.version == seen.version, state.stopReason == seen.stopReason else { return false }
                 state.waiters.append(observer: waiter, of: counter)
+            case .messages(let seen):
+                guard state.ledger.version == seen else { return false }
+                state.waiters.append(observer: waiter, of: nil)
             case .view(let seen):
                 guard state.viewVersion == seen else { return false }
                 state.waiters.append(viewer: waiter)

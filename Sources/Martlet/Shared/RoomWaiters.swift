@@ -3,7 +3,8 @@ struct RoomWaiters: Sendable {
     private(set) var readers: [Waiter] = []
     private(set) var requestTakers: [Waiter] = []
     private(set) var viewers: [Waiter] = []
-    private(set) var observers: [(counter: UInt64, waiter: Waiter)] = []
+    /// The observers of one message, and with nil those of all messages.
+    private(set) var observers: [(counter: UInt64?, waiter: Waiter)] = []
 
     mutating func append(reader waiter: Waiter) {
         readers.append(waiter)
@@ -17,7 +18,7 @@ struct RoomWaiters: Sendable {
         viewers.append(waiter)
     }
 
-    mutating func append(observer waiter: Waiter, of counter: UInt64) {
+    mutating func append(observer waiter: Waiter, of counter: UInt64?) {
         observers.append((counter, waiter))
     }
 
@@ -41,7 +42,7 @@ struct RoomWaiters: Sendable {
         guard !observers.isEmpty else { return [] }
         var taken: [Waiter] = []
         observers.removeAll { observer in
-            guard hasChanged(observer.counter) else { return false }
+            guard observer.counter.map(hasChanged) ?? true else { return false }
             taken.append(observer.waiter)
             return true
         }

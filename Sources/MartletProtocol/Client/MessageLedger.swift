@@ -435,6 +435,13 @@ package struct MessageLedger: Sendable {
         }
     }
 
+    /// Returns the content of a pending message; nil if there is no such message.
+    package func content(of counter: UInt64) -> MessageContent? {
+        let index = index(from: counter)
+        guard index < entries.count, entries[index].counter == counter else { return nil }
+        return entries[index].pending?.content
+    }
+
     /// The counters of all pending messages, in ascending order.
     package var pendingCounters: [UInt64] { entries.compactMap { $0.pending?.counter } }
 

@@ -1,0 +1,82 @@
+public import Martlet
+public import Observation
+
+/// The connection of a client, for a view.
+///
+/// ```swift
+/// struct ConnectionBar: View {
+///     let connection: ConnectionModel
+///
+///     var body: some View {
+///         Group {
+///             if !connection.isOnline { Button("Connect now") { connection.retryNow() } }
+///         }
+///         .task { await connection.run() }
+///     }
+/// }
+/// ```
+@MainActor @Observable
+public final class ConnectionModel {
+    /// The present status of the client.
+    public private(set) var status: Client.Status
+    /// Whether the link is established.
+    public private(set) var isOnline: Bool
+    /// The time of the next connection attempt; nil if the client does not wait for one.
+    public private(set) var nextAttempt: ContinuousClock.Instant?
+    /// The reason for which the client has stopped retrying; nil if it has not.
+    public private(set) var stopReason: StopReason?
+
+    @ObservationIgnored private let client: Client
+    @ObservationIgnored private let gate: UpdateGate
+
+    /// Creates a model of a client.
+    public convenience init(_ client: Client) {
+        self.init(client, clock: ContinuousModelClock())
+    }
+
+    package init(_ client: Client, clock: any ModelClock) {
+        self.client = client
+        gate = UpdateGate(clock)
+        let status = client.currentStatus
+        self.status = status
+        isOnline = status.isOnline
+        nextAttempt = status.nextAttempt
+        stopReason = status.stopReason
+    }
+
+    /// Publishes each change until the task is cancelled or the client has stopped.
+    public func run() async {
+        for await _ in client.status {
+            await gate.update { publish(client.currentStatus) }
+        }
+        publish(client.currentStatus)
+    }
+
+    private func publish(_ new: Client.Status) {
+        if new != status { status = new }
+        if new.isOnline != isOnline { isOnline = new.isOnline }
+        if new.nextAttempt != nextAttempt { nextAttempt = new.nextAttempt }
+        if new.stopReason != stopReason { stopReason = new.stopReason }
+    }
+
+    /// Starts a connection attempt immediately if the client waits for its next attempt or has stopped retrying.
+    public func retryNow() {
+        client.retryNow()
+    }
+
+    /// Reports that the application is visible (``Client/enterForeground()``).
+    public func enterForeground() {
+        client.enterForeground()
+    }
+
+    /// Reports that the application is in the background (``Client/enterBackground()``).
+    public func enterBackground() {
+        client.enterBackground()
+    }
+}
+
+extension Client.Status {
+    fileprivate var stopReason: StopReason? {
+        if case .stopped(let reason) = phase { reason } else { nil }
+    }
+}

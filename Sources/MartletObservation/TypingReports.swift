@@ -1,0 +1,21 @@
+/// When a view's reports that the user is typing are passed on: at once, and then not again for some time. Members
+/// discard a report after 10 s.
+struct TypingReports {
+    /// The minimum duration between two reports.
+    static let minInterval = Duration.seconds(4)
+
+    private var next: Duration?
+
+    /// Returns whether to report that the user is typing.
+    mutating func typed(now: Duration) -> Bool {
+        if let next, now < next { return false }
+        next = now + Self.minInterval
+        return true
+    }
+
+    /// Returns whether to report that the user is no longer typing.
+    mutating func ended() -> Bool {
+        defer { next = nil }
+        return next != nil
+    }
+}

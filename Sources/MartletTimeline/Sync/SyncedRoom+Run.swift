@@ -1,0 +1,126 @@
+import Martlet
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// The agreement of the timeline with the outbox and the log.
+extension SyncedRoom {
+    // MARK: Restart
+
+    /// Brings the timeline into agreement with the outbox. It can be called again after an error.
+    nonisolated(nonsending) func restore() async throws {
+        let letters = try await room.deadLetters()
+        let shown = try await timeline.unsettled(in: name)
+        let intents = Dictionary(shown.compactMap { message in message.intent.map { (message.id, $0) } }) { $1 }
+        let pending = room.pending.compactMap { handle in handle.content.map { (handle.id, $0) } }
+        var steps: [OutgoingStep] = []
+        for (id, content) in pending where intents[id] == nil { steps.append(.add(id, content)) }
+        let known = try await timeline.contained(letters.map(\.id), in: name)
+        for letter in letters where intents[letter.id] == nil {
+            if !known.contains(letter.id) { steps.append(.add(letter.id, letter.content)) }
+            steps.append(.settle(letter.id, .failed(letter.failure), log: nil))
+        }
+        let decided = Set(pending.map(\.0)).union(letters.map(\.id))
+        let undecided = shown.filter { !decided.contains($0.id) }
+        let progress = room.progress(of: undecided.map(\.id))
+        for message in undecided { steps += Self.steps(for: message, progress[message.id]) }
+        state.withLock { $0.letters = letters }
+        try await perform(steps)
+        state.withLock { state in
+            state.unsettled.formUnion(pending.map(\.0))
+            state.unsettled.formUnion(progress.keys)
+        }
+        try await resume(intents.filter { decided.contains($0.key) || progress[$0.key] != nil }, letters)
+        if let read = try await timeline.readCursor(of: name) { room.markRead(upTo: read) }
+    }
+
+    /// The steps for a message that is neither pending nor a dead letter in the outbox.
+    private static func steps(for message: UnsettledMessage, _ progress: SendProgress?) -> [OutgoingStep] {
+        switch (progress, message.intent) {
+        case (.ended(let result)?, .some): [.unmark(message.id), .settle(message.id, result, log: nil)]
+        case (.ended(let result)?, nil): [.settle(message.id, result, log: nil)]
+        case (.unsettled?, _): []
+        // The outbox has stored the retry or the removal.
+        case (nil, .some): [.remove(message.id)]
+        case (nil, nil): message.hasFailed ? [] : [.settle(message.id, .failed(.outcomeUnknown), log: nil)]
+        }
+    }
+
+    /// Performs retries and removals that an earlier process has begun.
+    nonisolated(nonsending) private func resume(
+        _ intents: [MessageID: OutgoingStep.Intent], _ letters: [DeadLetter]
+    ) async throws {
+        for (id, intent) in intents.sorted(by: { $0.key.counter < $1.key.counter }) {
+            let letter = letters.first { $0.id == id }
+            switch intent {
+            case .removal:
+                if try await !remove(id) { try await send(.delete(MessageReference(id))) }
+            case .retry:
+                if let letter { _ = try await retry(letter) } else { try await perform([.unmark(id)]) }
+            }
+        }
+    }
+
+    // MARK: Running
+
+    /// Applies items and records outcomes until the room or the client has ended.
+    nonisolated(nonsending) func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.applyItems() }
+            group.addTask { try await self.settleMessages() }
+            group.addTask { try await self.followReadMark() }
+            try await group.waitForAll()
+        }
+    }
+
+    private func applyItems() async throws {
+        while true {
+            do {
+                for try await batch in room.itemBatches(maxCount: Self.maxBatchCount) {
+                    try await timeline.apply(batch, in: name, isModerator: isModerator)
+                    try await storeReadMark()
+                }
+                return
+            } catch MartletError.gaveUp {
+                // The application can retry.
+                for await status in client.status {
+                    if case .stopped = status.phase { continue }
+                    break
+                }
+                try Task.checkCancellation()
+            } catch MartletError.roomClosed {
+                return
+            }
+        }
+    }
+
+    private func settleMessages() async throws {
+        while true {
+            let version = room.messageVersion
+            let hasEnded = room.hasEnded
+            try await settle(state.withLock { $0.unsettled })
+            guard !hasEnded else { return }
+            try Task.checkCancellation()
+            await room.waitForMessages(after: version)
+        }
+    }
+
+    /// Stores what the user has read on other devices.
+    private func followReadMark() async throws {
+        var last = RoomCursor(offset: 0)
+        for await snapshot in room.snapshots {
+            let cursor = RoomCursor(log: snapshot.log, offset: snapshot.readOffset)
+            guard cursor.offset > 0, cursor != last else { continue }
+            last = cursor
+            state.withLock { $0.readMark = cursor }
+            try await storeReadMark()
+        }
+    }
+
+    /// Stores the read mark. One whose log the timeline does not know waits for the items of this log.
+    private func storeReadMark() async throws {
+        guard let mark = state.withLock({ $0.readMark }) else { return }
+        guard try await timeline.storeReadMark(mark, in: name) else { return }
+        state.withLock { if $0.readMark == mark { $0.readMark = nil } }
+    }
+}

@@ -1,0 +1,235 @@
+public import Martlet
+public import MartletProtocol
+import MartletTransport
+public import MartletWire
+
+/// A message of this device that the relay has not accepted.
+public struct UnsentMessage: Sendable, Equatable, Identifiable {
+    /// The ID of the message.
+    public let id: MessageID
+    /// The name of the room.
+    public let room: String
+    /// The content of the message, which can be a change of another one.
+    public let content: MessageContent
+    /// The reason of the failure; nil if the message is being sent.
+    public let failure: SendFailure?
+}
+
+/// A room that a ``TimelineSync`` keeps in a timeline.
+///
+/// The outbox decides about a message until it has an outcome, the log about accepted ones. The timeline shows both,
+/// and is brought into agreement when the room is opened:
+///
+/// | outbox | timeline | becomes |
+/// |---|---|---|
+/// | unsettled | any, or missing | pending, with the content of the outbox |
+/// | accepted | pending | accepted at its offset; the log corrects place and content |
+/// | failed, a dead letter | pending, or missing | failed, with the reason |
+/// | unknown | pending | failed with `outcomeUnknown`, unless the log has the message |
+/// | unknown | failed | failed; a retry sends its content |
+/// | dead letter, or unknown | retrying | sent again, or removed because the retry was stored |
+/// | unsettled, dead letter, or unknown | removing | cancelled, discarded, removed |
+///
+/// Methods that send throw the errors of ``Room/send(_:)-(OutgoingMessage)`` before the outbox has stored anything, and
+/// ``DatabaseError`` if the timeline cannot be written. In the latter case the message is queued, and the timeline shows
+/// it when the room is opened again or the relay has accepted it.
+public final class SyncedRoom: Sendable {
+    struct State {
+        /// The messages whose outcomes the timeline does not have.
+        var unsettled: Set<MessageID> = []
+        var letters: [DeadLetter] = []
+        /// What the user has read on other devices, until the timeline knows its log.
+        var readMark: RoomCursor?
+    }
+
+    /// The maximum number of items that are applied in one transaction.
+    static let maxBatchCount = 512
+
+    /// The room of the client, for snapshots, requests and moderation. Do not iterate over its messages.
+    public let room: Room
+    package let timeline: Timeline
+    package let client: Client
+    let isModerator: @Sendable (AccountName) -> Bool
+    let state = Guarded(State())
+
+    init(_ room: Room, _ timeline: Timeline, _ client: Client, isModerator: @escaping @Sendable (AccountName) -> Bool) {
+        self.room = room
+        self.timeline = timeline
+        self.client = client
+        self.isModerator = isModerator
+    }
+
+    /// The name of the room.
+    public var name: String { room.name }
+
+    /// The messages of this device without an acceptance, changes included: those that are being sent, then those that
+    /// have failed.
+    public var unsent: [UnsentMessage] {
+        let pending = room.pending.compactMap { handle in
+            handle.content.map { UnsentMessage(id: handle.id, room: name, content: $0, failure: nil) }
+        }
+        return pending
+            + state.withLock { $0.letters }.map {
+                UnsentMessage(id: $0.id, room: name, content: $0.content, failure: $0.failure)
+            }
+    }
+
+    nonisolated(nonsending) func perform(_ steps: [OutgoingStep]) async throws {
+        try await timeline.perform(steps, in: name, isModerator: isModerator)
+    }
+
+    // MARK: Commands
+
+    /// Sends a text.
+    @discardableResult
+    nonisolated(nonsending) public func send(_ text: String) async throws -> MessageID {
+        try await send(try OutgoingMessage(text: text))
+    }
+
+    /// Sends a message. A change takes effect in the timeline at once, and its failure restores the earlier state.
+    ///
+    /// The method waits while the room has as many unaccepted messages as the configuration permits.
+    ///
+    /// - Returns: The ID of the message, under which the timeline has its entry.
+    @discardableResult
+    nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageID {
+        let id = try await room.send(message).id
+        try await show([.add(id, message.content)], of: id)
+        return id
+    }
+
+    /// Sends a text in reply to a message.
+    @discardableResult
+    nonisolated(nonsending) public func reply(to target: MessageReference, text: String) async throws -> MessageID {
+        try await send(.reply(to: target, text: text))
+    }
+
+    /// Sends a reaction, or removes the own one.
+    nonisolated(nonsending) public func react(
+        _ reaction: String, to target: MessageReference, isRemoved: Bool = false
+    ) async throws {
+        try await send(.reaction(reaction, to: target, isRemoved: isRemoved))
+    }
+
+    /// Replaces the text of an own message: in place if it was not sent yet, otherwise by an edit.
+    nonisolated(nonsending) public func edit(_ target: MessageReference, text: String) async throws {
+        if let handle = room.message(target.id), let content = handle.content,
+            let body = try? MessageBody(content), body.isEditable, !text.isEmpty,
+            let edited = try? body.edited(text).content, try await handle.edit(edited)
+        {
+            return try await show([.add(target.id, edited)], of: target.id)
+        }
+        try await send(.edit(of: target, text: text))
+    }
+
+    /// Deletes a message: one without an acceptance is cancelled or discarded, another one is deleted for all members.
+    nonisolated(nonsending) public func delete(_ target: MessageReference) async throws {
+        if let entry = try await timeline.entry(target.id, in: name), entry.state != .accepted,
+            try await discard(target.id)
+        {
+            return
+        }
+        try await send(.delete(target))
+    }
+
+    /// Cancels a message that was not sent yet, or discards one that has failed.
+    ///
+    /// - Returns: Whether the message was removed. It is false if it was accepted or may have been sent.
+    @discardableResult
+    nonisolated(nonsending) public func discard(_ id: MessageID) async throws -> Bool {
+        try await perform([.mark(id, .removal)])
+        return try await remove(id)
+    }
+
+    /// Cancels or discards a marked message. Returns false, without the mark, if it was or may have been sent.
+    nonisolated(nonsending) func remove(_ id: MessageID) async throws -> Bool {
+        let handle = room.message(id)
+        if case .unsettled? = room.progress(of: [id])[id], let handle { await handle.cancel() }
+        switch room.progress(of: [id])[id] {
+        case .unsettled?, .ended(.accepted)?:
+            try await show([.unmark(id)], of: id)
+            return false
+        case .ended(.failed)?, nil:
+            if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+                try await room.discard(letter)
+            }
+            try await readLetters()
+            try await perform([.remove(id)])
+            return true
+        }
+    }
+
+    /// Sends a failed message again, under another ID and in the same entry. One transaction of the outbox replaces the
+    /// dead letter (C-77). A message of which the outbox has no dead letter is sent as a new one.
+    ///
+    /// - Returns: The new ID; nil if the message has not failed.
+    @discardableResult
+    nonisolated(nonsending) public func retry(_ id: MessageID) async throws -> MessageID? {
+        if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+            try await perform([.mark(id, .retry)])
+            return try await retry(letter)
+        }
+        guard let entry = try await timeline.entry(id, in: name), case .failed = entry.state,
+            case .message(let body) = entry.content
+        else { return nil }
+        let message = try OutgoingMessage(body: body)
+        let new = try await room.send(message).id
+        try await show([.replace(id, by: new, message.content)], of: new)
+        return new
+    }
+
+    /// Sends a dead letter again, whose entry is marked.
+    nonisolated(nonsending) func retry(_ letter: DeadLetter) async throws -> MessageID? {
+        let handle: MessageHandle?
+        do { handle = try await room.retry(letter) } catch {
+            try await perform([.unmark(letter.id)])
+            throw error
+        }
+        guard let handle else {
+            try await perform([.remove(letter.id)])
+            return nil
+        }
+        try await readLetters()
+        try await show([.replace(letter.id, by: handle.id, letter.content)], of: handle.id)
+        return handle.id
+    }
+
+    /// Reports that the user has read all messages up to an entry. The mark is stored, and sent again by a later
+    /// process.
+    nonisolated(nonsending) public func markRead(upTo entry: TimelineEntry) async throws {
+        try await timeline.markRead(upTo: entry, in: name)
+        if let read = try await timeline.readCursor(of: name) { room.markRead(upTo: read) }
+    }
+
+    // MARK: Outcomes
+
+    /// Shows a message, and records its outcome if it has one.
+    nonisolated(nonsending) private func show(_ steps: [OutgoingStep], of id: MessageID) async throws {
+        try await perform(steps)
+        state.withLock { _ = $0.unsettled.insert(id) }
+        try await settle([id])
+    }
+
+    /// Records the outcomes of messages.
+    nonisolated(nonsending) func settle(_ ids: Set<MessageID>) async throws {
+        var steps: [OutgoingStep] = []
+        var ended: Set<MessageID> = []
+        let log = room.log
+        var hasFailures = false
+        for (id, progress) in room.progress(of: ids) {
+            guard case .ended(let result) = progress else { continue }
+            steps.append(.settle(id, result, log: log))
+            ended.insert(id)
+            if case .failed = result { hasFailures = true }
+        }
+        guard !ended.isEmpty else { return }
+        if hasFailures { try await readLetters() }
+        try await perform(steps)
+        state.withLock { $0.unsettled.subtract(ended) }
+    }
+
+    nonisolated(nonsending) func readLetters() async throws {
+        let letters = try await room.deadLetters()
+        state.withLock { $0.letters = letters }
+    }
+}

@@ -1,0 +1,176 @@
+public import Martlet
+import MartletTransport
+public import MartletWire
+
+/// Connects a client with a timeline, so that timeline, outbox and relay agree after any restart.
+///
+/// ``open(room:)`` opens a room also without a connection, at the cursor of the timeline, and ``SyncedRoom`` has the
+/// commands. A command returns when the outbox has stored the user's intent and the timeline shows it; the relay
+/// receives it when there is a connection. ``run()`` applies what the relay sends and records the outcomes of messages:
+///
+/// ```swift
+/// let sync = TimelineSync(client, timeline)
+/// try await withClient(client) { _ in
+///     let lobby = try await sync.open(room: "lobby")
+///     try await lobby.send("hello")
+///     try await sync.run()
+/// }
+/// ```
+///
+/// | state of a room | left by |
+/// |---|---|
+/// | opening: the client opens it, and the timeline is compared with the outbox | open; an error, to closed |
+/// | open, commands are accepted; items and outcomes are applied while `run` runs | the end of the room or of the client |
+/// | closed | `open` |
+///
+/// A room has its own messages in the log of the timeline, too (``Room/Options/includesOwnMessages``), so that the file
+/// can be built from the log alone.
+///
+/// Use one object for a client and a timeline, and no other iteration over the messages of its rooms. After the error
+/// `corrupt`, stop the client and open both again.
+public final class TimelineSync: Sendable {
+    /// The options of a synchronisation.
+    public struct Options: Sendable {
+        /// The number of the latest messages with which a room begins that the timeline does not know;
+        /// ``SyncedRoom/fetchEarlier(limit:)`` adds earlier ones. With nil it begins with the whole log.
+        public var initialMessageCount: Int? = 256
+        /// Whether an account may delete messages of others in a room (M-9). It is called on other threads.
+        public var isModerator: @Sendable (_ room: String, AccountName) -> Bool = { _, _ in false }
+
+        /// Creates the default options.
+        public init() {}
+    }
+
+    private struct State {
+        var rooms: [String: SyncedRoom] = [:]
+        /// Rooms of the client whose comparison with the timeline has failed.
+        var incomplete: [String: SyncedRoom] = [:]
+        /// The calls that open a room at present.
+        var opening: [String: Task<SyncedRoom, any Error>] = [:]
+        /// The rooms for `run`; nil while it does not run.
+        var arrivals: AsyncStream<SyncedRoom>.Continuation?
+    }
+
+    /// The client.
+    public let client: Client
+    /// The timeline.
+    public let timeline: Timeline
+    private let options: Options
+    private let state = Guarded(State())
+
+    /// Connects a client with the timeline of its account.
+    public init(_ client: Client, _ timeline: Timeline, options: Options = Options()) {
+        self.client = client
+        self.timeline = timeline
+        self.options = options
+    }
+
+    /// The open rooms, sorted by name.
+    public var rooms: [SyncedRoom] {
+        state.withLock { $0.rooms.values.sorted { $0.name < $1.name } }
+    }
+
+    // MARK: Opening
+
+    /// Opens a room, or returns the one that is open. It does not wait for a connection.
+    ///
+    /// The method brings the messages that the timeline and the outbox have into agreement, and performs the retries
+    /// and removals that an earlier process has begun. If the calling task is cancelled, the room is opened
+    /// nevertheless.
+    ///
+    /// - Throws: `invalidName`, `roomAlreadyOpen` if the application has opened the room otherwise, `tooManyRooms`,
+    ///   `notStarted`, `stopped`, `outboxFailed`; ``DatabaseError``.
+    nonisolated(nonsending) public func open(room name: String) async throws -> SyncedRoom {
+        let (room, opening) = state.withLock { state -> (SyncedRoom?, Task<SyncedRoom, any Error>?) in
+            if let room = state.rooms[name], !room.room.hasEnded { return (room, nil) }
+            if let opening = state.opening[name] { return (nil, opening) }
+            let opening = Task { try await self.opened(name) }
+            state.opening[name] = opening
+            return (nil, opening)
+        }
+        if let room { return room }
+        return try await opening!.value
+    }
+
+    private func opened(_ name: String) async throws -> SyncedRoom {
+        defer { state.withLock { $0.opening[name] = nil } }
+        let room: SyncedRoom
+        if let incomplete = state.withLock({ $0.incomplete[name] }), !incomplete.room.hasEnded {
+            room = incomplete
+        } else {
+            room = SyncedRoom(try await openedByClient(name), timeline, client) { [options] in
+                options.isModerator(name, $0)
+            }
+            state.withLock { $0.incomplete[name] = room }
+        }
+        try await room.restore()
+        state.withLock { state in
+            state.incomplete[name] = nil
+            state.rooms[name] = room
+            _ = state.arrivals?.yield(room)
+        }
+        timeline.publish(name)
+        return room
+    }
+
+    private func openedByClient(_ name: String) async throws -> Room {
+        let from: Room.Options.From =
+            if let cursor = try await timeline.cursor(of: name) {
+                .cursor(cursor)
+            } else if let count = options.initialMessageCount {
+                .latest(count: count)
+            } else {
+                .start
+            }
+        return try await client.open(
+            room: name, options: Room.Options(from: from, includesOwnMessages: true, waitsForRelay: false))
+    }
+
+    /// Closes a room. Messages that are not accepted fail with `closed`; the timeline shows them as failed.
+    nonisolated(nonsending) public func close(room name: String) async {
+        await state.withLock { $0.rooms[name] }?.room.close()
+    }
+
+    // MARK: Running
+
+    /// Applies the items of all open rooms, and of rooms that are opened later, and records the outcomes of messages,
+    /// until the client has stopped. The end of one room does not end it.
+    ///
+    /// After an error it can be called again, and continues where it has stopped.
+    ///
+    /// - Throws: ``DatabaseError`` if the timeline cannot be written; `outboxFailed`; `alreadyIterating` if another call
+    ///   runs, or the application iterates over the messages of a room; `CancellationError`.
+    nonisolated(nonsending) public func run() async throws {
+        let (rooms, arrivals) = AsyncStream.makeStream(of: SyncedRoom.self)
+        try state.withLock { state throws(MartletError) in
+            guard state.arrivals == nil else { throw .alreadyIterating }
+            state.arrivals = arrivals
+            for room in state.rooms.values { arrivals.yield(room) }
+        }
+        defer { state.withLock { $0.arrivals = nil } }
+        let status = client.status
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask {
+                for await _ in status {}
+                arrivals.finish()
+            }
+            for await room in rooms {
+                group.addTask {
+                    do { try await room.run() } catch {
+                        arrivals.finish()
+                        throw error
+                    }
+                    self.remove(room)
+                }
+            }
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Removes a room that has ended.
+    private func remove(_ room: SyncedRoom) {
+        state.withLock { state in
+            if state.rooms[room.name] === room { state.rooms[room.name] = nil }
+        }
+    }
+}

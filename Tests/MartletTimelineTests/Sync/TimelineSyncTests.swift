@@ -1,0 +1,116 @@
+import Martlet
+import MartletProtocol
+import MartletRelay
+import MartletSQLite
+import MartletWire
+import Testing
+
+@testable import MartletTimeline
+
+@Suite("Synchronisation of a timeline", .timeLimit(.minutes(10)))
+struct TimelineSyncTests {
+    @Test func `messages of others and own ones → in the timeline, in the order of the log`() async throws {
+        try await withRelay { relay in
+            try await publish("1", "2", at: relay)
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                let room = try await life.sync.open(room: "a")
+                try await life.page { $0 == ["1", "2"] }
+                let id = try await room.send("3")
+                try await publish("4", at: relay)
+                let page = try await life.page { $0 == ["1", "2", "3", "4"] }
+                #expect(page[2].message == id && page.map(\.offset) == [1, 2, 3, 4])
+            }
+        }
+    }
+
+    @Test func `commands without a connection → shown at once, and sent in order by the next process`() async throws {
+        let files = FileImage()
+        try await SyncLife.run(files, at: nowhere) { life in
+            let room = try await life.sync.open(room: "a")
+            let first = try await room.send("1")
+            try await room.reply(to: MessageReference(first), text: "2")
+            try await room.react("!", to: MessageReference(first))
+            try await room.edit(MessageReference(first), text: "one")
+            let third = try await room.send("3")
+            try await room.delete(MessageReference(third))
+            #expect(try await life.timeline.page(of: "a").map(TimelineScript.short) == ["one… !1+", "2…"])
+        }
+        try await withRelay { relay in
+            try await SyncLife.run(files, at: relay) { life in
+                _ = try await life.sync.open(room: "a")
+                try await life.page { $0 == ["one !1+", "2"] }
+            }
+            #expect(try await texts(at: relay).count == 3)
+        }
+    }
+
+    @Test func `calls for one room at the same time → one room`() async throws {
+        try await SyncLife.run(FileImage(), at: nowhere) { life in
+            let rooms = try await withThrowingTaskGroup(of: SyncedRoom.self) { group in
+                for _ in 1...8 { group.addTask { try await life.sync.open(room: "a") } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(rooms.allSatisfy { $0 === rooms[0] } && life.sync.rooms.count == 1)
+            await #expect(throws: MartletError.invalidName("")) { try await life.sync.open(room: "") }
+        }
+    }
+
+    @Test func `a client that was not started → notStarted, and the room can be opened later`() async throws {
+        let folder = TemporaryFolder()
+        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada")!)
+        let client = try Client(to: nowhere, as: .anonymous("ada"))
+        let sync = TimelineSync(client, timeline)
+        await #expect(throws: MartletError.notStarted) { try await sync.open(room: "a") }
+        try await withClient(client) { _ in _ = try await sync.open(room: "a") }
+        await timeline.close()
+    }
+
+    @Test func `a second run at the same time → alreadyIterating`() async throws {
+        try await SyncLife.run(FileImage(), at: nowhere, isRunning: false) { life in
+            await withTaskGroup(of: (any Error)?.self) { group in
+                for _ in 1...2 {
+                    group.addTask {
+                        do { try await life.sync.run() } catch { return error }
+                        return nil
+                    }
+                }
+                // The other one runs until it is cancelled.
+                #expect(await group.next() as? MartletError == .alreadyIterating)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `run that was cancelled and called again → continues without a loss`() async throws {
+        try await withRelay { relay in
+            try await SyncLife.run(FileImage(), at: relay, isRunning: false) { life in
+                let room = try await life.sync.open(room: "a")
+                for round in 1...5 {
+                    let running = Task { try await life.sync.run() }
+                    try await room.send("\(round)")
+                    try await life.page { $0.count >= round - 1 }
+                    running.cancel()
+                    await #expect(throws: CancellationError.self) { try await running.value }
+                }
+                let running = Task { try await life.sync.run() }
+                try await life.page { $0 == ["1", "2", "3", "4", "5"] }
+                running.cancel()
+            }
+        }
+    }
+
+    @Test func `a room that the relay refuses → its messages fail, and the others continue`() async throws {
+        try await withRelay(policy: try RoomRules(parsing: Array("allow all in a to everyone".utf8))) { relay in
+            let files = FileImage()
+            try await SyncLife.run(files, at: nowhere) { life in
+                try await life.sync.open(room: "secret").send("no")
+            }
+            try await SyncLife.run(files, at: relay) { life in
+                _ = try await life.sync.open(room: "secret")
+                try await life.page(of: "secret") { $0 == ["no!"] }
+                try await life.sync.open(room: "a").send("yes")
+                try await life.page { $0 == ["yes"] }
+            }
+        }
+    }
+}
