@@ -223,7 +223,10 @@ public final class SyncedRoom: Sendable {
             if case .failed = result { hasFailures = true }
         }
         guard !ended.isEmpty else { return }
-        if hasFailures { try await readLetters() }
+        if hasFailures {
+            // A client that has stopped reads no letters. The next one does.
+            do { try await readLetters() } catch MartletError.Code.stopped {}
+        }
         try await perform(steps)
         state.withLock { $0.unsettled.subtract(ended) }
     }
