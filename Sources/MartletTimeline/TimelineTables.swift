@@ -135,7 +135,7 @@ final class TimelineTables: DatabaseContext {
         try save(row)
     }
 
-    /// Raises the cursor. Pages of history can be before the first item of a room, which can begin with its latest ones.
+    /// Raises the cursor. Pages of history can be before the first item of a room.
     private func advance(to place: EntryPlace, _ row: inout RoomRow) throws {
         guard place.generation == row.generation else { return }
         try markMissing(before: place.position, row)
