@@ -151,7 +151,7 @@ let package = Package(
         .testTarget(
             name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
         .testTarget(
-            name: "MartletObservationTests", dependencies: ["MartletObservation", "MartletRelay"],
+            name: "MartletObservationTests", dependencies: ["MartletObservation", "MartletRelay", "MartletSQLite"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",

@@ -29,6 +29,7 @@ let package = Package(
                 .product(name: "MartletRelay", package: "martlet"),
                 .product(name: "MartletSQLite", package: "martlet"),
                 .product(name: "MartletTimeline", package: "martlet"),
+                .product(name: "MartletObservation", package: "martlet"),
                 .product(name: "MartletWire", package: "martlet"),
                 .product(name: "MartletProtocol", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),

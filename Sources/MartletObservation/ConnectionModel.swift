@@ -15,6 +15,21 @@ public import Observation
 ///     }
 /// }
 /// ```
+///
+/// On iOS, report the scene's phase:
+///
+/// | event | call | effect |
+/// |---|---|---|
+/// | the scene becomes active | ``enterForeground()`` | a ping tests the connection, or an attempt begins at once |
+/// | the scene enters the background | ``enterBackground()`` | fewer pings, until the system suspends the process |
+/// | background, while `OutboxModel.pendingCount` is not 0 | a background task of the system | messages are still sent |
+/// | the system suspends or ends the process | none | outbox and timeline are consistent at any instant |
+/// | a push notification wakes the process | start the client, `TimelineSync.open`, `run` until the room is read | the timeline has the message before the user opens it |
+///
+/// Place outbox and timeline in a folder of the application's own container with the data protection class
+/// `completeUntilFirstUserAuthentication`: with `complete`, a process that a notification wakes cannot read them while
+/// the device is locked. In the container of an app group, the system ends a suspended process that holds the lock of a
+/// file.
 @MainActor @Observable
 public final class ConnectionModel {
     /// The present status of the client.

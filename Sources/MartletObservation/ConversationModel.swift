@@ -77,8 +77,8 @@ public final class ConversationModel {
     ///   - room: The name of the room.
     ///   - sync: The synchronisation of the account.
     ///   - pageCount: The number of entries of a page, at least 1.
-    ///   - maxEntryCount: The maximum number of entries of the window, which is brought into the range from two pages to
-    ///     ``Timeline/maxPageCount``.
+    ///   - maxEntryCount: The maximum number of entries of the window, which is brought into the range from two pages
+    ///     to ``Timeline/maxPageCount``.
     public convenience init(of room: String, in sync: TimelineSync, pageCount: Int = 50, maxEntryCount: Int = 300) {
         self.init(
             of: room, in: sync, pageCount: pageCount, maxEntryCount: maxEntryCount, clock: ContinuousModelClock())

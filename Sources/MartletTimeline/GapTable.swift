@@ -7,6 +7,7 @@ final class GapTable {
     private let shorten: Statement
     private let delete: Statement
     private let first: Statement
+    private let previous: Statement
 
     init(_ database: Database) throws {
         select = try database.prepare(
@@ -22,6 +23,25 @@ final class GapTable {
             WHERE room = ? AND generation = ? AND kind <> \(TimelineSchema.replacedLog)
             ORDER BY position LIMIT 1
             """)
+        previous = try database.prepare(
+            """
+            SELECT position, kind, content FROM entry
+            WHERE room = ? AND generation = ? AND position < ? AND kind <> \(TimelineSchema.replacedLog)
+            ORDER BY position DESC LIMIT 1
+            """)
+    }
+
+    /// The offsets between the last known one before an offset and this one; nil if there are none.
+    func missing(before offset: Int64, generation: Int64, room: Int64) throws -> ClosedRange<UInt64>? {
+        previous.bind(1, room)
+        previous.bind(2, generation)
+        previous.bind(3, offset)
+        defer { previous.reset() }
+        guard try previous.step() else { return nil }
+        let isGap = previous.int64(1) == TimelineSchema.gap
+        let last = isGap ? previous.bytes(2).offsets?.upperBound : UInt64(exactly: previous.int64(0))
+        guard let last, let offset = UInt64(exactly: offset), last < offset, offset - last > 1 else { return nil }
+        return last + 1...offset - 1
     }
 
     /// Removes offsets from the gaps.

@@ -122,7 +122,7 @@ final class TimelineTables: DatabaseContext {
                 let place = EntryPlace(
                     generation: try generation(of: message.cursor.log, &row),
                     position: Int64(clamping: message.offset))
-                if place.generation == row.generation { row.cursor = max(row.cursor, place.position) }
+                try advance(to: place, &row)
                 try store(message, at: place, row, isModerator)
             case .gap(let offsets):
                 let generation = try generation(ofGapAt: index, in: items, row)
@@ -133,6 +133,20 @@ final class TimelineTables: DatabaseContext {
             }
         }
         try save(row)
+    }
+
+    /// Raises the cursor. Pages of history can be before the first item of a room.
+    private func advance(to place: EntryPlace, _ row: inout RoomRow) throws {
+        guard place.generation == row.generation else { return }
+        try markMissing(before: place.position, row)
+        row.cursor = max(row.cursor, place.position)
+    }
+
+    /// Marks the offsets before one as missing, unless the items of the log will have them.
+    private func markMissing(before position: Int64, _ row: RoomRow) throws {
+        guard row.cursor == 0 else { return }
+        guard let missing = try gaps.missing(before: position, generation: row.generation, room: row.id) else { return }
+        try mark(missing, row.generation, row)
     }
 
     private func store(
@@ -172,6 +186,7 @@ final class TimelineTables: DatabaseContext {
         if row.log == nil, let log = page.log { try begin(log, &row) }
         guard page.log?.rawValue == row.log else { return false }
         if let offsets = page.offsets {
+            try markMissing(before: Int64(clamping: offsets.lowerBound), row)
             let missing = try gaps.cover(offsets, generation: row.generation, room: row.id)
             for rest in missing { try mark(rest, row.generation, row) }
         }

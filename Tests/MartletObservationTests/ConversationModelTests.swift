@@ -22,7 +22,8 @@ struct ConversationModelTests {
         }
     }
 
-    @Test func `a pending message that is accepted → the same row, and no other row and no list changes`() async throws {
+    @Test func `a pending message that is accepted → the same row, and no other row and no list changes`() async throws
+    {
         try await ModelScript.run { script in
             let model = script.model()
             try await script.timeline.apply([script.text(1)], in: "a")
@@ -41,7 +42,8 @@ struct ConversationModelTests {
         }
     }
 
-    @Test func `a message behind pending ones that are accepted later → the rows move, and remain the same`() async throws
+    @Test func `a message behind pending ones that are accepted later → the rows move, and remain the same`()
+        async throws
     {
         try await ModelScript.run { script in
             let model = script.model(pageCount: 2, maxEntryCount: 4)
@@ -60,7 +62,8 @@ struct ConversationModelTests {
         }
     }
 
-    @Test func `edits, reactions, replies, deletions and read marks without a connection → shown at once`() async throws {
+    @Test func `edits, reactions, replies, deletions and read marks without a connection → shown at once`() async throws
+    {
         try await ModelScript.run { script in
             try await script.timeline.apply([script.text(1)], in: "a")
             let model = script.model()
@@ -85,10 +88,11 @@ struct ConversationModelTests {
         try await ModelScript.run { script in
             let model = script.model()
             #expect(await model.send("") == nil)
-            guard case .messaging(.invalidContent) = model.failure else {
+            guard case .messaging(let error) = model.failure else {
                 Issue.record("\(String(describing: model.failure))")
                 return
             }
+            #expect(error.code == .invalidContent)
             model.clearFailure()
             #expect(model.failure == nil)
             await script.timeline.close()

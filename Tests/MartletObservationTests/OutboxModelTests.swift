@@ -7,7 +7,8 @@ import Testing
 @Suite("Model of the outbox", .timeLimit(.minutes(10)))
 @MainActor
 struct OutboxModelTests {
-    @Test func `pending and failed messages of rooms → rows and counts, until they are accepted or discarded`() async throws
+    @Test func `pending and failed messages of rooms → rows and counts, until they are accepted or discarded`()
+        async throws
     {
         try await ModelScript.run(isRunning: true) { script in
             let model = OutboxModel(script.sync, clock: script.clock)
@@ -22,7 +23,9 @@ struct OutboxModelTests {
                 #expect(model.rows.map(\.value.content.text) == ["1", "2", "3"])
                 await model.discard(pending.value)
                 await model.retry(failed.value)
-                await observed { model.rows.first?.value.content.text == "1" && !model.rows.contains { $0 === pending } }
+                await observed {
+                    model.rows.first?.value.content.text == "1" && !model.rows.contains { $0 === pending }
+                }
                 await observed { model.rows.count == 2 && model.pendingCount + model.failedCount == 2 }
                 #expect(model.failure == nil)
             }

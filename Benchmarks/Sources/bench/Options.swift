@@ -64,8 +64,8 @@ struct Options {
         usage: bench [SUITE...] [--filter TEXT] [--list] [--rounds N] [--json FILE] [--report FILE] [--tls]
                      [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
 
-        Suites: frames, message, deflate, timers, engine, growth, client, outbox, relay, bytes; store, timeline; and
-        with other servers: peers, durable, idle, handshakes. Without any, all but these six. With --tls, peers and
-        idle have cases with TLS, too. Fails when a threshold is not met.
+        Suites: frames, message, deflate, timers, engine, growth, client, outbox, relay, bytes; store, timeline,
+        observation; and with other servers: peers, durable, idle, handshakes. Without any, all but these seven. With
+        --tls, peers and idle have cases with TLS, too. Fails when a threshold is not met.
         """
 }

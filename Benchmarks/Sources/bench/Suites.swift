@@ -30,6 +30,7 @@ enum Suites {
         case "idle": IdleBenches.cases(options)
         case "store": StoreBenches.cases(options)
         case "timeline": TimelineBenches.cases()
+        case "observation": ObservationBenches.cases()
         case "handshakes": HandshakeBenches.cases(options)
         default: throw Options.Failure(description: "there is no suite \(suite)\n\(Options.help)")
         }

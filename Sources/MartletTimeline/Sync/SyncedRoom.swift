@@ -31,8 +31,8 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
 /// | unsettled, dead letter, or unknown | removing | cancelled, discarded, removed |
 ///
 /// Methods that send throw the errors of ``Room/send(_:)-(OutgoingMessage)`` before the outbox has stored anything, and
-/// ``DatabaseError`` if the timeline cannot be written. In the latter case the message is queued, and the timeline shows
-/// it when the room is opened again or the relay has accepted it.
+/// ``DatabaseError`` if the timeline cannot be written. In the latter case the message is queued, and the timeline
+/// shows it when the room is opened again or the relay has accepted it.
 public final class SyncedRoom: Sendable {
     struct State {
         /// The messages whose outcomes the timeline does not have.
@@ -223,7 +223,10 @@ public final class SyncedRoom: Sendable {
             if case .failed = result { hasFailures = true }
         }
         guard !ended.isEmpty else { return }
-        if hasFailures { try await readLetters() }
+        if hasFailures {
+            // A client that has stopped reads no letters. The next one does.
+            do { try await readLetters() } catch MartletError.Code.stopped {}
+        }
         try await perform(steps)
         state.withLock { $0.unsettled.subtract(ended) }
     }

@@ -138,8 +138,8 @@ public final class TimelineSync: Sendable {
     ///
     /// After an error it can be called again, and continues where it has stopped.
     ///
-    /// - Throws: ``DatabaseError`` if the timeline cannot be written; `outboxFailed`; `alreadyIterating` if another call
-    ///   runs, or the application iterates over the messages of a room; `CancellationError`.
+    /// - Throws: ``DatabaseError`` if the timeline cannot be written; `outboxFailed`; `alreadyIterating` if another
+    ///   call runs, or the application iterates over the messages of a room; `CancellationError`.
     nonisolated(nonsending) public func run() async throws {
         let (rooms, arrivals) = AsyncStream.makeStream(of: SyncedRoom.self)
         try state.withLock { state throws(MartletError) in

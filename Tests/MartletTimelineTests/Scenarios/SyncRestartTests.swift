@@ -10,7 +10,7 @@ import Testing
 /// begins with the files as they are after that step.
 @Suite("Restarts of a synchronisation", .timeLimit(.minutes(10)))
 struct SyncRestartTests {
-    /// A life whose files are used by a later one. `body` receives the room without the synchronisation of its messages.
+    /// A life whose files are used by a later one. The synchronisation of the room does not run.
     private func end(
         _ files: FileImage, at relay: String = nowhere, after body: (SyncLife, SyncedRoom) async throws -> Void
     ) async throws {
@@ -99,7 +99,8 @@ struct SyncRestartTests {
         #expect(page.first?.state == .failed(.closed))
     }
 
-    @Test func `pending in the timeline and unknown to the outbox → failed, unless the log has the message`() async throws
+    @Test func `pending in the timeline and unknown to the outbox → failed, unless the log has the message`()
+        async throws
     {
         try await withRelay { relay in
             let files = FileImage()
@@ -164,7 +165,8 @@ struct SyncRestartTests {
     }
 
     /// The files after each transaction of the outbox and after each command, of a life with all commands.
-    @Test func `the end of the process after any transaction → the same timeline and log, each message once`() async throws
+    @Test func `the end of the process after any transaction → the same timeline and log, each message once`()
+        async throws
     {
         try await withRelay { relay in
             let files = FileImage()

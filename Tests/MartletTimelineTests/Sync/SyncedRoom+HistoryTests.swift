@@ -76,7 +76,8 @@ struct SyncedRoomHistoryTests {
         }
     }
 
-    @Test func `a room that is built anew → the latest page, then the earlier ones; unsent messages remain`() async throws
+    @Test func `a room that is built anew → the latest page, then the earlier ones; unsent messages remain`()
+        async throws
     {
         try await withRelay { relay in
             try await publish(texts, at: relay)

@@ -28,6 +28,7 @@ enum ImportRule {
         "MartletTimeline": cLibraries.union([
             "Martlet", "MartletSQLite", "MartletWire", "MartletProtocol", "MartletTransport",
         ]),
+        "MartletObservation": ["Martlet", "MartletTimeline", "MartletProtocol", "MartletWire", "Observation"],
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CPcap"]),
         "MartletToolSupport": cLibraries.union([
@@ -74,6 +75,8 @@ enum ImportRule {
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": ["FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
+        "MartletTimelineTests": ["MartletRelay"],
+        "MartletObservationTests": ["MartletRelay", "MartletSQLite"],
         "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
         "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
         "MartletLabTests": ["MartletToolTestSupport"],
