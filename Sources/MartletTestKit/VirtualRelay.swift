@@ -45,7 +45,7 @@ public final class VirtualRelay {
     /// The saved roles of rooms, in their stored form.
     public private(set) var roles: [RoomName: [UInt8]] = [:]
     /// The membership records of rooms.
-    public internal(set) var memberships: [RoomName: [AccountName: MembershipRecord]] = [:]
+    public var memberships: [RoomName: [AccountName: MembershipRecord]] = [:]
     /// Whether the store refuses to save or to read membership records.
     public var refusesMemberships = false
     /// The rooms that each account has created.

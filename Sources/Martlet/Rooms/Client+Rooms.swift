@@ -1,5 +1,5 @@
 import MartletProtocol
-public import MartletWire
+import MartletWire
 
 /// The rooms of the account, and requests that belong to no room. They use one session of the account, which the first
 /// call opens and which stays open; rooms need not be open for it.

@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletProtocol
 public import MartletWire
 
 /// A room in the list of an account's rooms: the account's membership record, the last message, and what is unread.
