@@ -33,7 +33,7 @@ extension ClientDriver {
                     call.method, content: call.content, deadline: call.deadline, now: now)
                 requests.add(number, in: nil, call.promise)
             } catch {
-                call.promise.resolve(.failure(MartletError(error, call, configuration)))
+                call.promise.resolve(.failure(MartletError(error, call, in: nil, configuration)))
             }
         }
     }

@@ -210,3 +210,71 @@ struct MembershipTests {
         #expect(stage.world.relay.engine.quiescence().faults.isEmpty)
     }
 }
+
+@Suite
+struct MembershipRolesTests {
+    private func stage() -> AccountStage {
+        var configuration = RelayConfiguration()
+        configuration.roomRoles = RoomRolesConfiguration()
+        return AccountStage(relay: configuration)
+    }
+
+    private func operate(
+        _ operation: RoomOperation, _ client: VirtualClient, in room: RoomID, _ stage: AccountStage
+    ) throws -> ErrorCode? {
+        let number = try stage.world.act(client) {
+            try $0.request(operation.method.name, content: operation.content, in: room, deadline: .seconds(30), now: $1)
+        }
+        stage.world.run(for: .seconds(5))
+        guard case .answered(let status, _, _) = client.outcome(of: number) else { return nil }
+        return status
+    }
+
+    //
+    @Test("with roles a moderator invites by its account's session: the account gets a role and a record")
+    func invitation() throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        #expect(try stage.perform(.join, alice) == .roomForbidden)
+        let room = try stage.open(alice)
+        #expect(try operate(.setAccess(.inviteOnly), alice, in: room, stage) == ErrorCode.none)
+        #expect(try stage.perform(.join, bob) == .roomForbidden)
+        #expect(try stage.perform(.invite(.carol), bob) == .forbidden)
+        #expect(try stage.perform(.invite(.bob), alice) == ErrorCode.none)
+        #expect(bob.rooms[.lobby]?.membership == .invited && bob.rooms[.lobby]?.inviter == .alice)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+    }
+
+    //
+    @Test("room.invite invites; a ban and a kick remove the record, also of an account without a session")
+    func banAndKick() throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        let room = try stage.open(alice)
+        #expect(try operate(.invite(.bob), alice, in: room, stage) == ErrorCode.none)
+        #expect(bob.rooms[.lobby]?.membership == .invited)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+        #expect(try operate(.kick(.bob), alice, in: room, stage) == ErrorCode.none)
+        #expect(bob.rooms.isEmpty)
+        #expect(try operate(.kick(.bob), alice, in: room, stage) == .noRecipient)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+        #expect(try operate(.ban(.bob), alice, in: room, stage) == ErrorCode.none)
+        #expect(bob.rooms.isEmpty && stage.world.relay.memberships.isEmpty)
+        #expect(try stage.perform(.join, bob) == .roomForbidden)
+    }
+
+    //
+    @Test("a relay that loads a room removes the record of an account that is banned")
+    func banBeforeCrash() throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let room = try stage.open(alice)
+        #expect(try operate(.ban(.bob), alice, in: room, stage) == ErrorCode.none)
+        stage.world.relay.memberships[.lobby] = [.bob: MembershipRecord(isJoined: true, changedAt: 1)]
+        stage.world.restartRelay()
+        stage.world.run(for: .seconds(40))
+        #expect(stage.world.relay.memberships.isEmpty)
+    }
+}
