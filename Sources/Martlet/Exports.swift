@@ -30,6 +30,7 @@
 @_exported public import struct MartletWire.MessageID
 @_exported public import struct MartletWire.MessageReference
 @_exported public import enum MartletWire.RoomAccess
+@_exported public import struct MartletWire.RoomName
 @_exported public import enum MartletWire.RoomRole
 @_exported public import struct MartletWire.RoomRoster
 @_exported public import struct MartletWire.RoomStanding

@@ -52,6 +52,7 @@ extension Frame {
         case .reset(let body): body.json.present
         case .suspend, .unknown: [:]
         case .resume(let body): ["cursor": .wide(body.cursor)].present
+        case .update(let body): (body.entry?.json ?? [:]).present
         case .request(let body): body.json.present
         case .response(let body): body.json.present
         case .cancelRequest(let body): ["correlation": .wide(body.correlation)]
@@ -122,6 +123,18 @@ extension Transient {
             fields["content"] = .tree(bytes)
         }
         return fields
+    }
+}
+
+extension RoomEntry {
+    fileprivate var json: [String: JSONValue?] {
+        [
+            "room": .name(room), "membership": .number(Int(membership.rawValue)), "inviter": .name(inviter),
+            "changedAt": .wide(changedAt), "log": .wide(log?.rawValue), "head": .wide(lastOffset),
+            "first": .wide(firstOffset), "message": message.map { .hex($0) },
+            "shortened": isShortened ? .number(1) : nil, "deliveredUpTo": delivered > 0 ? .wide(delivered) : nil,
+            "readUpTo": read > 0 ? .wide(read) : nil, "unread": unreadCount > 0 ? .number(Int(unreadCount)) : nil,
+        ]
     }
 }
 

@@ -31,7 +31,7 @@ struct FrameGenerator {
     }
 
     private mutating func body(from sender: Side) -> any FrameBody {
-        switch below(sender == .client ? 20 : 22) {
+        switch below(sender == .client ? 20 : 23) {
         case 0...3: message(from: sender)
         case 4: transient()
         case 5: ack()
@@ -59,6 +59,7 @@ struct FrameGenerator {
                 credential: maybe { Credential($0.text(below: 40)) }.flatMap { $0 },
                 credentialLifetime: maybe { .milliseconds($0.word()) })
         case 20: accepted()
+        case 21: update()
         default: gap()
         }
     }
@@ -139,6 +140,16 @@ struct FrameGenerator {
                 AcceptedRun(
                     firstCounter: 1 + number() >> 1, count: UInt32(1 + below(1000)), firstOffset: 1 + number() >> 1)
             })
+    }
+
+    private mutating func update() -> RoomUpdate {
+        guard flip() else { return RoomUpdate(nil) }
+        return RoomUpdate(
+            RoomEntry(
+                room: name(), membership: RoomMembershipState(rawValue: UInt8(below(3)))!, inviter: maybe { $0.name() },
+                changedAt: maybe { $0.number() }, log: maybe { LogID(rawValue: $0.number()) }, lastOffset: number(),
+                firstOffset: number(), message: maybe { [UInt8]($0.text(below: 40).utf8) }, isShortened: flip(),
+                delivered: number(), read: number(), unreadCount: word()))
     }
 
     private mutating func gap() -> Gap {

@@ -104,7 +104,7 @@ struct Fault: Error {
 /// The rules for the frames of a connection after framing.
 struct FrameTaker: ~Copyable {
     private static let beforeWelcome: Set<FrameType> = [.auth, .welcome, .reject, .goaway]
-    private static let serverOnly: Set<FrameType> = [.accepted, .gap, .welcome, .reject]
+    private static let serverOnly: Set<FrameType> = [.accepted, .gap, .update, .welcome, .reject]
 
     private let sender: Side
     private var isEstablished: Bool

@@ -25,6 +25,9 @@ extension RelayDriver {
         case .append(let room, let entries): append(entries, to: room)
         case .saveProgress(let room, let progress): save(progress, of: room)
         case .saveRoles(let room, let roles, let creation): save(roles, of: room, creation)
+        case .saveMemberships(let room, let changes): save(changes, of: room)
+        case .readMemberships(let id, let read): readMemberships(id, read)
+        case .accountRequest(let id, let request): answer(request, for: id)
         case .read(let room, let id, let range): read(range, of: room, id)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .send(let loop, let messages): send(messages, to: loop)
@@ -276,7 +279,7 @@ extension RelayDriver {
         }
     }
 
-    private func callStore<Answer: Sendable>(
+    func callStore<Answer: Sendable>(
         _ room: RoomName, _ call: @escaping @Sendable (any RoomStore) async throws -> Answer,
         then: @escaping @Sendable (RelayDriver, StoreAnswer<Answer>) -> Void
     ) {

@@ -53,6 +53,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         var configuration = parts.configuration.engine
         configuration.busyRetryAfter = parts.configuration.busyRetryAfter
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
+        configuration.keepsMemberships = parts.membershipStore != nil
         engine = RelayEngine(configuration: configuration, seed: random.next(), place: place)
     }
 

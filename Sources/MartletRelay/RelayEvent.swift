@@ -21,6 +21,9 @@ public enum RelayEvent: Sendable {
     case tlsFailed(TLSError, peer: SocketAddress?)
     /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)
+    /// The store threw an error when the rooms of an account were read. The request was answered with
+    /// `storeUnavailable`.
+    case membershipsFailed(AccountName, any Error)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
     /// The authenticator refused a credential for this cause, which the client does not learn.

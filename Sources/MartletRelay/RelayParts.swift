@@ -12,6 +12,8 @@ final class RelayParts: Sendable {
     let groupingStore: (any GroupingRoomStore)?
     /// The store, if it keeps roles.
     let roleStore: (any RoomRoleStore)?
+    /// The store, if it keeps membership records.
+    let membershipStore: (any RoomMembershipStore)?
     /// The store, if it is synchronous and keeps roles.
     let immediateRoleStore: (any ImmediateRoomRoleStore)?
     let authenticator: any Authenticator
@@ -31,6 +33,7 @@ final class RelayParts: Sendable {
         immediateStore = store as? any ImmediateRoomStore
         groupingStore = store as? any GroupingRoomStore
         roleStore = store as? any RoomRoleStore
+        membershipStore = store as? any RoomMembershipStore
         immediateRoleStore = store as? any ImmediateRoomRoleStore
         self.authenticator = authenticator
         self.policy = policy

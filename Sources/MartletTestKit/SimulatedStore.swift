@@ -13,6 +13,10 @@ public protocol SimulatedStore: AnyObject {
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws
     /// Keeps the roles of a room.
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
+    /// Keeps changes of membership records. Returns the accounts with the maximum number of them.
+    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName>
+    /// The entries of an account's rooms.
+    func memberships(of account: AccountName, _ read: MembershipRead) throws -> [RoomEntry]
     /// Removes messages before an offset. Returns the first kept offset, which may be lower.
     func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64
     /// Removes a room and its log.

@@ -101,7 +101,7 @@ public final class VirtualClient {
             case .room(let room, .opened(_, _, _, let log)): logs[room] = log
             case .room(let room, .accepted(let run)) where remembers:
                 accepted[room, default: []].formUnion(run.counters)
-            case .transmit, .answerChallenge, .status, .room, .response, .stopped: break
+            case .transmit, .answerChallenge, .status, .room, .account, .response, .stopped: break
             }
         }
         return forWorld

@@ -24,6 +24,8 @@ final class VirtualLoops {
     private var names: [Location: ConnectionKey] = [:]
 
     init(_ configuration: RelayConfiguration, count: Int, seed: UInt64) {
+        var configuration = configuration
+        configuration.keepsMemberships = true
         loops = (0..<count).map {
             Loop(RelayEngine(configuration: configuration, seed: seed, place: LoopPlace(index: $0, count: count)))
         }
@@ -119,6 +121,20 @@ final class VirtualLoops {
         loop(of: room).engine.rolesSaved(room, result)
     }
 
+    func membershipsSaved(_ room: RoomName, refused: Set<AccountName>?) {
+        loop(of: room).engine.membershipsSaved(room, refused: refused)
+    }
+
+    /// The rooms of an account are read by its loop.
+    func membershipsRead(_ id: MembershipReadID, _ entries: [RoomEntry]?, now: Instant) {
+        let loop = loops[LoopPlace(index: 0, count: loops.count).loop(of: id.account)]
+        loop.engine.membershipsRead(id, entries, now: now)
+    }
+
+    func respond(to id: AccountRequestID, _ response: Response) {
+        loops[id.loop].engine.respond(to: id, response)
+    }
+
     func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
         loops[Int(id.loop)].engine.read(id, entries, first: first)
     }
@@ -156,7 +172,9 @@ final class VirtualLoops {
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
-        case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .read, .request, .note: return output
+        case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
+            .accountRequest, .read, .request, .note:
+            return output
         }
     }
 

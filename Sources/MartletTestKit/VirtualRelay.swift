@@ -38,10 +38,16 @@ public final class VirtualRelay {
     public var policy: (RoomAuthorizationRequest) -> RoomDecision? = { _ in .granted(.all) }
     /// Requests without a recipient, in order.
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
+    /// Requests of accounts that concern no room, in order.
+    public internal(set) var accountRequests: [(id: AccountRequestID, request: Request)] = []
     /// Whether requests without a recipient are answered with `unknownMethod` at once.
     public var answersRequests = true
     /// The saved roles of rooms, in their stored form.
     public private(set) var roles: [RoomName: [UInt8]] = [:]
+    /// The membership records of rooms.
+    public var memberships: [RoomName: [AccountName: MembershipRecord]] = [:]
+    /// Whether the store refuses to save or to read membership records.
+    public var refusesMemberships = false
     /// The rooms that each account has created.
     public private(set) var createdCounts: [AccountName: Int] = [:]
     /// Called when roles are durable. It must not call the world.
@@ -93,6 +99,8 @@ public final class VirtualRelay {
         case load(RoomName)
         case append(RoomName, [LogEntry])
         case saveRoles(RoomName, [UInt8], RoomCreation?)
+        case saveMemberships(RoomName, MembershipChanges)
+        case readMemberships(MembershipReadID, MembershipRead)
         case read(RoomName, ReadID, ReadRange)
         case send(Int, [LoopMessage])
     }
@@ -130,13 +138,15 @@ public final class VirtualRelay {
         onNote = other.onNote
         onRolesSaved = other.onRolesSaved
         roles = other.roles
+        memberships = other.memberships
+        refusesMemberships = other.refusesMemberships
         createdCounts = other.createdCounts
         checked { try $0.reopen() }
     }
 
     /// Calls the `SimulatedStore`; nil without one.
     @discardableResult
-    private func checked<Answer>(_ call: (any SimulatedStore) throws -> Answer) -> Answer? {
+    func checked<Answer>(_ call: (any SimulatedStore) throws -> Answer) -> Answer? {
         guard let store else { return nil }
         do { return try call(store) } catch { preconditionFailure("the store fails: \(error)") }
     }
@@ -196,6 +206,13 @@ public final class VirtualRelay {
             case .saveProgress(let room, let marks): save(marks, of: room)
             case .saveRoles(let room, let roles, let creation):
                 later(.saveRoles(room, roles, creation), storeDelay, &work, now: now)
+            case .saveMemberships(let room, let changes):
+                later(.saveMemberships(room, changes), storeDelay, &work, now: now)
+            case .readMemberships(let id, let read): later(.readMemberships(id, read), storeDelay, &work, now: now)
+            case .accountRequest(let id, let request):
+                accountRequests.append((id, request))
+                guard answersRequests else { break }
+                loops.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
             case .read(let room, let id, let range): later(.read(room, id, range), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
                 requests.append((handle, request))
@@ -223,9 +240,10 @@ public final class VirtualRelay {
         case .authorize(let question, let request):
             loops.authorized(question, request, policy(request), now: now)
         case .load(let room):
-            let snapshot = RoomSnapshot(
+            var snapshot = RoomSnapshot(
                 log: logID(room), lastOffset: lastOffsets[room] ?? 0, firstOffset: first(room),
                 devices: devices[room] ?? [:], progress: progress[room] ?? [:], roles: roles[room])
+            snapshot.memberships = memberships[room] ?? [:]
             checked { check(try $0.load(room), snapshot) }
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
@@ -234,6 +252,10 @@ public final class VirtualRelay {
             loops.stored(room, upTo: taken.last?.offset, first: first(room), messageCount: taken.count)
         case .saveRoles(let room, let roles, let creation):
             loops.rolesSaved(room, refusesAppends ? .failed : store(roles, of: room, creation))
+        case .saveMemberships(let room, let changes):
+            loops.membershipsSaved(room, refused: refusesMemberships ? nil : store(changes, of: room))
+        case .readMemberships(let id, let read):
+            loops.membershipsRead(id, refusesMemberships ? nil : entries(of: id.account, read), now: now)
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let id, let range):
             loops.read(id, refusesReads ? nil : entries(of: room, in: range), first: first(room))
@@ -248,6 +270,7 @@ public final class VirtualRelay {
         precondition(found.devices == expected.devices, "the store has other counters")
         precondition(found.progress == expected.progress, "the store has other progress")
         precondition(found.roles == expected.roles, "the store has other roles")
+        precondition(found.memberships == expected.memberships, "the store has other membership records")
     }
 
     /// Makes messages durable.
@@ -268,6 +291,14 @@ public final class VirtualRelay {
             AccountProgress(delivered: max($0.delivered, $1.delivered), read: max($0.read, $1.read))
         }
     }
+
+    /// The stored progress of an account.
+    func savedProgress(of account: AccountName, in room: RoomName) -> AccountProgress {
+        progress[room]?[account] ?? AccountProgress()
+    }
+
+    /// Whether the store has a log of a room.
+    func hasLog(_ room: RoomName) -> Bool { logIDs[room] != nil }
 
     /// Makes roles durable.
     @discardableResult

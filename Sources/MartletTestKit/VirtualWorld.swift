@@ -130,6 +130,8 @@ public final class VirtualWorld {
                 if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(entries, in: room) }
             case .work(.saveRoles(let room, let roles, let creation), generation):
                 if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(roles, of: room, creation) }
+            case .work(.saveMemberships(let room, let changes), generation):
+                if !relay.refusesMemberships, random.happens(perMille: 500) { relay.store(changes, of: room) }
             default: break
             }
         }

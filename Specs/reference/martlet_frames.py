@@ -219,7 +219,7 @@ class Auth(Body):
 class Open(Body):
     type = FrameType.OPEN
     room: str = one(name(128))
-    session_kind: int = one(integer(1, most=3))
+    session_kind: int = one(integer(1, most=5))
     cursor: int = one(U64)
     log: int = maybe(U64)
     tail: int = maybe(U32)
@@ -267,6 +267,37 @@ class Resume(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Update(Body):
+    type = FrameType.UPDATE
+    room: str = maybe(name(128))
+    membership: int = maybe(integer(1, most=2))
+    inviter: str = maybe(ACCOUNT)
+    changed_at: int = maybe(U64)
+    log: int = maybe(U64)
+    head: int = maybe(U64)
+    first: int = maybe(U64)
+    message: bytes = maybe(BYTES)
+    shortened: int = maybe(SWITCH)
+    delivered_up_to: int = maybe(U64)
+    read_up_to: int = maybe(U64)
+    unread: int = maybe(U32)
+
+    def check(self, sender, faults):
+        others = [
+            self.membership, self.inviter, self.changed_at, self.log, self.head, self.first, self.message,
+            self.shortened, self.delivered_up_to, self.read_up_to, self.unread,
+        ]
+        if self.room is None:
+            faults.refuse(any(value is not None for value in others), ErrorCode.MISSING_FIELD)
+        else:
+            required = (self.membership, self.head, self.first)
+            faults.refuse(any(value is None for value in required), ErrorCode.MISSING_FIELD)
+        for name in ("shortened", "delivered_up_to", "read_up_to", "unread"):
+            if getattr(self, name) == 0:
+                object.__setattr__(self, name, None)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Request(Body):
     type = FrameType.REQUEST
     named_by = (Tag.CORRELATION, U64)
@@ -303,7 +334,7 @@ BODIES = {
     body.type: body
     for body in (
         Data, Transient, Ack, Receipt, Accepted, Gap, Ping, Pong, Hello, Welcome, Reject, GoAway, Auth, Open, Opened,
-        Close, Reset, Suspend, Resume, Request, Response, Cancel,
+        Close, Reset, Suspend, Resume, Update, Request, Response, Cancel,
     )
 }
 

@@ -31,6 +31,7 @@ class FrameType(Named):
     RESET = 0x5004, "reset"
     SUSPEND = 0x5005, "suspend"
     RESUME = 0x5006, "resume"
+    UPDATE = 0x5007, "update"
     REQUEST = 0x6001, "request"
     RESPONSE = 0x6002, "response"
     CANCEL = 0x6003, "cancel"
@@ -103,6 +104,15 @@ class Tag(Named):
     STATUS = 0x0074, "status"
     PRESENCE = 0x0080, "presence"
     TYPING = 0x0081, "typing"
+    ENTRY = 0x00A0, "entry"
+    MEMBERSHIP = 0x00A1, "membership"
+    INVITER = 0x00A2, "inviter"
+    CHANGED_AT = 0x00A3, "changedAt"
+    READ_UP_TO = 0x00A4, "readUpTo"
+    DELIVERED_UP_TO = 0x00A5, "deliveredUpTo"
+    UNREAD = 0x00A6, "unread"
+    SHORTENED = 0x00A7, "shortened"
+    HAS_MORE = 0x00A8, "hasMore"
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
@@ -216,6 +226,8 @@ class ErrorCode(Named):
     TOO_MANY_REQUESTS = 0x040B, "tooManyRequests"
     RATE_LIMITED = 0x040C, "rateLimited"
     COUNTER_TOO_OLD = 0x040D, "counterTooOld"
+    TOO_MANY_MEMBERSHIPS = 0x0508, "tooManyMemberships"
+    NOT_JOINED = 0x0509, "notJoined"
 
 
 class Features(IntFlag):
@@ -227,6 +239,8 @@ class Features(IntFlag):
     PRESENCE = 1 << 3
     COMPACT = 1 << 4
     SHARED_DEFLATE = 1 << 5
+    ATTACHMENTS = 1 << 6
+    ACCOUNT_SESSION = 1 << 7
 
 
 class Flags:
@@ -262,6 +276,8 @@ FEATURES = {
     "presence": Features.PRESENCE,
     "compact": Features.COMPACT,
     "sharedDeflate": Features.SHARED_DEFLATE,
+    "attachments": Features.ATTACHMENTS,
+    "accountSession": Features.ACCOUNT_SESSION,
 }
 
 # 13.1's columns.
@@ -285,6 +301,7 @@ RULES = {
     FrameType.RESET: Rule(True, Sessions.LINK, BOTH),
     FrameType.SUSPEND: Rule(True, Sessions.OWN, BOTH),
     FrameType.RESUME: Rule(True, Sessions.OWN, BOTH),
+    FrameType.UPDATE: Rule(True, Sessions.OWN, (SERVER,)),
     FrameType.REQUEST: Rule(True, Sessions.ANY, BOTH, allows_fragments=True),
     FrameType.RESPONSE: Rule(True, Sessions.ANY, BOTH, allows_fragments=True),
     FrameType.CANCEL: Rule(True, Sessions.ANY, BOTH),
@@ -327,7 +344,7 @@ VALUES = {
     Tag.ACCEPTED_AT: Value("u64", sizes=(8,)),
     Tag.SENDER: Value("name", least=1, most=128),
     Tag.ROOM: Value("name", least=1, most=128),
-    Tag.SESSION_KIND: Value("u8", most=3, sizes=(1,)),
+    Tag.SESSION_KIND: Value("u8", most=5, sizes=(1,)),
     Tag.CURSOR: Value("u64", sizes=(8,)),
     Tag.HEAD: Value("u64", sizes=(8,)),
     Tag.FIRST: Value("u64", sizes=(8,)),
@@ -356,6 +373,15 @@ VALUES = {
     Tag.STATUS: Value("u16", sizes=(2,)),
     Tag.PRESENCE: Value("u8", most=2, sizes=(1,)),
     Tag.TYPING: Value("u8", most=1, sizes=(1,)),
+    Tag.ENTRY: Value("bytes", most=8192),
+    Tag.MEMBERSHIP: Value("u8", most=2, sizes=(1,)),
+    Tag.INVITER: Value("name", least=1, most=128),
+    Tag.CHANGED_AT: Value("u64", sizes=(8,)),
+    Tag.READ_UP_TO: Value("u64", sizes=(8,)),
+    Tag.DELIVERED_UP_TO: Value("u64", sizes=(8,)),
+    Tag.UNREAD: Value("u32", sizes=(4,)),
+    Tag.SHORTENED: Value("u8", most=1, sizes=(1,)),
+    Tag.HAS_MORE: Value("u8", most=1, sizes=(1,)),
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),

@@ -157,6 +157,10 @@ class Maker:
         elif name == "Gap" and self.random.random() < 0.9:
             first, last = sorted((self.number(8), self.number(8)))
             tlvs = [(Tag.FIRST, first), (Tag.UP_TO, last)]
+        elif name == "Update" and self.random.random() < 0.9:
+            required = (Tag.ROOM, Tag.MEMBERSHIP, Tag.HEAD, Tag.FIRST)
+            tlvs = [field for field in tlvs if field[0] not in required]
+            tlvs = [(tag, self.value(tag, None, sender)) for tag in required] + tlvs
         return tlvs
 
     def value(self, tag, rule, sender):

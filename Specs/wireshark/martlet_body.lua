@@ -324,6 +324,15 @@ function checks.gap(s, seen)
     end
 end
 
+-- An update is empty, or has an entry (W-102).
+function checks.update(s, seen)
+    if seen.room then
+        if not (seen.membership and seen.head and seen.first) then return "missingField", 0 end
+    elseif next(seen) then
+        return "missingField", 0
+    end
+end
+
 local function checkContentOf(s, seen)
     if seen.content then return checkContent(s, seen.content, nil) end
 end

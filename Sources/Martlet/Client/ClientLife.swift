@@ -34,6 +34,7 @@ final class ClientLife: Sendable {
     let outbox: any Outbox
     let mailbox: Mailbox
     let status = Latest(Client.Status())
+    let rooms = RoomListCore()
     private let state = Guarded(State.idle)
     private let statistics = Guarded(Client.Statistics())
 

@@ -131,7 +131,7 @@ extension ClientDriver {
     func request(_ call: RequestCall, in room: RoomCore) {
         guard phase == .running else { return refuse(call, .stopped) }
         guard let entry = rooms[room.id] else {
-            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name.text))
+            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room?.name.text ?? ""))
         }
         if let reason = life.status.value.phase.stopReason { return refuse(call, .gaveUp(reason)) }
         do throws(ClientError) {
@@ -313,8 +313,8 @@ extension Room.Presence {
 }
 
 extension MartletError {
-    fileprivate init(
-        _ error: ClientError, _ call: RequestCall, in room: RoomCore, _ configuration: Client.Configuration
+    init(
+        _ error: ClientError, _ call: RequestCall, in room: RoomCore?, _ configuration: Client.Configuration
     ) {
         self =
             switch error {

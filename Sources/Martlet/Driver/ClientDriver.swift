@@ -50,6 +50,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private var waitsForOutcomes = false
     private var cursorTimer: LoopTimer?
     private var stopPromises: [Promise<Void>] = []
+    /// The calls that wait for the list of the account's rooms.
+    var listPromises: [Promise<[RoomSummary]>] = []
     private var commands: [Mailbox.Command] = []
     /// The results of `cancel` calls, which are returned after the states of the messages have changed.
     private var cancellations: [(Promise<Bool>, Bool)] = []
@@ -132,6 +134,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .transmit(let id): connections.transports[id]?.setNeedsWrite()
         case .status(let status): publish(status)
         case .room(let id, let event): handle(event, in: id)
+        case .account(let event): handle(event)
         case .response(let request, let outcome): requests.finish(request, outcome)
         case .stopped:
             phase = .draining
@@ -177,6 +180,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .abandonAcknowledgement(let room, let promise): abandonAcknowledgement(promise, in: room)
         case .request(let room, let call): request(call, in: room)
         case .abandonRequest(let promise): abandonRequest(promise)
+        case .rooms(let promise): listRooms(promise)
+        case .abandonRooms(let promise): abandonList(promise)
+        case .watchRooms: watchRooms()
+        case .accountRequest(let call): accountRequest(call)
         case .respond(let id, let response):
             engine.respond(
                 in: id, correlation: response.correlation, status: response.status, reason: response.reason,
@@ -221,6 +228,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         for core in rooms.cores { core.setStopReason(published.phase.stopReason) }
         guard let reason = published.phase.stopReason else { return }
         failOpeners(.gaveUp(reason))
+        failLists(.gaveUp(reason))
         for number in requests.failAll(.gaveUp(reason)) { engine.cancelRequest(number, now: now) }
     }
 
@@ -233,6 +241,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             takeChanges(of: core)
         }
         failOpeners(.stopped)
+        failLists(.stopped)
         outbox.port.retry()
         phase = .flushing
         flushTimer?.set(deadline: flushes ? loop.deadline(after: configuration.flushTimeout) : loop.now)
@@ -290,6 +299,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         PathWatch.remove(self, on: loop)
         endConnections()
         requests.failAll(.stopped)
+        failLists(.stopped)
+        life.rooms.finish()
         if case .immediate = outbox.port {
             for core in rooms.entries.values.map(\.core) + rooms.watched.values { saveCursor(of: core) }
         }
@@ -340,7 +351,7 @@ extension ClientConfiguration {
         self.init(account: identity.account, device: device, agent: configuration.agent)
         limits = configuration.limits
         compressesMessages = configuration.compressesMessages
-        if configuration.usesCompactFrames { features.insert(.compact) }
+        if configuration.usesCompactFrames { features.formUnion([.compact, .accountSession]) }
         if configuration.usesCompactFrames, configuration.compressesMessages { features.insert(.sharedDeflate) }
         heartbeat = configuration.heartbeat
         reconnect = configuration.reconnect

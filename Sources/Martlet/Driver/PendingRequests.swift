@@ -9,14 +9,15 @@ import MartletWire
 /// | lost | `resolveLost`, which knows the room's end when all outputs were performed; `failAll` |
 struct PendingRequests {
     private struct Entry {
-        let room: RoomCore
+        /// The room; nil for a request that belongs to none.
+        let room: RoomCore?
         let promise: Promise<Answer>
     }
 
     private var pending: [UInt64: Entry] = [:]
     private var lost: [Entry] = []
 
-    mutating func add(_ number: UInt64, in room: RoomCore, _ promise: Promise<Answer>) {
+    mutating func add(_ number: UInt64, in room: RoomCore?, _ promise: Promise<Answer>) {
         pending[number] = Entry(room: room, promise: promise)
     }
 
@@ -31,6 +32,9 @@ struct PendingRequests {
             request.promise.resolve(.failure(MartletError.deadlineExceeded))
         case .answered(let code, let reason, _):
             request.promise.resolve(.failure(MartletError.answeredWithFailure(code, reason: reason)))
+        // The relay serves no session of the account.
+        case .failed(let code) where request.room == nil && (code == .unsupportedKind || code == .forbidden):
+            request.promise.resolve(.failure(MartletError.answeredWithFailure(code, reason: nil)))
         case .failed: lost.append(request)
         }
     }
@@ -38,8 +42,8 @@ struct PendingRequests {
     /// Resolves the requests that ended with their link or their room.
     mutating func resolveLost() {
         for request in lost {
-            request.promise.resolve(
-                .failure(request.room.end?.error(of: request.room.name) ?? MartletError.connectionLost))
+            let error = request.room.flatMap { room in room.end?.error(of: room.name) }
+            request.promise.resolve(.failure(error ?? MartletError.connectionLost))
         }
         lost.removeAll()
     }

@@ -23,6 +23,10 @@ final class Mailbox: Sendable {
         case abandonAcknowledgement(RoomCore, Promise<[MessageHandle]>)
         case request(RoomCore, RequestCall)
         case abandonRequest(Promise<Answer>)
+        case rooms(Promise<[RoomSummary]>)
+        case abandonRooms(Promise<[RoomSummary]>)
+        case watchRooms
+        case accountRequest(RequestCall)
         case respond(RoomID, Response)
         case credential(ConnectionID, CredentialOutcome)
         case outbox(OutboxWriter.Outcome)
@@ -161,8 +165,10 @@ extension Mailbox.Command {
         case .deadLetters(_, let promise): promise.resolve(.failure(MartletError.stopped))
         case .discard(_, let promise): promise.resolve(.failure(MartletError.stopped))
         case .acknowledge(_, let call): call.promise.resolve(.failure(MartletError.stopped))
-        case .request(_, let call): call.promise.resolve(.failure(MartletError.stopped))
+        case .rooms(let promise): promise.resolve(.failure(MartletError.stopped))
+        case .request(_, let call), .accountRequest(let call): call.promise.resolve(.failure(MartletError.stopped))
         case .statistics(let promise): promise.resolve(.success(statistics))
+        case .abandonRooms, .watchRooms: break
         case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .credential, .outbox, .abandon:
             break
         }

@@ -56,7 +56,7 @@ public final class ConnectionDecoder {
 
     /// The types of a server's frames before welcome.
     private static let beforeWelcome: Set<FrameType> = [.auth, .welcome, .reject, .goaway]
-    private static let serverTypes: Set<FrameType> = [.welcome, .reject, .accepted, .gap]
+    private static let serverTypes: Set<FrameType> = [.welcome, .reject, .accepted, .gap, .update]
     private static let creditedTypes: Set<FrameType> = [.data, .request, .response]
     /// The maximum size of a message that uses no credit, in bytes (Specs/session.md §7).
     private static let maxUncreditedByteCount = 64 << 10

@@ -7,14 +7,14 @@ extension FieldShape {
     init(_ tag: Tag) {
         switch tag {
         case .code, .status: self = .code
-        case .reason, .redirect, .account, .agent, .mechanism, .sender, .room, .member, .method, .recipient, .text,
-            .name, .mediaType, .reaction, .event, .location, .key:
+        case .reason, .redirect, .account, .agent, .mechanism, .sender, .room, .member, .method, .recipient, .inviter,
+            .text, .name, .mediaType, .reaction, .event, .location, .key:
             self = .text
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
             .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .before, .limit,
-            .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .removed, .byteCount, .bool,
-            .integer, .unsigned:
+            .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .membership, .changedAt,
+            .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .removed, .byteCount, .bool, .integer, .unsigned:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features
@@ -63,5 +63,5 @@ extension ContentKind {
 
 extension Features {
     /// The names of the features in the order of their bits.
-    static let registeredNames = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate"]
+    static let registeredNames = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments", "accountSession"]
 }

@@ -76,6 +76,14 @@ final class SimulationStore: SimulatedStore {
         try open().saveRoles(roles, of: room, creation: creation)
     }
 
+    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName> {
+        try open().saveMemberships(changes, of: room)
+    }
+
+    func memberships(of account: AccountName, _ read: MembershipRead) throws -> [RoomEntry] {
+        try open().memberships(of: account, read)
+    }
+
     func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 { try open().trim(room, before: offset) }
 
     func remove(_ room: RoomName) throws { try open().remove(room) }

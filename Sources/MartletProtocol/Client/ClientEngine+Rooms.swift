@@ -46,6 +46,25 @@ extension ClientEngine {
     /// Requests this room's messages again.
     public mutating func resume(_ id: RoomID, now: Instant) { rooms.setSuspended(false, id, &port) }
 
+    // MARK: The account
+
+    /// Opens the account's own session, and keeps it open over all connections.
+    ///
+    /// - Parameter list: Whether the list of the account's rooms is reported, now and after each change.
+    public mutating func useAccount(list: Bool, now: Instant) { rooms.useAccount(list: list, &port, now: now) }
+
+    /// Whether the list of the account's rooms was reported, and later changes are.
+    public var isListed: Bool { rooms.account.list.isListed }
+
+    /// Sends a request that belongs to no room. It waits for the account's own session, which it opens.
+    ///
+    /// - Throws: `messageTooLarge`, `tooManyRequests`, `queueFull`.
+    public mutating func accountRequest(
+        _ method: MethodName, content: [UInt8]?, deadline: Duration, now: Instant
+    ) throws(ClientError) -> UInt64 {
+        try rooms.accountRequest(method, content, timeout: deadline, &port, now: now)
+    }
+
     // MARK: Messages
 
     /// Queues a message. It is kept until the server has accepted it.

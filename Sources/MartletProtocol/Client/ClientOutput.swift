@@ -22,6 +22,8 @@ public enum ClientOutput: Equatable, Sendable {
     case status(ClientStatus)
     /// An event of a room.
     case room(RoomID, RoomEvent)
+    /// An event of the account's own session.
+    case account(AccountEvent)
     /// The outcome of a request.
     case response(request: UInt64, RequestOutcome)
     /// The last connection has ended after `stop`.

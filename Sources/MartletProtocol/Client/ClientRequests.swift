@@ -37,16 +37,19 @@ struct ClientRequests: Sendable {
 
     /// Adds a request, and sends it if the room has a session. Returns its number.
     ///
+    /// - Parameters:
+    ///   - room: The room; ``ClientAccount/id`` for a request that belongs to none.
+    ///   - session: The session, if requests may be sent on it.
     /// - Throws: `tooManyRequests`, `queueFull`.
     mutating func add(
-        _ method: MethodName, _ content: [UInt8]?, to recipient: AccountName?, of room: ClientRoom, expires: Instant,
-        _ port: inout ClientPort, now: Instant
+        _ method: MethodName, _ content: [UInt8]?, to recipient: AccountName?, of room: RoomID,
+        on session: SessionID?, expires: Instant, _ port: inout ClientPort, now: Instant
     ) throws(ClientError) -> UInt64 {
         guard count < maxCount else { throw .tooManyRequests }
         let number = nextNumber
         entries[number] = Entry(
-            room: room.id, method: method, recipient: recipient, expires: expires, state: .waiting(content: content))
-        if let session = room.sendingSession, port.link.features.contains(.requests),
+            room: room, method: method, recipient: recipient, expires: expires, state: .waiting(content: content))
+        if let session, port.link.features.contains(.requests),
             !send(at: entries.count - 1, on: session, &port, now: now)
         {
             entries.removeValue(forKey: number)
@@ -57,10 +60,16 @@ struct ClientRequests: Sendable {
         return number
     }
 
-    /// Sends the waiting requests of a room in order.
-    mutating func send(of room: ClientRoom, _ port: inout ClientPort, now: Instant) {
-        guard let session = room.sendingSession, port.link.features.contains(.requests) else { return }
-        for index in entries.indices where entries[at: index].room == room.id {
+    /// Takes a number for a request that is not kept here.
+    mutating func takeNumber() -> UInt64 {
+        defer { nextNumber += 1 }
+        return nextNumber
+    }
+
+    /// Sends the waiting requests of a room in order, or those of the account.
+    mutating func send(of room: RoomID, on session: SessionID?, _ port: inout ClientPort, now: Instant) {
+        guard let session, port.link.features.contains(.requests) else { return }
+        for index in entries.indices where entries[at: index].room == room {
             _ = send(at: index, on: session, &port, now: now)
         }
     }

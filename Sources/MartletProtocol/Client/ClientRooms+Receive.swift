@@ -8,6 +8,9 @@ extension ClientRooms {
         now: Instant
     ) throws(LinkError) {
         guard let index = index(ofSession: session) else {
+            if session == account.session {
+                return try receiveFromAccount(type, content, on: session, credit, &port, now: now)
+            }
             port.link.release(credit, on: session)
             guard session == .control, type == .request else { return }
             // Requests on the control session are declined, because it belongs to no room (S-58).

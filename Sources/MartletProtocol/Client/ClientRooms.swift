@@ -19,6 +19,8 @@ struct ClientRooms: ~Copyable {
         case expiry(RoomID)
         case reopen(RoomID)
         case typing(RoomID)
+        case account
+        case accountPage
     }
 
     /// The codes that close a room permanently. After any other code the room is opened again.
@@ -45,6 +47,8 @@ struct ClientRooms: ~Copyable {
     private var closing = SortedMap<SessionID, RoomName>()
     private(set) var nextID = RoomID(rawValue: 1)
     var requests: ClientRequests
+    /// The account's own session.
+    var account = ClientAccount()
     var timers = TimerQueue<Timer>()
     /// The number of bytes of all rooms' messages that the application holds.
     var heldByteCount = 0
@@ -148,6 +152,9 @@ struct ClientRooms: ~Copyable {
         idOfSession = SortedMap()
         closing = SortedMap()
         requests.fail(of: nil, .resumeRejected, onlySent: true, &port)  // S-57
+        if account.session != nil { port.outputs.append(.account(.interrupted)) }
+        account.linkBegan()
+        timers.cancel(.accountPage)
         for index in rooms.indices { rooms[at: index].endSession() }
     }
 
@@ -160,8 +167,9 @@ struct ClientRooms: ~Copyable {
     mutating func established(_ port: inout ClientPort, now: Instant) {
         linkAttached(&port, now: now)
         requests.decline(&port)
+        openAccount(&port, now: now)
         for index in rooms.indices {
-            requests.send(of: rooms[at: index], &port, now: now)
+            sendRequests(at: index, &port, now: now)
             reportSent(at: index, &port)
         }
     }
@@ -179,7 +187,7 @@ struct ClientRooms: ~Copyable {
             idOfSession[session] = id
             if rooms[at: index].isSuspended { port.link.suspend(session) }
             fillSession(at: index, &port, now: now)
-            requests.send(of: rooms[at: index], &port, now: now)
+            sendRequests(at: index, &port, now: now)
         } catch  where idOfSession.count < port.link.sessionCount {
             // Closing sessions count against the limit of sessions.
             timers.set(.reopen(id), at: now + Self.closingRetry)
@@ -190,6 +198,7 @@ struct ClientRooms: ~Copyable {
 
     /// Reports that the relay has admitted a session.
     mutating func opened(_ session: SessionID, _ opened: Opened, _ port: inout ClientPort, now: Instant) {
+        if accountOpened(session, &port, now: now) { return }
         guard let index = index(ofSession: session) else { return }
         let id = rooms[at: index].id
         if let previous = rooms[at: index].enter(opened, on: session) {
@@ -207,15 +216,26 @@ struct ClientRooms: ~Copyable {
             guard let room = rooms.values.first(where: { $0.name == name }) else { return }
             return openSession(room.id, &port, now: now)
         }
+        if accountEnded(session, code, &port, now: now) { return }
         guard let index = index(ofSession: session) else { return }
         let id = rooms[at: index].id
         leave(session, &port)
         rooms[at: index].endSession()
         guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port) }
         requests.fail(of: id, code, onlySent: true, &port)
-        let ceiling = Duration.seconds(1 << min(rooms[at: index].countAttempt(), 5))
-        timers.set(.reopen(id), at: now + .uniform(below: ceiling, random: random.next()))
+        timers.set(.reopen(id), at: now + delay(ofAttempt: rooms[at: index].countAttempt()))
     }
+
+    /// The random duration before an attempt to open a session again.
+    mutating func delay(ofAttempt attempt: Int) -> Duration {
+        .uniform(below: .seconds(1 << min(attempt, 5)), random: random.next())
+    }
+
+    /// Takes an opening from the rate that the server accepts; false if it is exceeded (S-4).
+    mutating func takeOpen(now: Instant) -> Bool { opens.take(now: now) }
+
+    /// The instant from which on a session may be opened.
+    var opensAvailableAt: Instant { opens.availableAt() }
 
     /// Ends the delivery of a session's messages. Their credit is released.
     private mutating func leave(_ session: SessionID, _ port: inout ClientPort) {
@@ -229,7 +249,12 @@ struct ClientRooms: ~Copyable {
         rooms[at: index].isHeldBack = isHeldBack
         guard !isHeldBack else { return }
         fillSession(at: index, &port, now: now)
-        requests.send(of: rooms[at: index], &port, now: now)
+        sendRequests(at: index, &port, now: now)
+    }
+
+    /// Sends the waiting requests of a room.
+    private mutating func sendRequests(at index: Int, _ port: inout ClientPort, now: Instant) {
+        requests.send(of: rooms[at: index].id, on: rooms[at: index].sendingSession, &port, now: now)
     }
 
     // MARK: Sending
@@ -340,7 +365,8 @@ struct ClientRooms: ~Copyable {
         guard let index = index(of: id) else { throw .noRoom }
         guard Self.fits(content?.count ?? 0, port.link.limits) else { throw .messageTooLarge }
         let number = try requests.add(
-            method, content, to: recipient, of: rooms[at: index], expires: now + timeout, &port, now: now)
+            method, content, to: recipient, of: id, on: rooms[at: index].sendingSession, expires: now + timeout, &port,
+            now: now)
         if port.link.isConfirmed { requests.decline(&port) }
         return number
     }
@@ -416,6 +442,8 @@ struct ClientRooms: ~Copyable {
             case .expiry(let id): if let index = index(of: id) { expire(at: index, &port, now: now) }
             case .reopen(let id): if port.link.isAttached { openSession(id, &port, now: now) }
             case .typing(let id): if let index = index(of: id) { endTyping(at: index, &port, now: now) }
+            case .account: openAccount(&port, now: now)
+            case .accountPage: pageTimedOut(&port, now: now)
             }
         }
         requests.deadlinePassed(&port, now: now)
@@ -425,5 +453,5 @@ struct ClientRooms: ~Copyable {
 extension Link {
     /// Whether the server has answered the hello on the attached connection.
     @inline(__always)
-    fileprivate var isConfirmed: Bool { isAttached && !connection.isEarly }
+    var isConfirmed: Bool { isAttached && !connection.isEarly }
 }

@@ -15,6 +15,8 @@ public struct SessionPreset: Equatable, Sendable {
         case .chat: self.init(priority: .high, windowByteCount: 256 * 1024, fragmentByteCount: 16 * 1024)
         case .media: self.init(priority: .normal, windowByteCount: 512 * 1024, fragmentByteCount: 16 * 1024)
         case .signaling: self.init(priority: .urgent, windowByteCount: 64 * 1024, fragmentByteCount: 4 * 1024)
+        case .account: self.init(priority: .high, windowByteCount: 256 * 1024, fragmentByteCount: 16 * 1024)
+        case .attachment: self.init(priority: .low, windowByteCount: 1024 * 1024, fragmentByteCount: 16 * 1024)
         case .file: self.init(priority: .low, windowByteCount: 1024 * 1024, fragmentByteCount: 16 * 1024)
         }
     }

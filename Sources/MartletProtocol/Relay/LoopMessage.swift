@@ -47,4 +47,8 @@ public enum RoomCall: Sendable {
     case respond(MemberHandle, Response)
     /// The member no longer needs the answer.
     case cancel(MemberHandle, correlation: UInt64)
+    /// A request of an account's session about its record of a room.
+    case membership(MembershipCall)
+    /// An account watches rooms, or no longer watches them.
+    case watch(WatchCall)
 }

@@ -41,6 +41,8 @@ public struct RelayConfiguration: Sendable {
     public var policyTimeout: Duration = .seconds(10)
     /// The use of roles; nil if rooms have none. The store has to keep them.
     public var roomRoles: RoomRolesConfiguration?
+    /// Whether the store keeps membership records, so that sessions of accounts are served. The driver sets it.
+    package var keepsMemberships = false
     /// The rate of each account over all of its links; nil without a bound.
     public var accountRate: MessageRate?
     /// The rate of each room, of all its members together; nil without a bound.
@@ -178,6 +180,13 @@ public enum RelayOutput: Sendable {
     case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
     /// Read messages; the result is `read`.
     case read(RoomName, ReadID, ReadRange)
+    /// Make changes of membership records durable; the result is `membershipsSaved`. A change that gives an account
+    /// more than `MembershipBounds.maxCountPerAccount` records is not saved, and its account is in the result.
+    case saveMemberships(RoomName, MembershipChanges)
+    /// Read the records of an account; the result is `membershipsRead`.
+    case readMemberships(MembershipReadID, MembershipRead)
+    /// Answer a request of an account that concerns no room; the result is `respond`.
+    case accountRequest(AccountRequestID, Request)
     /// Answer a request without a recipient; the result is `respond`.
     case request(RoomName, MemberHandle, Request)
     /// Pass messages to the engine of another loop with `receive`, in their order.

@@ -5,7 +5,7 @@ extension RelayEngine {
     /// The number of bytes that the engine holds, objects counted.
     public var memoryByteCount: Int {
         sessions.links.byteCount + connections.byteCount + sessions.rooms.local.memoryByteCount
-            + connections.count * MemoryLedger.connectionByteCount
+            + sessions.accounts.byteCount + connections.count * MemoryLedger.connectionByteCount
     }
 
     /// Evicts rooms and links at the end of a turn while the budget is exceeded, of links with many sessions one in a

@@ -24,7 +24,8 @@ public import MartletWire
 /// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
 /// | `saveProgress` | calls the store | |
 /// | `saveRoles` | calls the store | `rolesSaved` |
-/// | `request` | asks the request handler | `respond` |
+/// | `request`, `accountRequest` | asks the request handler | `respond` |
+/// | `readMemberships`, `saveMemberships` | calls the store | `membershipsRead`, `membershipsSaved` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `transfer` | calls `transfer`, and passes the connection to another loop | `adopt` there |
 /// | `note` | writes a log | |
@@ -72,6 +73,8 @@ public struct RelayEngine: ~Copyable {
     public init(
         configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64, place: LoopPlace = .only
     ) {
+        var configuration = configuration
+        if !configuration.keepsMemberships { configuration.features.remove(.accountSession) }
         self.configuration = configuration
         memory = MemoryLedger(budget: configuration.memoryBudget / place.count)
         load = LoadShedding(maxConnections: configuration.maxConnections)
@@ -156,6 +159,7 @@ public struct RelayEngine: ~Copyable {
             .orEarlier(sessions.rooms.local.deadline)
             .orEarlier(sessions.authorizations.deadline)
             .orEarlier(sessions.withheld.deadline)
+            .orEarlier(sessions.accounts.deadline)
     }
 
     /// Bytes of unread input.
@@ -168,6 +172,7 @@ public struct RelayEngine: ~Copyable {
         sessions.rooms.local.deadlinePassed(now: now)
         sessions.expireDecisions(now: now)
         sessions.releaseWithheld(now: now)
+        sessions.accountDeadlines(now: now)
         expireCredentials(now: now)
         endSlowConsumers(now: now)
         while let slot = sessions.links.popExpiredSuspension(lifetime: configuration.resumeLifetime, now: now) {
@@ -247,6 +252,34 @@ public struct RelayEngine: ~Copyable {
     public mutating func logLost(_ room: RoomName) {
         noteEvent()
         sessions.rooms.local.logLost(room)
+    }
+
+    /// The result of `.saveMemberships`: the accounts with the maximum number of records, whose changes were not saved;
+    /// nil when the store failed.
+    public mutating func membershipsSaved(_ room: RoomName, refused: Set<AccountName>?) {
+        noteEvent()
+        sessions.rooms.local.membershipsSaved(room, refused: refused)
+    }
+
+    /// The result of `.readMemberships`; nil when the store failed.
+    public mutating func membershipsRead(_ id: MembershipReadID, _ entries: [RoomEntry]?, now: Instant) {
+        noteEvent()
+        sessions.membershipsRead(id, entries, now: now)
+        endAccountFaults(now: now)
+    }
+
+    /// The result of `.accountRequest`. The correlation of the response is not used.
+    public mutating func respond(to id: AccountRequestID, _ answer: Response) {
+        noteEvent()
+        let response = Response(
+            correlation: id.correlation, status: answer.status, reason: answer.reason, content: answer.content)
+        sessions.answered(id.session, response)
+    }
+
+    private mutating func endAccountFaults(now: Instant) {
+        while let fault = sessions.accountFaults.popLast() {
+            if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
+        }
     }
 
     /// The result of `.read`; nil when the store failed. `first` is the lowest offset that the store keeps.
@@ -381,6 +414,7 @@ public struct RelayEngine: ~Copyable {
             if let keys = transmits.takeUnreported() { return .transmit(keys) }
             if let output = outputs.popFirst() { return output }
             if let question = sessions.nextQuestion() { return question }
+            if let output = sessions.nextAccountOutput() { return output }
             if isFlushingGroup {
                 isFlushingGroup = false
             } else if !sessions.dirty.isEmpty {
@@ -404,6 +438,7 @@ public struct RelayEngine: ~Copyable {
         }
         let fault = sessions.apply(effect, into: &outputs, now: now)
         while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
+        endAccountFaults(now: now)
         guard let fault else { return }
         if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
     }
@@ -413,7 +448,7 @@ public struct RelayEngine: ~Copyable {
         let slots = sessions.takeDirty()
         // Receivers of messages precede publishers, which wait for an acknowledgement only.
         for slot in slots.reversed() {
-            guard let connection = sessions.update(slot, isGroup: isGroup) else { continue }
+            guard let connection = sessions.update(slot, isGroup: isGroup, now: now) else { continue }
             // The timer is set after the transmission, unless the carrier has no room.
             if sessions.links[slot].hasOutput(now: now),
                 transmits.request(connection, in: &connections, now: now)
@@ -445,6 +480,7 @@ public struct RelayEngine: ~Copyable {
         connections.check(&check)
         sessions.links.check(&check)
         sessions.authorizations.check(&check)
+        sessions.accounts.check(&check)
         sessions.rooms.local.check(&check)
         return check
     }

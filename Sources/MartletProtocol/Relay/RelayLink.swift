@@ -60,6 +60,8 @@ struct RelayLink: Sendable {
     private var packetReader: PacketReader?
     @Compact var suspendedAt: Instant? = nil
     var sessions = SortedMap<SessionID, Membership>()
+    /// The session of the account; session 0 if there is none.
+    var accountSession = SessionID.control
     private var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
     /// Requests that the peer has sent and not cancelled, up to a maximum.
     private var cancelsDue = 0
@@ -190,6 +192,7 @@ struct RelayLink: Sendable {
     /// Removes a session. The frames that it holds are discarded and their credit is released.
     mutating func removeSession(_ session: SessionID) -> Membership? {
         guard let membership = sessions.removeValue(forKey: session) else { return nil }
+        if session == accountSession { accountSession = .control }
         link.release(membership.held.creditByteCount, on: session)
         heldByteCount -= membership.held.uncreditedCost
         return membership
@@ -352,6 +355,12 @@ struct RelayLink: Sendable {
         return nil
     }
 
+    /// Whether the queue has room for updates of an account's rooms.
+    mutating func takesUpdates() -> Bool {
+        if !takesPending { countQueued() }
+        return takesPending
+    }
+
     private var takesPending: Bool {
         queued.others < (connection == nil ? RelayLink.suspendedHoldingByteCount : RelayLink.pendingByteCount)
     }
@@ -424,7 +433,7 @@ struct RelayLink: Sendable {
         check.equal("bytes held before a room is loaded", heldByteCount, 0)
         check.equal("sessions held back", isHoldingBack, false)
         check.equal("memory that an idle link does not need", hasIdleMemory, false)
-        for membership in sessions.values {
+        for (session, membership) in zip(sessions.keys, sessions.values) where session != accountSession {
             check.empty("sessions that wait for their room", count: membership.handle == nil ? 1 : 0)
             check.equal("memory for frames before a room is loaded", membership.heldFrames.isAllocated, false)
             check.equal("flags", membership.isSuspended || membership.isHeldBack, false)

@@ -10,9 +10,18 @@ extension Room {
         _ handle: MemberHandle, _ receipt: Receipt.Progress, into effects: inout Deque<RoomEffect>
     ) {
         guard let slot = members.slot(handle), members[slot].features.contains(.receipts) else { return }  // C-23
-        let who = members[slot].who
+        progressed(members[slot].who, receipt, from: slot, into: &effects)
+    }
+
+    /// A device has taken or read messages.
+    ///
+    /// - Parameter slot: the member that reports it; nil for a request on an account's session.
+    mutating func progressed(
+        _ who: DeviceKey, _ receipt: Receipt.Progress, from slot: Int?, into effects: inout Deque<RoomEffect>
+    ) {
         let upTo = min(receipt.upTo, log.lastOffset)
         guard let before = receipts.advance(who.account, receipt.mark, upTo: upTo) else { return }
+        if isWatched { changes.note(who.account) }
         var slots = slotsOfAuthors(from: before + 1, upTo: upTo, except: who.account)
         if receipt.mark == .read {
             for other in members.slots(of: who.account) where other != slot {

@@ -32,6 +32,14 @@ public enum RoomEffect: Sendable {
     case request(RoomName, MemberHandle, Request)
     /// The member's account has requested an operation on the room, which costs this many units of its rate.
     case charge(MemberKey, units: Int)
+    /// Make changes of membership records durable; the result is `membershipsSaved`.
+    case saveMemberships(RoomName, MembershipChanges)
+    /// The answer to a request on an account's session.
+    case answered(MemberKey, Response)
+    /// A room has changed for accounts of one loop.
+    case changed(loop: Int, RoomName, [RoomChange])
+    /// The rooms of one loop are watched for an account of another one.
+    case watched(loop: Int, AccountName, by: Int)
     /// An event for a log, and the member whose peer it concerns.
     case note(RelayNote, of: MemberKey?)
 }
@@ -112,6 +120,12 @@ struct Room: Sendable {
     private var allocatedPublication = OnDemand<Publication>()
     /// Allocated from a message until the burst is complete again, if rooms have a rate.
     var throttle = OnDemand<RoomThrottle>()
+    /// Allocated while the room has membership records, or requests about them wait.
+    private(set) var allocatedMemberships = OnDemand<RoomMemberships>()
+    /// Whether accounts watch the room.
+    var isWatched = false
+    /// Allocated while accounts watch the room.
+    private(set) var allocatedChanges = OnDemand<RoomChanges>()
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
@@ -124,6 +138,22 @@ struct Room: Sendable {
         @inline(__always) _read { yield allocatedModeration.value }
         @inline(__always) _modify { yield &allocatedModeration.value }
     }
+
+    var memberships: RoomMemberships {
+        @inline(__always) _read { yield allocatedMemberships.value }
+        @inline(__always) _modify { yield &allocatedMemberships.value }
+    }
+
+    var changes: RoomChanges {
+        @inline(__always) _read { yield allocatedChanges.value }
+        @inline(__always) _modify { yield &allocatedChanges.value }
+    }
+
+    /// Releases the memory of membership records, of which there is none.
+    mutating func releaseMemberships() { allocatedMemberships.release() }
+
+    /// Releases the memory of changes, which no account watches.
+    mutating func releaseChanges() { allocatedChanges.release() }
 
     /// Whether there is memory for messages that are not durable.
     var isBusy: Bool { allocatedPublication.isAllocated }
@@ -138,12 +168,13 @@ struct Room: Sendable {
     var isIdle: Bool {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
+            && !isChangingMemberships
     }
 
     /// The instant at which the room has work although no event occurs.
     var deadline: Instant? {
         requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
-            .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil)
+            .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
     }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -171,6 +202,7 @@ struct Room: Sendable {
         log = RoomLog(snapshot)
         for (device, record) in snapshot.devices { windows.load(device, record) }
         receipts = RoomReceipts(snapshot.progress, lastOffset: snapshot.lastOffset)
+        if isWatched { changes.begin(at: log.lastOffset) }
         return joins
     }
 
@@ -339,6 +371,7 @@ struct Room: Sendable {
         byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
         if usesRoles { byteCount += moderation.byteCount }
+        if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }
@@ -351,6 +384,8 @@ struct Room: Sendable {
         if case .loading(let joins) = state { check.empty("loading rooms with \(joins.count) joins", count: 1) }
         publication.check(&check)
         moderation.check(&check)
+        memberships.check(&check)
+        if isWatched { changes.check(&check, lastOffset: log.lastOffset) }
         requests.check(&check)
         history.check(&check)
         receipts.check(&check)

@@ -24,6 +24,8 @@ struct RoomAuthorizations: Sendable {
         var member: MemberKey
         /// The `open` that waits for the decision; nil if the session has joined its room.
         var open: Open?
+        /// The request of an account's session that waits for the decision.
+        var call: MembershipCall?
     }
 
     private var lastID: UInt64 = 0

@@ -78,6 +78,8 @@ public struct RoomSnapshot: Sendable {
     public var progress: [AccountName: AccountProgress]
     /// The roles in the form in which they were saved; nil if none were saved.
     public var roles: [UInt8]?
+    /// The membership records of the room.
+    public var memberships: [AccountName: MembershipRecord] = [:]
 
     /// A room's state.
     public init(

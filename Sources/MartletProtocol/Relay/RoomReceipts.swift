@@ -55,6 +55,9 @@ struct RoomReceipts: Sendable {
     /// Whether the store does not have the progress of some accounts.
     var hasUnsaved: Bool { !unsaved.isEmpty }
 
+    /// Whether the store does not have the progress of an account.
+    func isUnsaved(_ account: AccountName) -> Bool { unsaved.contains(account) }
+
     /// Takes the progress that the store does not have.
     mutating func takeUnsaved() -> [AccountName: AccountProgress] {
         let taken = progress.filter { unsaved.contains($0.key) }

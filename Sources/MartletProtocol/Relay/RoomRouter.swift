@@ -12,7 +12,7 @@ struct RoomRouter: ~Copyable {
 
     init(place: LoopPlace, roles: RoomRolesConfiguration?, rate: MessageRate?) {
         self.place = place
-        local = Rooms(loop: place.number, roles: roles, rate: rate)
+        local = Rooms(place: place, roles: roles, rate: rate)
         outgoing = Array(repeating: [], count: place.count)
     }
 
@@ -43,8 +43,8 @@ struct RoomRouter: ~Copyable {
 
     /// Queues an effect for a link of another loop; false for every other effect.
     mutating func forward(_ effect: RoomEffect) -> Bool {
-        guard place.count > 1, let loop = effect.member?.link.loop, loop != place.number else { return false }
-        outgoing[Int(loop)].append(.effect(effect))
+        guard place.count > 1, let loop = effect.loop, loop != place.index else { return false }
+        outgoing[loop].append(.effect(effect))
         return true
     }
 
@@ -63,6 +63,8 @@ extension RoomCall {
         switch self {
         case .join(let request): place.loop(of: request.open.room)
         case .withdraw(_, let room): place.loop(of: room)
+        case .membership(let call): place.loop(of: call.room)
+        case .watch(let call): call.loop
         case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
             .setFeatures(let handle, _), .setAway(let handle, _), .setPermissions(let handle, _),
             .sendPending(let handle),
@@ -74,14 +76,23 @@ extension RoomCall {
 }
 
 extension RoomEffect {
+    /// The loop of the link or the account that the effect concerns; nil if it concerns the room only.
+    fileprivate var loop: Int? {
+        switch self {
+        case .changed(let loop, _, _), .watched(let loop, _, _): loop
+        default: member.map { Int($0.link.loop) }
+        }
+    }
+
     /// The member whose link performs the effect.
-    fileprivate var member: MemberKey? {
+    private var member: MemberKey? {
         switch self {
         case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
-            .sendTransient(let key, _), .pending(let key), .release(let key, _), .charge(let key, _):
+            .sendTransient(let key, _), .pending(let key), .release(let key, _), .charge(let key, _),
+            .answered(let key, _):
             key
         case .note(_, let key): key
-        case .load, .append, .saveProgress, .saveRoles, .read, .request: nil
+        case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .changed, .watched: nil
         }
     }
 }

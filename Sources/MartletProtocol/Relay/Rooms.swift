@@ -12,7 +12,7 @@ struct Rooms: ~Copyable, Sendable {
     /// The maximum number of rooms in memory; a room without members is evicted.
     static let maxRooms = 65_536
 
-    private let loop: UInt8
+    private let place: LoopPlace
     /// The use of roles; nil if rooms have none.
     private let roles: RoomRolesConfiguration?
     /// The rate of messages of each room; nil without a bound.
@@ -27,6 +27,8 @@ struct Rooms: ~Copyable, Sendable {
     private var effects = Deque<RoomEffect>()
     /// The batch under construction of the last publisher.
     private var batch = RoomBatch()
+    /// The accounts that watch rooms of this loop.
+    private(set) var watchers = RoomWatchers()
     /// Bytes of the rooms, with objects, as of the last step of each.
     private(set) var memoryByteCount = 0
     /// The maximum number of rooms in memory, as in `Rooms.maxRooms`.
@@ -37,11 +39,11 @@ struct Rooms: ~Copyable, Sendable {
     /// Creates a table without rooms.
     ///
     /// - Parameters:
-    ///   - loop: the number of the loop.
+    ///   - place: the place of the loop.
     ///   - roles: the use of roles; nil if rooms have none.
     ///   - rate: the rate of messages of each room; nil without a bound.
-    init(loop: UInt8 = 0, roles: RoomRolesConfiguration? = nil, rate: MessageRate? = nil) {
-        self.loop = loop
+    init(place: LoopPlace = .only, roles: RoomRolesConfiguration? = nil, rate: MessageRate? = nil) {
+        self.place = place
         self.roles = roles
         self.rate = rate
     }
@@ -119,6 +121,8 @@ struct Rooms: ~Copyable, Sendable {
             with(handle) { $0.request(handle, request, at: wallClock, now: now, into: &$1) }
         case .respond(let handle, let response): with(handle) { $0.respond(handle, response, into: &$1) }
         case .cancel(let handle, let correlation): with(handle) { $0.cancel(handle, correlation, into: &$1) }
+        case .membership(let call): receive(call)
+        case .watch(let call): watch(call)
         }
     }
 
@@ -147,12 +151,87 @@ struct Rooms: ~Copyable, Sendable {
             rooms[index].join(join, into: &effects)
             return markDirty(index)
         }
-        guard !hasMaxRooms, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
-        var room = Room(name: join.open.room, index: Int32(rooms.nextSlot), loop: loop)
-        room.join(join, into: &effects)
+        guard let index = insert(join.open.room) else { return effects.append(.reset(join.member, .serverBusy)) }
+        rooms[index].join(join, into: &effects)
+    }
+
+    /// Adds a room and loads it; nil if there is no memory for it.
+    private mutating func insert(_ name: RoomName) -> Int? {
+        guard !hasMaxRooms, !isFull else { return nil }
+        var room = Room(name: name, index: Int32(rooms.nextSlot), loop: place.number)
+        room.isWatched = watchers.isWatched(name)
         let index = rooms.insert(room)
-        indexOfName.insert(join.open.room, index)
-        effects.append(.load(join.open.room))
+        indexOfName.insert(name, index)
+        effects.append(.load(name))
+        return index
+    }
+
+    // MARK: Memberships
+
+    /// A request about a membership record, for which the room is loaded.
+    private mutating func receive(_ call: MembershipCall) {
+        guard let index = index(of: call.room) ?? insert(call.room) else {
+            let response = Response(correlation: call.correlation, status: .serverBusy)
+            return effects.append(.answered(call.caller, response))
+        }
+        rooms[index].receive(call, into: &effects)
+        markDirty(index)
+    }
+
+    /// The result of `saveMemberships`: the accounts with the maximum number of records, whose changes were not saved;
+    /// nil when the store failed.
+    mutating func membershipsSaved(_ name: RoomName, refused: Set<AccountName>?) {
+        guard let index = index(of: name) else { return }
+        let changes = rooms[index].membershipsSaved(refused: refused, into: &effects)
+        for (account, record) in changes.sorted(by: { $0.key < $1.key }) {
+            setWatch(of: account, record != nil, name, index)
+            let change = RoomChange(
+                account: account, progress: rooms[index].receipts[account] ?? AccountProgress(),
+                isWatched: record != nil)
+            effects.append(.changed(loop: place.loop(of: account), name, [change]))
+        }
+        markDirty(index)
+    }
+
+    /// An account watches rooms from now on, or no longer. A room in memory may have progress that the store has not.
+    private mutating func watch(_ call: WatchCall) {
+        for name in call.rooms {
+            let index = index(of: name)
+            setWatch(of: call.account, call.isWatching, name, index)
+            guard call.isWatching, let index, rooms[index].receipts.isUnsaved(call.account) else { continue }
+            rooms[index].changes.note(call.account)
+            markDirty(index)
+        }
+        if call.isLast { effects.append(.watched(loop: place.loop(of: call.account), call.account, by: place.index)) }
+    }
+
+    private mutating func setWatch(of account: AccountName, _ isWatching: Bool, _ name: RoomName, _ index: Int?) {
+        if isWatching {
+            watchers.insert(account, name)
+            if let index { rooms[index].setWatched(true) }
+        } else if !watchers.remove(account, name), let index {
+            rooms[index].setWatched(false)
+        }
+    }
+
+    /// Reports what has changed in a room to the loops of the accounts that watch it.
+    private mutating func reportChanges(_ index: Int, now: Instant) {
+        let (name, lastOffset) = (rooms[index].name, rooms[index].log.lastOffset)
+        let accounts: [AccountName]
+        switch rooms[index].changes.take(lastOffset, isLast: rooms[index].isIdle, now: now) {
+        case .none: return
+        case .some(let some): accounts = some.filter { watchers.watches($0, name) }
+        case .all: accounts = watchers.watchers(of: name)
+        }
+        var changes: [Int: [RoomChange]] = [:]
+        for account in accounts {
+            let progress = rooms[index].receipts[account] ?? AccountProgress()
+            changes[place.loop(of: account), default: []].append(
+                RoomChange(account: account, progress: progress, isWatched: true))
+        }
+        for (loop, changes) in changes.sorted(by: { $0.key < $1.key }) {
+            effects.append(.changed(loop: loop, name, changes))
+        }
     }
 
     // MARK: Results
@@ -164,6 +243,7 @@ struct Rooms: ~Copyable, Sendable {
         guard let index = index(of: name) else { return }
         if let snapshot, beginRoles(index, snapshot) {
             let waiting = rooms[index].loaded(snapshot, at: now)
+            rooms[index].beginMemberships(snapshot.memberships)
             enter(rooms[index].admitted(waiting, into: &effects))
         } else {
             rooms[index].loadFailed(into: &effects)
@@ -310,10 +390,13 @@ struct Rooms: ~Copyable, Sendable {
         guard rooms.isLive(index) else { return }
         closeBatch(of: index)
         // The operations of a turn are saved together.
+        if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
         performOperations(index, now: now)
+        if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
         rooms[index].isDirty = false
         if let rate { rooms[index].updateThrottle(rate, now: now, into: &effects) }
         rooms[index].flush(now: now, into: &effects)
+        if rooms[index].isWatched { reportChanges(index, now: now) }
         memoryByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)
         if rooms[index].isIdle { return remove(index) }
@@ -322,6 +405,7 @@ struct Rooms: ~Copyable, Sendable {
 
     private mutating func remove(_ index: Int) {
         guard rooms.isLive(index) else { return }
+        rooms[index].failMemberships(into: &effects)
         memoryByteCount -= rooms[index].chargedByteCount
         indexOfName.remove(rooms[index].name, index)
         deadlines.cancel(index)

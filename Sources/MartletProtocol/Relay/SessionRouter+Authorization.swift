@@ -14,6 +14,13 @@ extension SessionRouter {
     /// The next question for the driver.
     mutating func nextQuestion() -> RelayOutput? {
         while let (id, question) = authorizations.next() {
+            if let call = question.call {
+                guard let slot = links.slot(call.caller.link) else {
+                    _ = authorizations.answered(id)
+                    continue
+                }
+                return .authorize(id, authorization(of: slot, in: call.room))
+            }
             guard let slot = links.slot(question.member.link),
                 let index = links[slot].sessions.index(of: question.member.session),
                 let room = question.open?.room ?? room(at: index, of: slot)
@@ -21,11 +28,14 @@ extension SessionRouter {
                 _ = authorizations.answered(id)
                 continue
             }
-            let identity = Identity(links[slot].who.account, claims: links[slot].claims)
-            return .authorize(
-                id, RoomAuthorizationRequest(identity: identity, device: links[slot].who.device, room: room))
+            return .authorize(id, authorization(of: slot, in: room))
         }
         return nil
+    }
+
+    private mutating func authorization(of slot: Int, in room: RoomName) -> RoomAuthorizationRequest {
+        let identity = Identity(links[slot].who.account, claims: links[slot].claims)
+        return RoomAuthorizationRequest(identity: identity, device: links[slot].who.device, room: room)
     }
 
     private mutating func room(at index: Int, of slot: Int) -> RoomName? {
@@ -41,7 +51,12 @@ extension SessionRouter {
     mutating func authorized(
         _ id: QuestionID, _ decision: RoomDecision?, now: Instant
     ) -> (note: RelayNote, connection: Int?)? {
-        guard let question = authorizations.answered(id), let slot = links.slot(question.member.link),
+        guard let question = authorizations.answered(id) else { return nil }
+        if let call = question.call {
+            authorized(call, decision, now: now)
+            return nil
+        }
+        guard let slot = links.slot(question.member.link),
             let index = links[slot].sessions.index(of: question.member.session)
         else { return nil }
         let session = question.member.session
@@ -69,6 +84,10 @@ extension SessionRouter {
     /// Ends sessions whose questions have no answer in time, and asks again about those whose decisions have expired.
     mutating func expireDecisions(now: Instant) {
         while let question = authorizations.popOverdue(now: now) {
+            if let call = question.call {
+                authorized(call, nil, now: now)
+                continue
+            }
             guard let slot = links.slot(question.member.link) else { continue }
             markDirty(slot)
             reset(question.member.session, .serverBusy, of: slot)

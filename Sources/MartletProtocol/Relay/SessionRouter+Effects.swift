@@ -50,6 +50,10 @@ extension SessionRouter {
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
         case .charge(let key, let units):
             if let slot = dirtySlot(key) { links.spendOperation(units, of: slot, now: now) }
+        case .saveMemberships(let room, let changes): outputs.append(.saveMemberships(room, changes))
+        case .answered(let key, let response): answered(key, response)
+        case .changed(_, let room, let changes): perform(accounts.changed(room, changes), now: now)
+        case .watched(_, let account, let roomLoop): perform(accounts.watched(account, by: roomLoop), now: now)
         case .note(let note, _): outputs.append(.note(note, on: nil))
         }
         return nil

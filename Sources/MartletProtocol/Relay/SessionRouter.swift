@@ -26,6 +26,13 @@ struct SessionRouter: ~Copyable {
     var refusedEntries: [(note: RelayNote, connection: Int?)] = []
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
+    /// The sessions of accounts.
+    var accounts: AccountSessions
+    /// Reads of accounts' rooms, and requests of applications, for the driver.
+    var reads = Deque<(MembershipReadID, MembershipRead)>()
+    var accountRequests = Deque<(AccountRequestID, Request)>()
+    /// Faults in frames that preceded the acceptance of an account's session.
+    var accountFaults: [AdmissionFault] = []
     private var inflater = Inflater()
     /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
@@ -34,6 +41,7 @@ struct SessionRouter: ~Copyable {
         self.configuration = configuration
         links = LinkTable(loop: place.number, firstID: firstID, rate: configuration.accountRate)
         rooms = RoomRouter(place: place, roles: configuration.roomRoles, rate: configuration.roomRate)
+        accounts = AccountSessions(place: place)
     }
 
     // MARK: Links
@@ -77,6 +85,9 @@ struct SessionRouter: ~Copyable {
     mutating func remove(_ slot: Int, now: Instant) -> RelayLink {
         let link = links.remove(slot, now: now)
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
+            if session == link.accountSession {
+                accountEnded(MemberKey(link: link.key, session: session), of: link.who.account)
+            }
             leave(membership, MemberKey(link: link.key, session: session))
         }
         return link
@@ -96,6 +107,7 @@ struct SessionRouter: ~Copyable {
     /// Resets a session, which leaves its room.
     mutating func reset(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
         links[slot].link.reset(session, code: code)
+        if session == links[slot].accountSession { return endAccount(session, of: slot) }
         guard let membership = links.removeSession(session, of: slot) else { return }
         leave(membership, MemberKey(link: links[slot].key, session: session))
     }
@@ -121,7 +133,7 @@ struct SessionRouter: ~Copyable {
     /// - Parameter isGroup: effects of rooms remain. A link for which messages are held back then stays dirty until
     ///   there are none.
     @inline(__always)
-    mutating func update(_ slot: Int, isGroup: Bool) -> Int? {
+    mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> Int? {
         guard links.isLive(slot) else { return nil }
         if isGroup, links[slot].isHoldingBack {
             dirty.keep(slot)
@@ -138,6 +150,7 @@ struct SessionRouter: ~Copyable {
             // Effects from another loop mark the link dirty when they arrive.
             if handle.loop == rooms.place.number { markDirty(slot) }
         }
+        if links[slot].accountSession != .control { continueAccount(of: slot, now: now) }
         links.settle(slot)
         links[slot].link.asksForAck = links[slot].isHoldingBack
         return links[slot].connection
@@ -210,6 +223,10 @@ struct SessionRouter: ~Copyable {
         case .closed(let session, _):
             // Earlier messages are accepted, and reported before the relay's own close (S-7, R-49).
             guard !links[slot].defersClose(of: session) else { return }
+            if session == links[slot].accountSession {
+                endAccount(session, of: slot)
+                return links[slot].link.close(session)
+            }
             if let membership = links.removeSession(session, of: slot) {
                 let key = MemberKey(link: links[slot].key, session: session)
                 guard let handle = membership.handle else {
@@ -221,6 +238,7 @@ struct SessionRouter: ~Copyable {
             }
             links[slot].link.close(session)
         case .reset(let session, _):
+            if session == links[slot].accountSession { return endAccount(session, of: slot) }
             guard let membership = links.removeSession(session, of: slot) else { return }
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
@@ -232,6 +250,8 @@ struct SessionRouter: ~Copyable {
     }
 
     private mutating func join(_ open: Open, _ session: SessionID, of slot: Int, now: Instant) {
+        if open.kind == .account { return openAccount(open, session, of: slot, now: now) }
+        guard open.kind != .attachment else { return links[slot].link.reset(session, code: .unsupportedKind) }
         if isOpen(open.room, onLink: slot) { return links[slot].link.reset(session, code: .alreadyOpen) }
         // S-4, R-54, Specs/hostile.md rows 44 and 54
         guard links.waitsUntil(slot, now: now) == nil, links.takeOpen(slot, now: now) else {
@@ -297,6 +317,11 @@ struct SessionRouter: ~Copyable {
             return
         }
         guard let handle = links[slot].sessions[at: index].handle else {
+            if session == links[slot].accountSession,
+                accounts[MemberKey(link: links[slot].key, session: session)] != nil
+            {
+                return try deliverToAccount(type, content, on: session, credit, of: slot, now: now)
+            }
             if type == .transient {
                 // A transient frame that precedes the admission has no receiver.
                 if !links[slot].takeTransient(now: now) { try links[slot].link.chargeUnproductive(now: now) }

@@ -8,8 +8,8 @@ public protocol RequestHandler: Sendable {
 
 /// A member's request to the relay.
 public struct RelayRequest: Equatable, Sendable {
-    /// The room of the request.
-    public var room: RoomName
+    /// The room of the request; nil for one that a client has sent by itself, in no room.
+    public var room: RoomName?
     /// The account of the sender.
     public var sender: AccountName
     /// The method.

@@ -10,9 +10,9 @@ public import MartletWire
 /// and beyond `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
 /// Specs/hostile.md row 48). Relays may share a store while each room is served by one of them at a time.
 ///
-/// Roles are kept apart from the logs and never removed. Beyond their bound no room is created and no role is set
+/// Roles and membership records are kept apart from the logs and never removed. Beyond their bound no room is created and no role is set
 /// (Specs/hostile.md row 59).
-public final class InMemoryStore: ImmediateRoomRoleStore {
+public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
     /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {
         /// The maximum number of messages of a room.
@@ -47,6 +47,7 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
     public let bounds: Bounds
     private let logs: Guarded<MemoryLogs>
     private let roles = Guarded(MemoryRoles())
+    private let memberships = Guarded(MemoryMemberships())
 
     /// Creates an empty store.
     ///
@@ -88,6 +89,7 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
     public func load(_ room: RoomName) -> RoomSnapshot {
         var snapshot = logs.withLock { $0.load(room, bounds) }
         snapshot.roles = roles.withLock { $0[room] }
+        snapshot.memberships = memberships.withLock { $0[room] }
         return snapshot
     }
 
@@ -108,6 +110,19 @@ public final class InMemoryStore: ImmediateRoomRoleStore {
     /// Keeps the roles of a room. Throws `Failure.rolesFull`, `RoomHasRoles`, `TooManyRooms` or `RolesFull`.
     public func saveRoles(_ bytes: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
         try roles.withLock { try $0.save(bytes, of: room, creation, maxByteCount: bounds.maxRoleByteCount) }
+    }
+
+    /// Keeps changes of membership records.
+    public func saveMemberships(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
+        memberships.withLock { $0.save(changes, of: room) }
+    }
+
+    /// The entries of an account's rooms.
+    public func memberships(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+        let found = memberships.withLock { $0.records(of: account, read) }
+        return logs.withLock { logs in
+            found.map { logs.entry(of: $0.room, $0.record, account, least: $0.progress, read: read) }
+        }
     }
 
     /// The kept messages in a range.

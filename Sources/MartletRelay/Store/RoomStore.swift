@@ -59,6 +59,21 @@ public protocol RoomRoleStore: RoomStore {
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws
 }
 
+/// A store that keeps membership records too, which sessions of accounts require.
+///
+/// The records outlive the logs of their rooms. `load` returns those of its room.
+public protocol RoomMembershipStore: RoomStore {
+    /// Makes changes of the records of a room durable. A record that would be one more than
+    /// `MembershipBounds.maxCountPerAccount` of its account is not saved.
+    ///
+    /// - Returns: The accounts whose records were not saved for that reason.
+    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName>
+
+    /// The entries of an account's rooms, in the order of the names' bytes, from one state of the store. The call must
+    /// not wait for an `append`.
+    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry]
+}
+
 /// The error of `saveRoles` when the account has created as many rooms as it may. The session that would have created
 /// the room is reset with `tooManyRooms`.
 public struct TooManyRooms: Error {

@@ -18,9 +18,12 @@ package struct Migrations: Sendable {
     /// Brings a database to the newest version, each step in a transaction of its own.
     ///
     /// - Throws: `newerSchema` if the file has taken more steps, `otherFormat` if it is not a file of this schema.
-    package func run(on database: Database) throws {
+    package func run(on database: Database) throws { try run(on: database, upTo: version) }
+
+    /// Brings a database to a version.
+    func run(on database: Database, upTo last: Int) throws {
         try check(database)
-        for version in try database.schemaVersion()..<steps.count {
+        for version in try database.schemaVersion()..<last {
             try database.transaction {
                 try database.execute(steps[version])
                 try database.execute("PRAGMA application_id=\(applicationID); PRAGMA user_version=\(version + 1)")

@@ -32,7 +32,7 @@ extension RoomStore where Self == SQLiteStore {
 /// |---|---|---|
 /// | open | a thread that writes, a thread that reads, whose connections hold the lock | `close`, or no reference |
 /// | closed | nothing | never |
-public final class SQLiteStore: RoomRoleStore, GroupingRoomStore {
+public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoomStore {
     /// The maximum number of calls that wait for a thread.
     private static let maxJobCount = 65_536
     /// The number of pages in the WAL after which they are moved to the file, 16 MiB. The last page of a busy room is
@@ -164,6 +164,18 @@ public final class SQLiteStore: RoomRoleStore, GroupingRoomStore {
     /// Keeps the roles of a room. It returns when they are synced.
     public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
         try await writer.perform { try $0.saveRoles(roles, of: room, creation: creation) }
+    }
+
+    /// Changes membership records. It returns when they are synced.
+    public func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
+        try await writer.perform { try $0.saveMemberships(changes, of: room) }
+    }
+
+    /// The entries of an account's rooms, which the thread for reads finds by an index.
+    public func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry] {
+        try await reader.perform { reader in
+            try reader.memberships?.entries(of: account, read, reader) ?? []
+        }
     }
 
     /// Notes that rooms are in use.

@@ -40,6 +40,13 @@ extension StoreContents {
         return names
     }
 
+    /// The membership records that can be read, up to the first damage.
+    func salvagedMemberships() throws -> [StoreRecord] {
+        var records: [StoreRecord] = []
+        _ = try DatabaseError.unlessDamaged { try forEachMembership { records.append($0) } }
+        return records
+    }
+
     /// The roles of a room.
     ///
     /// - Parameter isExpected: Whether the room is known to have roles.

@@ -14,6 +14,8 @@ package enum StoreRecord: Sendable {
     case progress([AccountName: AccountProgress])
     /// The roles of a room, and the account that created it.
     case roles(RoomName, [UInt8], creator: AccountName?)
+    /// The membership record of an account in a room.
+    case membership(RoomName, AccountName, MembershipRecord)
 }
 
 /// The whole contents of a store, read in one transaction and in small parts. A relay may use the store meanwhile
@@ -94,10 +96,25 @@ package final class StoreContents {
         }
     }
 
+    /// Calls `body` for each membership record. A file that is older than these has none.
+    package func forEachMembership(_ body: (StoreRecord) throws -> Void) throws {
+        guard try database.schemaVersion() >= StoreSchema.membershipVersion else { return }
+        let select = try database.prepare(
+            "SELECT room, account, joined, inviter, changed_at FROM memberships ORDER BY account, room")
+        while try select.step() {
+            guard RoomName(select.text(0)) != nil, AccountName(select.text(1)) != nil else {
+                throw DatabaseError.corrupt(path: path)
+            }
+            let row = try MembershipReader.row(select)
+            try body(.membership(row.room, row.account, row.record))
+        }
+    }
+
     /// Calls `body` for each part of the store.
     package func forEachRecord(_ body: (StoreRecord) throws -> Void) throws {
         try forEachRoom { try forEachRecord(of: $0, body) }
         try forEachRoles(body)
+        try forEachMembership(body)
     }
 
     /// Reads everything, and calls `report` with each fault.
@@ -118,6 +135,7 @@ package final class StoreContents {
             guard case .roles(let room, StoreSchema.lostRoles, _) = record else { return }
             try report("the roles of room \(room) were lost with a damaged file")
         }
+        try forEachMembership { _ in }
     }
 
     /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues.

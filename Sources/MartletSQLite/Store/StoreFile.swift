@@ -36,6 +36,14 @@ package final class StoreFile {
         try writer.transaction { try writer.saveRoles(roles, of: room, creation: creation) }
     }
 
+    package func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName> {
+        try writer.transaction { try writer.saveMemberships(changes, of: room) }
+    }
+
+    package func memberships(of account: AccountName, _ read: MembershipRead) throws -> [RoomEntry] {
+        try writer.reader.memberships?.entries(of: account, read, writer.reader) ?? []
+    }
+
     /// Removes the batches that end before an offset. Returns the first kept offset.
     package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
         try writer.transaction { try writer.trim(room, before: offset) }

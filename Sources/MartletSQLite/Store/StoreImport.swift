@@ -38,6 +38,9 @@ package final class StoreImport {
             insertRoles.bind(2, roles)
             insertRoles.bind(3, creator?.text)
             try insertRoles.run()
+        case .membership(let room, let account, let record):
+            try endRoom()
+            _ = try writer.saveMemberships([account: record], of: room)
         }
     }
 

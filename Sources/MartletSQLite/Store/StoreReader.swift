@@ -43,6 +43,8 @@ package final class StoreReader: DatabaseContext {
     private let selectBatches: Statement
     private let selectNewest: Statement
     private let selectRoles: Statement
+    /// Nil for a file that is older than membership records.
+    let memberships: MembershipReader?
 
     package init(_ database: Database) throws {
         self.database = database
@@ -59,6 +61,8 @@ package final class StoreReader: DatabaseContext {
             ORDER BY delivered DESC LIMIT \(Self.maxProgressCount)
             """)
         selectRoles = try database.prepare("SELECT roles FROM roles WHERE room = ?")
+        let hasMemberships = try database.schemaVersion() >= StoreSchema.membershipVersion
+        memberships = hasMemberships ? try MembershipReader(database) : nil
         selectNewest = try database.prepare(
             "SELECT first_offset, count FROM batches WHERE room = ?1 ORDER BY first_offset DESC LIMIT 1")
         selectBatches = try database.prepare(
@@ -108,6 +112,7 @@ package final class StoreReader: DatabaseContext {
         selectRoles.bind(1, room.text)
         defer { selectRoles.reset() }
         if try selectRoles.step() { snapshot.roles = selectRoles.bytes(0) }
+        snapshot.memberships = try memberships?.records(of: room) ?? [:]
         return (snapshot, row.usedAt)
     }
 

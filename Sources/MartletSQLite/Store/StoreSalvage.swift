@@ -37,6 +37,7 @@ enum StoreSalvage {
                 }
             }
             report.lostRolesCount = try saveRoles(of: rooms, from: source, to: copy)
+            for record in try source.salvagedMemberships() { try copy.add(record) }
         }
         try copy.complete()
         return report

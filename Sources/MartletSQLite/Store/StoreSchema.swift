@@ -10,6 +10,9 @@ package enum StoreSchema {
     /// The stored form of roles that were lost. It is not valid, so a relay that keeps roles refuses the room (R-77).
     static let lostRoles: [UInt8] = [0]
 
+    /// The first version with membership records.
+    static let membershipVersion = 2
+
     /// The versions of the schema.
     package static let migrations = Migrations(
         applicationID: applicationID,
@@ -38,6 +41,14 @@ package enum StoreSchema {
                 room TEXT PRIMARY KEY, roles BLOB NOT NULL, creator TEXT
             ) STRICT, WITHOUT ROWID;
             CREATE INDEX roles_creator ON roles (creator) WHERE creator IS NOT NULL;
+            """,
             """
+            CREATE TABLE memberships (
+                account TEXT NOT NULL, room TEXT NOT NULL, joined INTEGER NOT NULL, inviter TEXT,
+                changed_at INTEGER NOT NULL,
+                PRIMARY KEY (account, room)
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX memberships_room ON memberships (room);
+            """,
         ])
 }

@@ -28,6 +28,9 @@ package final class StoreWriter: DatabaseContext {
     private var cache = AppendCache()
     private let selectCreator: Statement
     private let sumOfCreator: Statement
+    private let replaceMembership: Statement
+    private let deleteMembership: Statement
+    private let countMemberships: Statement
     /// The last room that the retention has visited.
     private var position: Int64 = 0
 
@@ -75,6 +78,10 @@ package final class StoreWriter: DatabaseContext {
         countCreated = try database.prepare("SELECT count(*) FROM roles WHERE creator = ?")
         selectCreator = try database.prepare("SELECT length(roles), creator FROM roles WHERE room = ?")
         sumOfCreator = try database.prepare("SELECT coalesce(sum(length(roles)), 0) FROM roles WHERE creator = ?")
+        replaceMembership = try database.prepare(
+            "INSERT OR REPLACE INTO memberships (account, room, joined, inviter, changed_at) VALUES (?, ?, ?, ?, ?)")
+        deleteMembership = try database.prepare("DELETE FROM memberships WHERE account = ? AND room = ?")
+        countMemberships = try database.prepare("SELECT count(*) FROM memberships WHERE account = ?")
         nextRooms = try database.prepare(
             """
             SELECT id, name, first_offset, last_offset, byte_count, used_at FROM rooms WHERE id > ?
@@ -233,6 +240,32 @@ package final class StoreWriter: DatabaseContext {
         defer { selectCreator.reset() }
         guard try selectCreator.step() else { return nil }
         return (Int(selectCreator.int64(0)), selectCreator.optionalText(1))
+    }
+
+    /// Changes the membership records of a room (R-121). Returns the accounts that have the maximum number of records.
+    package func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName> {
+        var refused: Set<AccountName> = []
+        for (account, record) in changes {
+            guard let record else {
+                deleteMembership.bind(1, account.text)
+                deleteMembership.bind(2, room.text)
+                try deleteMembership.run()
+                continue
+            }
+            countMemberships.bind(1, account.text)
+            let count = try countMemberships.firstInt64() ?? 0
+            if count >= MembershipBounds.maxCountPerAccount, try reader.memberships?.record(of: account, room) == nil {
+                refused.insert(account)
+                continue
+            }
+            replaceMembership.bind(1, account.text)
+            replaceMembership.bind(2, room.text)
+            replaceMembership.bind(3, Int64(record.isJoined ? 1 : 0))
+            replaceMembership.bind(4, record.inviter?.text)
+            replaceMembership.bind(5, record.changedAt)
+            try replaceMembership.run()
+        }
+        return refused
     }
 
     private func update(_ row: RoomRow) throws {

@@ -49,7 +49,7 @@ extension Simulation {
             if !operationEnded(key, outcome), !historyEnded(key, outcome) {
                 note(.requestsEndOnce, requests.ended(key, outcome, at: now))
             }
-        case .transmit, .fetchCredential, .answerChallenge: break
+        case .transmit, .fetchCredential, .answerChallenge, .account: break
         }
     }
 

@@ -63,6 +63,10 @@ extension Frame {
             ])
         case .suspend: ""
         case .resume(let resume): resume.cursor.map { "cursor \($0)" } ?? ""
+        case .update(let update):
+            update.entry.map { entry in
+                "room \(Self.shown(entry.room.text)), \(entry.membership), head \(entry.lastOffset)"
+            } ?? "list again"
         case .request(let request):
             Self.list([
                 "\(request.correlation) \(Self.shown(request.method.text))",

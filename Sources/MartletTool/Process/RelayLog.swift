@@ -107,6 +107,8 @@ enum RelayLog {
                 [.init("error", .string("\(error)"))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
         case .storeFailed(let room, let error):
             named("storeFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
+        case .membershipsFailed(let account, let error):
+            named("membershipsFailed", [.init("account", .string(account.text)), .init("error", .string("\(error)"))])
         case .authenticatorFailed(let account, let error):
             named(
                 "authenticatorFailed",

@@ -46,6 +46,14 @@ struct StoreLine: Codable {
         var creator: String?
     }
 
+    struct Membership: Codable {
+        var room: String
+        var account: String
+        var joined: Bool
+        var inviter: String?
+        var changedAt: UInt64
+    }
+
     /// A line that is not valid.
     struct Fault: Error {}
 
@@ -54,6 +62,7 @@ struct StoreLine: Codable {
     var device: Device?
     var progress: Progress?
     var roles: Roles?
+    var membership: Membership?
 
     /// The lines of a part.
     static func lines(of record: StoreRecord) throws -> [String] {
@@ -95,6 +104,13 @@ struct StoreLine: Codable {
             }
         case .roles(let room, let roles, let creator):
             [StoreLine(roles: Roles(room: room.text, roles: Data(roles), creator: creator?.text))]
+        case .membership(let room, let account, let record):
+            [
+                StoreLine(
+                    membership: Membership(
+                        room: room.text, account: account.text, joined: record.isJoined, inviter: record.inviter?.text,
+                        changedAt: record.changedAt))
+            ]
         }
     }
 
@@ -129,6 +145,15 @@ struct StoreLine: Codable {
         if let progress = parsed.progress {
             guard let account = AccountName(progress.account) else { throw Fault() }
             return .progress([account: AccountProgress(delivered: progress.delivered, read: progress.read)])
+        }
+        if let membership = parsed.membership {
+            guard let room = RoomName(membership.room), let account = AccountName(membership.account) else {
+                throw Fault()
+            }
+            let record = MembershipRecord(
+                isJoined: membership.joined, inviter: membership.inviter.flatMap { AccountName($0) },
+                changedAt: membership.changedAt)
+            return .membership(room, account, record)
         }
         guard let roles = parsed.roles, let room = RoomName(roles.room) else { throw Fault() }
         return .roles(room, [UInt8](roles.roles), creator: roles.creator.flatMap { AccountName($0) })

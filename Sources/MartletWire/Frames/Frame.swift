@@ -40,6 +40,8 @@ public enum Frame: Equatable, Sendable {
     case suspend(Suspend)
     /// A request to resume delivery on a session.
     case resume(Resume)
+    /// A report of a room in the list of an account's rooms.
+    case update(RoomUpdate)
     /// A request to another account or to the relay.
     case request(Request)
     /// The response to a request.
@@ -73,6 +75,7 @@ public enum Frame: Equatable, Sendable {
         case .reset: .reset(try Reset(parsing: body))
         case .suspend: .suspend(try Suspend(parsing: body))
         case .resume: .resume(try Resume(parsing: body))
+        case .update: .update(try RoomUpdate(parsing: body))
         case .request: .request(try Request(parsing: body))
         case .response: .response(try Response(parsing: body))
         case .cancel: .cancelRequest(try CancelRequest(parsing: body))
@@ -107,6 +110,7 @@ public enum Frame: Equatable, Sendable {
         case .reset: .reset
         case .suspend: .suspend
         case .resume: .resume
+        case .update: .update
         case .request: .request
         case .response: .response
         case .cancelRequest: .cancel
@@ -141,6 +145,7 @@ public enum Frame: Equatable, Sendable {
         case .reset(let body): body
         case .suspend(let body): body
         case .resume(let body): body
+        case .update(let body): body
         case .request(let body): body
         case .response(let body): body
         case .cancelRequest(let body): body

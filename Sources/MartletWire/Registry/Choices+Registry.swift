@@ -10,6 +10,10 @@ public enum SessionKind: UInt8, CaseIterable, Sendable {
     case signaling = 2
     /// Files.
     case file = 3
+    /// Attachments at the relay. The session is no member of its room.
+    case attachment = 4
+    /// The account's own channel with the relay, which belongs to no room.
+    case account = 5
 }
 
 /// The role of an account in a room, ascending.
@@ -54,4 +58,14 @@ extension Transient {
         /// No link of the account's members has a connection.
         case away = 2
     }
+}
+
+/// The state of an account's membership record of a room.
+public enum RoomMembershipState: UInt8, CaseIterable, Sendable {
+    /// The account has no record of the room.
+    case none = 0
+    /// Another account has invited the account.
+    case invited = 1
+    /// The account has joined the room.
+    case joined = 2
 }

@@ -193,6 +193,12 @@ extension ErrorCode {
     /// The counter is below the device's deduplication window.
     @inlinable
     public static var counterTooOld: ErrorCode { ErrorCode(rawValue: 0x040D) }
+    /// The account or the room has too many membership records.
+    @inlinable
+    public static var tooManyMemberships: ErrorCode { ErrorCode(rawValue: 0x0508) }
+    /// The account has not joined the room.
+    @inlinable
+    public static var notJoined: ErrorCode { ErrorCode(rawValue: 0x0509) }
 }
 
 extension ErrorCode {
@@ -207,6 +213,7 @@ extension ErrorCode {
         .roomFull, .alreadyOpen, .creditExceeded, .messageTooLarge, .unsupportedKind, .closedByPeer, .kicked,
         .tooManyRooms, .invalidValue, .missingField, .duplicateField, .storeUnavailable, .refused, .expired, .cancelled,
         .deadlineExceeded, .unknownMethod, .noRecipient, .tooManyRequests, .rateLimited, .counterTooOld,
+        .tooManyMemberships, .notJoined,
     ]
 }
 
@@ -278,6 +285,8 @@ extension ErrorCode: CustomStringConvertible {
         case .tooManyRequests: "tooManyRequests"
         case .rateLimited: "rateLimited"
         case .counterTooOld: "counterTooOld"
+        case .tooManyMemberships: "tooManyMemberships"
+        case .notJoined: "notJoined"
         default: hexadecimal(rawValue)
         }
     }
@@ -349,6 +358,8 @@ extension ErrorCode: CustomStringConvertible {
         case .tooManyRequests: "too many requests have no response"
         case .rateLimited: "the rate is too high"
         case .counterTooOld: "the counter is below the device's deduplication window"
+        case .tooManyMemberships: "the account or the room has too many membership records"
+        case .notJoined: "the account has not joined the room"
         default: "error \(hexadecimal(rawValue))"
         }
     }

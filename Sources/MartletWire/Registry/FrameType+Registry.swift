@@ -58,6 +58,9 @@ extension FrameType {
     /// Resumes delivery on a session.
     @inlinable
     public static var resume: FrameType { FrameType(rawValue: 0x5006) }
+    /// Reports the present entry of a room in the list of an account's rooms.
+    @inlinable
+    public static var update: FrameType { FrameType(rawValue: 0x5007) }
     /// Requests a response by a deadline.
     @inlinable
     public static var request: FrameType { FrameType(rawValue: 0x6001) }
@@ -73,7 +76,7 @@ extension FrameType {
     /// All types of version 1.0, in the order of their numbers.
     public static let registered: [FrameType] = [
         .data, .transient, .ack, .receipt, .accepted, .gap, .ping, .pong, .hello, .welcome, .reject, .goaway, .auth,
-        .open, .opened, .close, .reset, .suspend, .resume, .request, .response, .cancel,
+        .open, .opened, .close, .reset, .suspend, .resume, .update, .request, .response, .cancel,
     ]
 }
 
@@ -100,6 +103,7 @@ extension FrameType: CustomStringConvertible {
         case .reset: "reset"
         case .suspend: "suspend"
         case .resume: "resume"
+        case .update: "update"
         case .request: "request"
         case .response: "response"
         case .cancel: "cancel"
@@ -116,7 +120,7 @@ extension FrameType {
         case .transient: FrameRule(isReliable: false, scope: .session)
         case .ack, .ping, .pong, .goaway: FrameRule(isReliable: false, scope: .control)
         case .receipt, .open, .close, .suspend, .resume: FrameRule(isReliable: true, scope: .session)
-        case .accepted, .gap: FrameRule(isReliable: true, scope: .session, isServerOnly: true)
+        case .accepted, .gap, .update: FrameRule(isReliable: true, scope: .session, isServerOnly: true)
         case .hello, .welcome, .reject, .auth: FrameRule(isReliable: false, scope: .control, isHandshake: true)
         case .reset: FrameRule(isReliable: true, scope: .control)
         case .request, .response: FrameRule(isReliable: true, scope: .any, allowsFragments: true)

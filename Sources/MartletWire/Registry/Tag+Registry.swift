@@ -106,7 +106,7 @@ extension Tag {
     /// UTF-8, 1 to 128 bytes.
     @inlinable
     public static var room: Tag { Tag(rawValue: 0x0050) }
-    /// u8: 0 chat, 1 media, 2 signaling, 3 file.
+    /// u8: 0 chat, 1 media, 2 signaling, 3 file, 4 attachment, 5 account.
     @inlinable
     public static var sessionKind: Tag { Tag(rawValue: 0x0051) }
     /// u64: offsets greater than this are delivered.
@@ -148,7 +148,7 @@ extension Tag {
     /// u64: messages with lower offsets.
     @inlinable
     public static var before: Tag { Tag(rawValue: 0x005E) }
-    /// u16 from 1, the maximum number of messages.
+    /// u16 from 1, the maximum number of messages or entries.
     @inlinable
     public static var limit: Tag { Tag(rawValue: 0x005F) }
     /// u64 first counter, u32 count, u64 first offset; repeats up to 256 times.
@@ -193,6 +193,33 @@ extension Tag {
     /// u8, 0 or 1.
     @inlinable
     public static var typing: Tag { Tag(rawValue: 0x0081) }
+    /// The body of an `update` with a room; repeats up to 64 times.
+    @inlinable
+    public static var entry: Tag { Tag(rawValue: 0x00A0) }
+    /// u8: 0 none, 1 invited, 2 joined.
+    @inlinable
+    public static var membership: Tag { Tag(rawValue: 0x00A1) }
+    /// UTF-8 account, 1 to 128 bytes.
+    @inlinable
+    public static var inviter: Tag { Tag(rawValue: 0x00A2) }
+    /// u64, milliseconds since 1970 by the relay's clock.
+    @inlinable
+    public static var changedAt: Tag { Tag(rawValue: 0x00A3) }
+    /// u64, the read offset of the account.
+    @inlinable
+    public static var readUpTo: Tag { Tag(rawValue: 0x00A4) }
+    /// u64, the delivered offset of the account.
+    @inlinable
+    public static var deliveredUpTo: Tag { Tag(rawValue: 0x00A5) }
+    /// u32, a number of messages.
+    @inlinable
+    public static var unread: Tag { Tag(rawValue: 0x00A6) }
+    /// u8, 0 or 1: whether the text of the message is shortened.
+    @inlinable
+    public static var shortened: Tag { Tag(rawValue: 0x00A7) }
+    /// u8, 0 or 1: whether another page follows.
+    @inlinable
+    public static var hasMore: Tag { Tag(rawValue: 0x00A8) }
     /// Container of the limits.
     @inlinable
     public static var limits: Tag { Tag(rawValue: 0x0101) }
@@ -273,8 +300,9 @@ extension Tag {
         .nonce, .creditUsed, .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor,
         .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .before, .limit,
         .acceptedRun, .receiptKind, .upTo, .message, .maxAge, .maxCount, .maxByteCount, .correlation, .method,
-        .deadline, .recipient, .status, .presence, .typing, .limits, .resume, .content, .array, .object, .text, .data,
-        .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest, .null, .bool,
+        .deadline, .recipient, .status, .presence, .typing, .entry, .membership, .inviter, .changedAt, .readUpTo,
+        .deliveredUpTo, .unread, .shortened, .hasMore, .limits, .resume, .content, .array, .object, .text, .data, .name,
+        .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest, .null, .bool,
         .integer, .unsigned, .double, .key,
     ]
 }
@@ -347,6 +375,15 @@ extension Tag: CustomStringConvertible {
         case .status: "status"
         case .presence: "presence"
         case .typing: "typing"
+        case .entry: "entry"
+        case .membership: "membership"
+        case .inviter: "inviter"
+        case .changedAt: "changedAt"
+        case .readUpTo: "readUpTo"
+        case .deliveredUpTo: "deliveredUpTo"
+        case .unread: "unread"
+        case .shortened: "shortened"
+        case .hasMore: "hasMore"
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"

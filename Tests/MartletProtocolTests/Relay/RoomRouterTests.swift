@@ -66,7 +66,9 @@ import Testing
                 case .send(let loop, let messages): all.append("tell \(loop) \(messages.count)")
                 case .authorize: all.append("authorize")
                 case .load(let room): all.append("load \(room.text)")
-                case .continueExchange, .append, .saveProgress, .saveRoles, .read, .request, .note: break
+                case .continueExchange, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
+                    .accountRequest, .read, .request, .note:
+                    break
                 }
             }
             return all

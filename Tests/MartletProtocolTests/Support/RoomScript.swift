@@ -25,6 +25,10 @@ struct RoomScript: ~Copyable {
         case read(String, from: UInt64)
         case readHistory(String, request: UInt64, ClosedRange<UInt64>)
         case asked(String, Request)
+        case saveMemberships([String: RoomMembershipState])
+        case answered(String, ErrorCode)
+        case changed([String])
+        case watched(String)
     }
 
     var rooms: Rooms
@@ -204,6 +208,12 @@ struct RoomScript: ~Copyable {
             savedRoles = try? RoomRoles(decoding: bytes)
             return .saveRoles(isCreation: creation != nil)
         case .charge(let key, let units): return .charged(name(key), units)
+        case .saveMemberships(_, let changes):
+            return .saveMemberships(
+                Dictionary(uniqueKeysWithValues: changes.map { ($0.key.text, $0.value?.state ?? .none) }))
+        case .answered(let key, let response): return .answered(name(key), response.status)
+        case .changed(_, _, let changes): return .changed(changes.map(\.account.text))
+        case .watched(_, let account, _): return .watched(account.text)
         case .note(let note, _): return .noted(note)
         case .read(_, let id, let range):
             let name = name(id.member.key)

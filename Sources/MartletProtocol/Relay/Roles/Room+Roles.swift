@@ -136,6 +136,19 @@ extension Room {
         effects.append(.charge(pending.member, units: moderation.operationUnits))
     }
 
+    /// An invitation that an account has requested on its own session.
+    mutating func decideByRoles(_ call: MembershipCall, into effects: inout Deque<RoomEffect>) {
+        guard case .invite(let account) = call.operation else { return }
+        let pending = RoomModeration.Pending(
+            number: 0, member: call.caller, actor: call.who, permissions: call.permissions,
+            operation: .invite(account), call: call)
+        guard let roles = moderation.roles, rank(of: pending, in: roles) != nil else {
+            return conclude(pending, .forbidden, into: &effects)
+        }
+        if let refusal = moderation.append(pending) { return conclude(pending, refusal, into: &effects) }
+        effects.append(.charge(pending.member, units: moderation.operationUnits))
+    }
+
     /// The rank in which an account performs an operation; nil if it may not.
     private func rank(of pending: RoomModeration.Pending, in roles: RoomRoles) -> RoomRank? {
         let rank = roles.rank(of: pending.actor.account, pending.permissions)
@@ -184,7 +197,8 @@ extension Room {
         switch pending.operation {
         case .kick(let account):
             let slots = members.slots(of: account)
-            guard !slots.isEmpty else { throw .noMember }
+            // A record without a session is removed too.
+            guard !slots.isEmpty || memberships[account] != nil else { throw .noMember }
             for slot in slots { expel(slot, .kicked, into: &effects) }
             conclude(pending, nil, into: &effects)
         case .announce(let content): try announce(content, pending, at: now, batch: &batch)
@@ -232,6 +246,8 @@ extension Room {
         let record = RoomOperationRecord(pending.operation, by: pending.actor, in: name, status)
         // The link's loop knows the address of a peer that is refused.
         effects.append(.note(.roomOperation(record), of: refusal == nil ? nil : pending.member))
+        if let call = pending.call { return decided(call, refusal, into: &effects) }
+        if refusal == nil { applyToMemberships(pending.operation, by: pending.actor.account) }
         let response = Response(correlation: pending.number, status: status, reason: refusal?.reason)
         respond(nil, response, into: &effects)
     }

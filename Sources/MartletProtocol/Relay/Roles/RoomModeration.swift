@@ -39,6 +39,8 @@ struct RoomModeration: Neutral, Sendable {
         /// What the room policy permits to the device that requested it.
         var permissions: RoomPermissions
         let operation: RoomOperation
+        /// The request on an account's session that it answers; nil if a member has requested it.
+        var call: MembershipCall?
     }
 
     /// What has changed the roles.

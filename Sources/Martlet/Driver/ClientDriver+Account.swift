@@ -1,0 +1,63 @@
+import MartletProtocol
+import MartletWire
+
+/// The account's own session: the list of its rooms, and requests that belong to no room.
+extension ClientDriver {
+    /// A call that waits for the list.
+    func listRooms(_ promise: Promise<[RoomSummary]>) {
+        guard phase == .running else { return refuseList(promise, .stopped) }
+        if let reason = life.status.value.phase.stopReason { return refuseList(promise, .gaveUp(reason)) }
+        if engine.isListed, engine.status.isOnline, let list = life.rooms.list {
+            promise.resolve(.success(list))
+            return
+        }
+        listPromises.append(promise)
+        engine.useAccount(list: true, now: now)
+    }
+
+    func abandonList(_ promise: Promise<[RoomSummary]>) { listPromises.removeAll { $0 === promise } }
+
+    /// An iteration over the changes of the list has begun.
+    func watchRooms() {
+        if phase == .running { engine.useAccount(list: true, now: now) }
+    }
+
+    func accountRequest(_ call: RequestCall) {
+        if phase != .running {
+            call.promise.resolve(.failure(MartletError.stopped))
+        } else if let reason = life.status.value.phase.stopReason {
+            call.promise.resolve(.failure(MartletError.gaveUp(reason)))
+        } else {
+            do throws(ClientError) {
+                let number = try engine.accountRequest(
+                    call.method, content: call.content, deadline: call.deadline, now: now)
+                requests.add(number, in: nil, call.promise)
+            } catch {
+                call.promise.resolve(.failure(MartletError(error, call, in: nil, configuration)))
+            }
+        }
+    }
+
+    func handle(_ event: AccountEvent) {
+        switch event {
+        case .listed(let entries):
+            let rooms = entries.compactMap { RoomSummary($0) }
+            life.rooms.listed(rooms)
+            for promise in listPromises { promise.resolve(.success(rooms)) }
+            listPromises = []
+        case .changed(let entry): life.rooms.changed(entry.room, RoomSummary(entry))
+        case .interrupted: break
+        case .unavailable(let code): failLists(.answeredWithFailure(code, reason: nil))
+        }
+    }
+
+    /// Fails the calls that wait for the list.
+    func failLists(_ error: MartletError) {
+        for promise in listPromises { refuseList(promise, error) }
+        listPromises = []
+    }
+
+    private func refuseList(_ promise: Promise<[RoomSummary]>, _ error: MartletError) {
+        promise.resolve(.failure(error))
+    }
+}

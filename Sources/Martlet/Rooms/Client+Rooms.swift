@@ -1,0 +1,123 @@
+import MartletProtocol
+import MartletWire
+
+/// The rooms of the account, and requests that belong to no room. They use one session of the account, which the first
+/// call opens and which stays open; rooms need not be open for it.
+extension Client {
+    /// The rooms that the account has joined or to which it is invited, in the order of the names' bytes.
+    ///
+    /// The method waits for the list of the relay, which includes the time until a connection is established. The list
+    /// is kept current from then on, so later calls return at once while the client is online.
+    ///
+    /// - Throws: `answeredWithFailure` with `unsupportedKind` if the relay keeps no membership records; `gaveUp` if the
+    ///   client has stopped retrying; `notStarted`, `stopped`.
+    nonisolated(nonsending) public func rooms() async throws -> [RoomSummary] {
+        try Task.checkCancellation()
+        let promise = Promise<[RoomSummary]>()
+        try post(.rooms(promise))
+        return try await promise.value { [mailbox = life.mailbox] in
+            if promise.resolve(.failure(CancellationError())) { mailbox.post(.abandonRooms(promise)) }
+        }
+    }
+
+    /// The list of the account's rooms, followed by each change.
+    ///
+    /// The first element is the whole list. It is reported again after a new link, because changes may have been
+    /// missed. The sequence supports any number of iterations. Each ends when the client has stopped or its task is
+    /// cancelled. An iteration does not retain the client. The client is started before the first iteration.
+    public var roomUpdates: RoomUpdates { RoomUpdates(core: life.rooms, mailbox: life.mailbox) }
+
+    /// Joins a room. The account remains a member of it, also without a session, until it leaves.
+    ///
+    /// - Throws: `invalidName`; `answeredWithFailure` with `roomForbidden` if the account may not enter, or with
+    ///   `tooManyMemberships`; the errors of ``request(_:content:timeout:)``.
+    nonisolated(nonsending) public func join(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await perform(.join, room, timeout)
+    }
+
+    /// Leaves a room. Sessions of the account in the room are not affected.
+    ///
+    /// - Throws: `invalidName`; the errors of ``request(_:content:timeout:)``.
+    nonisolated(nonsending) public func leave(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await perform(.leave, room, timeout)
+    }
+
+    /// Declines the invitation to a room.
+    ///
+    /// - Throws: `invalidName`; the errors of ``request(_:content:timeout:)``.
+    nonisolated(nonsending) public func decline(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await perform(.decline, room, timeout)
+    }
+
+    /// Invites an account to a room. If the relay keeps roles, the account becomes a member unless it has a role.
+    ///
+    /// - Throws: `invalidName`; `answeredWithFailure` with `notJoined` if this account has not joined the room, with
+    ///   `forbidden` if its role does not permit it, or with `tooManyMemberships`; the errors of
+    ///   ``request(_:content:timeout:)``.
+    nonisolated(nonsending) public func invite(
+        _ account: String, to room: String, timeout: Duration = .seconds(10)
+    ) async throws {
+        try await perform(.invite(try accountName(account)), room, timeout)
+    }
+
+    /// Marks the messages of a joined room up to an offset as read, without opening the room.
+    ///
+    /// - Parameters:
+    ///   - cursor: The offset, and its log. Without a log the offset counts in the present one.
+    ///   - room: The room.
+    ///   - timeout: The duration for which the method waits.
+    /// - Throws: `invalidName`; `answeredWithFailure` with `notJoined`, or with `refused` if the log is not the room's;
+    ///   the errors of ``request(_:content:timeout:)``.
+    nonisolated(nonsending) public func markRead(
+        upTo cursor: RoomCursor, in room: String, timeout: Duration = .seconds(10)
+    ) async throws {
+        try await perform(.read(upTo: cursor.offset, log: cursor.log), room, timeout)
+    }
+
+    nonisolated(nonsending) private func perform(
+        _ operation: MembershipOperation, _ room: String, _ timeout: Duration
+    ) async throws {
+        guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
+        _ = try await request(operation.method.rawValue, content: operation.content(of: name), timeout: timeout)
+    }
+
+    /// Sends a request that belongs to no room to the relay, and waits for the response of its request handler.
+    ///
+    /// The request waits for a connection. If the calling task is cancelled, the request is cancelled; it may have been
+    /// executed.
+    ///
+    /// - Parameters:
+    ///   - method: The name of the method.
+    ///   - content: TLVs in the encoding of Specs/wire.md §4, of at most ``Room/maxRequestByteCount`` bytes.
+    ///   - timeout: The duration for which the method waits.
+    /// - Throws: `answeredWithFailure`, with `unsupportedKind` if the relay serves no requests without a room;
+    ///   `deadlineExceeded` after the timeout; `connectionLost` if the link ends before the response;
+    ///   `tooManyRequests`, `invalidName`, `invalidContent`, `messageTooLarge`; `gaveUp` if the client has stopped
+    ///   retrying; `notStarted`, `stopped`.
+    nonisolated(nonsending) public func request(
+        _ method: String, content: [UInt8]? = nil, timeout: Duration = .seconds(10)
+    ) async throws -> Answer {
+        guard let name = MethodName(method) else { throw MartletError.invalidName(method) }
+        if let content {
+            guard content.count <= Room.maxRequestByteCount else {
+                throw MartletError.messageTooLarge(byteCount: content.count, limit: Room.maxRequestByteCount)
+            }
+            try check(content)
+        }
+        try Task.checkCancellation()
+        let promise = Promise<Answer>()
+        let call = RequestCall(method: name, content: content, recipient: nil, deadline: timeout, promise: promise)
+        try post(.accountRequest(call))
+        return try await promise.value { [mailbox = life.mailbox] in
+            if promise.resolve(.failure(CancellationError())) { mailbox.post(.abandonRequest(promise)) }
+        }
+    }
+
+    private func post(_ command: Mailbox.Command) throws(MartletError) {
+        switch life.mailbox.post(command) {
+        case .posted: break
+        case .notStarted: throw .notStarted
+        case .stopped: throw .stopped
+        }
+    }
+}

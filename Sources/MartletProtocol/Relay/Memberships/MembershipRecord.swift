@@ -1,0 +1,62 @@
+public import MartletWire
+
+/// The durable relation of an account to a room: joined, or invited.
+///
+/// It is independent of the sessions of the account: an account can have a record of a room in which it has no member,
+/// and a member in a room of which it has no record.
+public struct MembershipRecord: Equatable, Sendable {
+    /// Whether the account has joined. Otherwise it is invited.
+    public var isJoined: Bool
+    /// The account that has invited the account; nil if none has.
+    public var inviter: AccountName?
+    /// The time of the last change, in milliseconds since 1970 by the relay's clock.
+    public var changedAt: UInt64
+
+    /// Creates a record.
+    public init(isJoined: Bool, inviter: AccountName? = nil, changedAt: UInt64) {
+        self.isJoined = isJoined
+        self.inviter = inviter
+        self.changedAt = changedAt
+    }
+
+    /// The state of the record in an entry of the list.
+    public var state: RoomMembershipState { isJoined ? .joined : .invited }
+}
+
+extension RoomEntry {
+    /// An entry of a record whose room has no log.
+    public init(_ room: RoomName, _ record: MembershipRecord) {
+        self.init(room: room, membership: record.state, inviter: record.inviter, changedAt: record.changedAt)
+    }
+}
+
+/// The bounds of membership records.
+public enum MembershipBounds {
+    /// The maximum number of records of an account.
+    public static let maxCountPerAccount = 1024
+    /// The maximum number of records of a room.
+    public static let maxCountPerRoom = 4096
+}
+
+/// Changes of the records of a room: a record, or nil for its removal.
+public typealias MembershipChanges = [AccountName: MembershipRecord?]
+
+/// A read of the records of an account.
+public enum MembershipRead: Equatable, Sendable {
+    /// The rooms of all records; the other values of the entries are not used.
+    case names
+    /// The entries of the rooms behind one, in the order of the names' bytes; from the first room for nil. At most so
+    /// many, and at least one if there is one.
+    case page(after: RoomName?, maxCount: Int)
+    /// The entries of these rooms. The account's progress is at least the given one. A room without a record is left
+    /// out.
+    case rooms([RoomName: AccountProgress])
+}
+
+/// The number of a read, which its result repeats.
+public struct MembershipReadID: Hashable, Sendable {
+    /// The account.
+    public let account: AccountName
+    /// The session; nil for the names of all rooms.
+    let session: MemberKey?
+}

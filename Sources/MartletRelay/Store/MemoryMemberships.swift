@@ -1,0 +1,61 @@
+import MartletProtocol
+import MartletWire
+
+/// The membership records of all rooms in memory, by account and by room.
+struct MemoryMemberships {
+    private var records: [AccountName: [RoomName: MembershipRecord]] = [:]
+    private var accounts: [RoomName: Set<AccountName>] = [:]
+
+    /// The records of a room.
+    subscript(room: RoomName) -> [AccountName: MembershipRecord] {
+        var found: [AccountName: MembershipRecord] = [:]
+        for account in accounts[room] ?? [] { found[account] = records[account]?[room] }
+        return found
+    }
+
+    /// Saves changes of a room's records. Returns the accounts that have the maximum number of records.
+    mutating func save(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
+        var refused: Set<AccountName> = []
+        for (account, record) in changes {
+            guard let record else {
+                remove(account, from: room)
+                continue
+            }
+            let isNew = records[account]?[room] == nil
+            guard !isNew || records[account]?.count ?? 0 < MembershipBounds.maxCountPerAccount else {
+                refused.insert(account)
+                continue
+            }
+            records[account, default: [:]][room] = record
+            accounts[room, default: []].insert(account)
+        }
+        return refused
+    }
+
+    private mutating func remove(_ account: AccountName, from room: RoomName) {
+        records[account]?[room] = nil
+        if records[account]?.isEmpty == true { records[account] = nil }
+        accounts[room]?.remove(account)
+        if accounts[room]?.isEmpty == true { accounts[room] = nil }
+    }
+
+    /// The records of an account that a read concerns, in the order of the names' bytes, with the least progress.
+    func records(
+        of account: AccountName, _ read: MembershipRead
+    ) -> [(room: RoomName, record: MembershipRecord, progress: AccountProgress)] {
+        let all = records[account] ?? [:]
+        var rooms: [RoomName]
+        switch read {
+        case .names: rooms = Array(all.keys)
+        case .page(let after, _): rooms = all.keys.filter { after?.precedes($0) ?? true }
+        case .rooms(let wanted): rooms = Array(wanted.keys)
+        }
+        rooms.sort { $0.precedes($1) }
+        if case .page(_, let count) = read { rooms = Array(rooms.prefix(count)) }
+        return rooms.compactMap { room in
+            guard let record = all[room] else { return nil }
+            guard case .rooms(let wanted) = read else { return (room, record, AccountProgress()) }
+            return (room, record, wanted[room] ?? AccountProgress())
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import MartletProtocol
+import MartletWire
+
+/// The statements that read membership records, on one connection.
+final class MembershipReader {
+    /// The rows and bytes of messages among which the unread ones of a room are counted, the newest first.
+    static let maxCountedBatchCount = 128
+    static let maxCountedByteCount = 256 * 1024
+
+    private let selectOfRoom: Statement
+    private let selectOfAccount: Statement
+    private let selectOne: Statement
+    private let selectProgress: Statement
+    private let selectNewest: Statement
+
+    init(_ database: Database) throws {
+        let columns = "room, account, joined, inviter, changed_at"
+        selectOfRoom = try database.prepare("SELECT \(columns) FROM memberships WHERE room = ?")
+        selectOfAccount = try database.prepare(
+            "SELECT \(columns) FROM memberships WHERE account = ? AND room > ? ORDER BY room LIMIT ?")
+        selectOne = try database.prepare("SELECT \(columns) FROM memberships WHERE account = ? AND room = ?")
+        selectProgress = try database.prepare(
+            "SELECT delivered, read FROM progress WHERE room = ? AND account = ?")
+        selectNewest = try database.prepare(
+            "SELECT first_offset, count, messages FROM batches WHERE room = ? ORDER BY first_offset DESC")
+    }
+
+    /// The records of a room.
+    func records(of room: RoomName) throws -> [AccountName: MembershipRecord] {
+        selectOfRoom.bind(1, room.text)
+        defer { selectOfRoom.reset() }
+        var found: [AccountName: MembershipRecord] = [:]
+        while try selectOfRoom.step() {
+            let row = try Self.row(selectOfRoom)
+            found[row.account] = row.record
+        }
+        return found
+    }
+
+    /// The entries of an account's rooms.
+    func entries(of account: AccountName, _ read: MembershipRead, _ reader: StoreReader) throws -> [RoomEntry] {
+        switch read {
+        case .names:
+            return try records(of: account, after: nil, maxCount: MembershipBounds.maxCountPerAccount)
+                .map { RoomEntry($0.room, $0.record) }
+        case .page(let after, let count):
+            return try records(of: account, after: after, maxCount: count)
+                .map { try entry($0.room, $0.record, account, AccountProgress(), reader) }
+        case .rooms(let rooms):
+            return try rooms.sorted { $0.key.precedes($1.key) }.compactMap { room, progress in
+                try record(of: account, room).map { try entry(room, $0, account, progress, reader) }
+            }
+        }
+    }
+
+    private func records(
+        of account: AccountName, after: RoomName?, maxCount: Int
+    ) throws -> [(room: RoomName, account: AccountName, record: MembershipRecord)] {
+        selectOfAccount.bind(1, account.text)
+        selectOfAccount.bind(2, after?.text ?? "")
+        selectOfAccount.bind(3, Int64(maxCount))
+        defer { selectOfAccount.reset() }
+        var found: [(room: RoomName, account: AccountName, record: MembershipRecord)] = []
+        while try selectOfAccount.step() { found.append(try Self.row(selectOfAccount)) }
+        return found
+    }
+
+    /// The record of an account in a room.
+    func record(of account: AccountName, _ room: RoomName) throws -> MembershipRecord? {
+        selectOne.bind(1, account.text)
+        selectOne.bind(2, room.text)
+        defer { selectOne.reset() }
+        return try selectOne.step() ? Self.row(selectOne).record : nil
+    }
+
+    /// The columns of a statement's row.
+    static func row(
+        _ statement: Statement
+    ) throws -> (room: RoomName, account: AccountName, record: MembershipRecord) {
+        guard let room = RoomName(statement.text(0)), let account = AccountName(statement.text(1)) else {
+            throw DatabaseError.corrupt(path: "memberships")
+        }
+        let record = MembershipRecord(
+            isJoined: statement.int64(2) != 0, inviter: statement.optionalText(3).flatMap { AccountName($0) },
+            changedAt: statement.uint64(4))
+        return (room, account, record)
+    }
+
+    private func entry(
+        _ room: RoomName, _ record: MembershipRecord, _ account: AccountName, _ least: AccountProgress,
+        _ reader: StoreReader
+    ) throws -> RoomEntry {
+        var entry = RoomEntry(room, record)
+        (entry.delivered, entry.read) = (least.delivered, least.read)
+        guard let row = try reader.row(of: room) else { return entry }
+        entry.log = row.log
+        (entry.firstOffset, entry.lastOffset) = (row.firstOffset, row.lastOffset)
+        selectProgress.bind(1, row.id)
+        selectProgress.bind(2, account.text)
+        defer { selectProgress.reset() }
+        if try selectProgress.step() {
+            entry.delivered = max(entry.delivered, selectProgress.uint64(0))
+            entry.read = max(entry.read, selectProgress.uint64(1))
+        }
+        try addMessages(to: &entry, row, account)
+        return entry
+    }
+
+    /// Sets the newest message and the number of unread ones. Damaged messages are left out: they concern the room and
+    /// not the list.
+    private func addMessages(to entry: inout RoomEntry, _ row: RoomRow, _ account: AccountName) throws {
+        guard row.count > 0 else { return }
+        selectNewest.bind(1, row.id)
+        defer { selectNewest.reset() }
+        var (batchCount, byteCount, unreadCount) = (0, 0, 0)
+        while batchCount < Self.maxCountedBatchCount, byteCount < Self.maxCountedByteCount,
+            unreadCount < RoomEntry.maxUnreadCount, try selectNewest.step()
+        {
+            let first = selectNewest.uint64(0)
+            let bytes = selectNewest.bytes(2)
+            guard let batch = try? StoredBatch.decode(bytes, firstOffset: first), let newest = batch.last else { break }
+            if batchCount == 0 { entry.setMessage(newest.body.bytes) }
+            unreadCount += batch.count { $0.offset > entry.read && $0.sender != account }
+            (batchCount, byteCount) = (batchCount + 1, byteCount + bytes.count)
+            guard first > entry.read + 1 else { break }
+        }
+        entry.unreadCount = UInt32(min(unreadCount, RoomEntry.maxUnreadCount))
+    }
+}

@@ -1,0 +1,53 @@
+public import MartletProtocol
+public import MartletWire
+
+/// The membership records of a virtual relay's store.
+extension VirtualRelay {
+    /// Makes changes of records durable.
+    @discardableResult
+    func store(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
+        let refused = checked { try $0.saveMemberships(changes, of: room) } ?? []
+        for (account, record) in changes where !refused.contains(account) { memberships[room, default: [:]][account] = record }
+        if memberships[room]?.isEmpty == true { memberships[room] = nil }
+        return refused
+    }
+
+    /// The entries of an account's rooms.
+    public func entries(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+        let rooms: [RoomName]
+        switch read {
+        case .names: rooms = Array(memberships.keys)
+        case .page(let after, _): rooms = memberships.keys.filter { after?.precedes($0) ?? true }
+        case .rooms(let wanted): rooms = Array(wanted.keys)
+        }
+        let found = rooms.sorted { $0.precedes($1) }.compactMap { room in
+            memberships[room]?[account].map { entry(of: room, $0, account, read) }
+        }
+        if let answer = checked({ try $0.memberships(of: account, read) }) {
+            let count = if case .page(_, let count) = read { count } else { Int.max }
+            precondition(read == .names || answer == Array(found.prefix(count)), "the store has other entries")
+        }
+        guard case .page(_, let count) = read else { return found }
+        return Array(found.prefix(count))
+    }
+
+    private func entry(
+        of room: RoomName, _ record: MembershipRecord, _ account: AccountName, _ read: MembershipRead
+    ) -> RoomEntry {
+        var entry = RoomEntry(room, record)
+        let least = if case .rooms(let rooms) = read { rooms[room] ?? AccountProgress() } else { AccountProgress() }
+        let known = savedProgress(of: account, in: room)
+        entry.delivered = max(least.delivered, known.delivered)
+        entry.read = max(least.read, known.read)
+        guard hasLog(room) else { return entry }
+        entry.log = logID(room)
+        let messages = log[room] ?? []
+        entry.lastOffset = messages.last?.offset ?? 0
+        entry.firstOffset = first(room)
+        let kept = messages.filter { $0.offset >= first(room) }
+        entry.unreadCount = UInt32(
+            min(kept.count { $0.offset > entry.read && $0.sender != account }, RoomEntry.maxUnreadCount))
+        if let newest = kept.last { entry.setMessage(newest.body.bytes) }
+        return entry
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Martlet
+import MartletToolSupport
+
+/// `martlet rooms`: the rooms of an account, and its membership records.
+enum RoomsCommand {
+    private enum Action: String, CaseIterable {
+        case list, join, leave, decline, invite
+
+        /// The number of operands behind the action.
+        var operandCount: Int {
+            switch self {
+            case .list: 0
+            case .join, .leave, .decline: 1
+            case .invite: 2
+            }
+        }
+    }
+
+    private static let json = Option.flag("json", help: "write each room as one JSON object in a line")
+    private static let watch = Option.flag("watch", short: "w", help: "write each change too, until interrupted")
+
+    static let spec = CommandSpec(
+        name: "rooms",
+        summary: "List the rooms of an account, or join, leave, decline or invite to a room.",
+        operand: "ACTION ROOM ACCOUNT",
+        options: ClientOptions.specs.filter { $0.name != ClientOptions.room.spec.name } + [
+            ClientOptions.timeout.spec, json.spec, watch.spec,
+        ],
+        notes: [
+            """
+            ACTION is list, join, leave, decline or invite; without one the rooms are listed. A line has the name of a \
+            room, its last offset, the number of unread messages, and the last message. An account remains in a room \
+            that it has joined, also while it is not connected.
+            """,
+            "'martlet rooms invite ROOM ACCOUNT' invites an account, which then joins or declines.",
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "the rooms are listed, or the relay has performed the action"),
+            ExitMeaning(.failure, "the relay refused the action, or keeps no membership records"),
+            ExitMeaning(.inputOutput, "writing failed"),
+        ] + ClientOptions.exitCodes
+    ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let (action, operands) = try action(arguments)
+        let client = try ClientOptions.client(arguments, agent: "rooms")
+        let monitor = TransferMonitor(.none)
+        do {
+            try await withClient(client) { client in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
+                    group.addTask { try await perform(action, operands, arguments, client) }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
+            }
+        } catch is CancellationError {
+            return .interrupted
+        } catch let error as MartletError {
+            throw CommandError(error)
+        }
+        return .success
+    }
+
+    private static func action(_ arguments: ParsedArguments) throws(UsageError) -> (Action, [String]) {
+        guard let word = arguments.operands.first else { return (.list, []) }
+        guard let action = Action(rawValue: word) else {
+            throw UsageError(message: "the first operand is list, join, leave, decline or invite")
+        }
+        let operands = Array(arguments.operands.dropFirst())
+        guard operands.count == action.operandCount else {
+            let wanted = action.operandCount == 2 ? "a room and an account" : action.operandCount == 1 ? "a room" : "no room"
+            throw UsageError(message: "'\(action.rawValue)' takes \(wanted)")
+        }
+        return (action, operands)
+    }
+
+    private static func perform(
+        _ action: Action, _ operands: [String], _ arguments: ParsedArguments, _ client: Client
+    ) async throws {
+        switch action {
+        case .list: try await list(arguments, client)
+        case .join: try await client.join(room: operands[0])
+        case .leave: try await client.leave(room: operands[0])
+        case .decline: try await client.decline(room: operands[0])
+        case .invite: try await client.invite(operands[1], to: operands[0])
+        }
+    }
+
+    private static func list(_ arguments: ParsedArguments, _ client: Client) async throws {
+        let isJSON = arguments.has(json)
+        for room in try await client.rooms() { try Output.print(line(of: room, isJSON: isJSON)) }
+        guard arguments.has(watch) else { return }
+        var isFirst = true
+        for await update in client.roomUpdates {
+            switch update {
+            case .list(let rooms):
+                if !isFirst { for room in rooms { try Output.print(line(of: room, isJSON: isJSON)) } }
+                isFirst = false
+            case .changed(let room): try Output.print(line(of: room, isJSON: isJSON))
+            case .removed(let name):
+                let removed = JSONLine.object([.init("room", .string(name.text)), .init("membership", .string("none"))])
+                try Output.print(isJSON ? removed.text : "\(SafeText.line(name.text))  left")
+            }
+        }
+    }
+
+    /// A room as a line.
+    static func line(of room: RoomSummary, isJSON: Bool) -> String {
+        isJSON ? object(of: room).text : text(of: room)
+    }
+
+    private static func text(of room: RoomSummary) -> String {
+        var parts = [SafeText.line(room.name.text)]
+        if case .invited(let inviter) = room.membership {
+            parts.append("invited" + (inviter.map { " by \(SafeText.line($0.text))" } ?? ""))
+        }
+        parts.append("\(room.lastOffset)")
+        let isMore = room.unreadCount == RoomSummary.maxUnreadCount
+        if room.unreadCount > 0 { parts.append("\(room.unreadCount)\(isMore ? " or more" : "") unread") }
+        if let message = room.lastMessage {
+            let text = message.text.map { SafeText.line($0) } ?? "\(message.kind)"
+            parts.append("\(SafeText.line(message.sender.text)): \(text)\(room.isLastMessageShortened ? "…" : "")")
+        }
+        return parts.joined(separator: "  ")
+    }
+
+    private static func object(of room: RoomSummary) -> JSONLine {
+        var members: [JSONLine.Member] = [
+            .init("room", .string(room.name.text)), .init("membership", .string(room.isJoined ? "joined" : "invited")),
+        ]
+        switch room.membership {
+        case .joined(let inviter?), .invited(let inviter?): members.append(.init("inviter", .string(inviter.text)))
+        case .joined(nil), .invited(nil): break
+        }
+        members += [
+            .init("changedAt", .count(room.changedAt)), .init("firstOffset", .count(room.firstOffset)),
+            .init("lastOffset", .count(room.lastOffset)), .init("deliveredUpTo", .count(room.deliveredUpTo)),
+            .init("readUpTo", .count(room.readUpTo)), .init("unread", .count(room.unreadCount)),
+        ]
+        if let message = room.lastMessage {
+            members += [
+                .init("sender", .string(message.sender.text)), .init("acceptedAt", .count(message.acceptedAt)),
+                .init("kind", .string("\(message.kind)")),
+            ]
+            if let text = message.text { members.append(.init("text", .string(text))) }
+            if room.isLastMessageShortened { members.append(.init("isShortened", .bool(true))) }
+        }
+        return .object(members)
+    }
+}

@@ -1,0 +1,280 @@
+import MartletTestKit
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite
+struct MembershipTests {
+    //
+    @Test("a room that an account joins is in its list, and not after the account leaves")
+    func joinAndLeave() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        #expect(alice.rooms.isEmpty && alice.accountEvents == [.listed([])])
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        #expect(alice.rooms[.lobby]?.membership == .joined && alice.rooms[.lobby]?.inviter == nil)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        #expect(try stage.perform(.leave, alice) == ErrorCode.none)
+        #expect(alice.rooms.isEmpty)
+        #expect(stage.world.relay.memberships.isEmpty)
+    }
+
+    //
+    @Test("a message in a joined room raises the last offset and the unread count of an account that has not opened it")
+    func unread() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob", list: false)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        let room = try stage.open(bob)
+        try stage.world.send("hello", from: bob, in: room)
+        stage.world.run(for: .seconds(2))
+        let entry = try #require(alice.rooms[.lobby])
+        #expect(entry.lastOffset == 1 && entry.unreadCount == 1)
+        #expect(entry.lastMessage?.text == "hello" && entry.lastMessage?.relay?.sender == .bob)
+        #expect(try stage.perform(.read(upTo: 1, log: nil), alice) == ErrorCode.none)
+        #expect(alice.rooms[.lobby]?.unreadCount == 0 && alice.rooms[.lobby]?.read == 1)
+    }
+
+    //
+    @Test("what one device of an account reads is reported to the account's other device")
+    func readElsewhere() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice", device: 1)
+        let phone = stage.client("alice", device: 2)
+        let bob = stage.client("bob", list: false)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        #expect(phone.rooms[.lobby] != nil)
+        let his = try stage.open(bob)
+        try stage.world.send("hello", from: bob, in: his)
+        let hers = try stage.open(alice)
+        stage.world.run(for: .seconds(2))
+        #expect(phone.rooms[.lobby]?.unreadCount == 1)
+        stage.world.act(alice) { $0.markRead(hers, upTo: RoomCursor(log: nil, offset: 1), now: $1) }
+        stage.world.run(for: .seconds(2))
+        #expect(phone.rooms[.lobby]?.read == 1 && phone.rooms[.lobby]?.unreadCount == 0)
+    }
+
+    //
+    @Test("a member invites an account, which joins or declines; an account that has not joined may not invite")
+    func invitations() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        #expect(try stage.perform(.invite(.bob), alice) == .notJoined)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        #expect(try stage.perform(.invite(.bob), alice) == ErrorCode.none)
+        #expect(bob.rooms[.lobby]?.membership == .invited)
+        #expect(bob.rooms[.lobby]?.inviter == .alice)
+        #expect(try stage.perform(.leave, bob) == ErrorCode.none)
+        #expect(bob.rooms[.lobby]?.membership == .invited)
+        #expect(try stage.perform(.decline, bob) == ErrorCode.none)
+        #expect(bob.rooms.isEmpty)
+        #expect(try stage.perform(.invite(.bob), alice) == ErrorCode.none)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+        #expect(bob.rooms[.lobby]?.membership == .joined)
+        #expect(bob.rooms[.lobby]?.inviter == .alice)
+    }
+
+    //
+    @Test("an account that has not joined a room may not raise its read offset there")
+    func readWithoutRecord() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        #expect(try stage.perform(.read(upTo: 1, log: nil), alice) == .notJoined)
+    }
+
+    //
+    @Test("an account that the policy refuses may leave and decline, and may not join")
+    func policy() throws {
+        var configuration = RelayConfiguration()
+        configuration.asksRoomPolicy = true
+        let stage = AccountStage(relay: configuration)
+        let alice = stage.client("alice")
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        stage.world.relay.policy = { _ in .refused }
+        #expect(try stage.perform(.join, alice, in: .hall) == .roomForbidden)
+        #expect(try stage.perform(.leave, alice) == ErrorCode.none)
+        stage.world.relay.policy = { _ in nil }
+        #expect(try stage.perform(.join, alice) == .serverBusy)
+        #expect(alice.rooms.isEmpty)
+    }
+
+    //
+    @Test("more rooms than a page holds are listed completely and in order, also from several loops", arguments: [1, 3])
+    func pages(loopCount: Int) throws {
+        let stage = AccountStage(loopCount: loopCount)
+        let alice = stage.client("alice", list: false)
+        let names = (0..<150).map { RoomName("room \($0)")! }
+        for name in names {
+            stage.world.relay.memberships[name] = [
+                .alice: MembershipRecord(isJoined: true, changedAt: 1)
+            ]
+        }
+        stage.world.act(alice) { $0.useAccount(list: true, now: $1) }
+        stage.world.run(for: .seconds(5))
+        guard case .listed(let entries)? = alice.accountEvents.last else {
+            Issue.record("no list")
+            return
+        }
+        #expect(entries.map(\.room) == names.sorted { $0.precedes($1) })
+    }
+
+    //
+    @Test("after a restart of the relay the list is reported again, with what was missed")
+    func restart() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        stage.world.relay.memberships[.hall] = [
+            .alice: MembershipRecord(isJoined: false, changedAt: 5)
+        ]
+        stage.world.restartRelay(downFor: .seconds(1))
+        stage.world.run(for: .seconds(30))
+        #expect(alice.accountEvents.contains(.interrupted))
+        #expect(alice.rooms[.hall]?.membership == .invited && alice.rooms[.lobby]?.membership == .joined)
+    }
+
+    //
+    @Test("an account that lists rooms of other loops receives their changes")
+    func loops() throws {
+        let stage = AccountStage(loopCount: 4)
+        let alice = stage.client("alice")
+        let bob = stage.client("bob", list: false)
+        for number in 0..<8 {
+            let name = RoomName("room \(number)")!
+            #expect(try stage.perform(.join, alice, in: name) == ErrorCode.none)
+            let room = try stage.open(bob, name)
+            try stage.world.send("hello", from: bob, in: room)
+        }
+        stage.world.run(for: .seconds(3))
+        #expect(alice.rooms.count == 8 && alice.rooms.values.allSatisfy { $0.unreadCount == 1 })
+    }
+
+    //
+    @Test("a relay without membership records does not offer the feature, and the client reports that")
+    func unsupported() throws {
+        let stage = AccountStage()
+        let client = stage.world.addClient("alice", conditions: PathConditions(), carrier: .reliable) {
+            $0.features = .supported
+        }
+        stage.world.act(client) { engine, now in
+            engine.useAccount(list: true, now: now)
+            engine.start(now: now)
+        }
+        stage.world.run(for: .seconds(3))
+        #expect(client.accountEvents == [.unavailable(.unsupportedKind)])
+        let number = try stage.world.act(client) {
+            try $0.accountRequest(MembershipMethod.join.name, content: nil, deadline: .seconds(5), now: $1)
+        }
+        stage.world.run(for: .seconds(1))
+        #expect(client.outcome(of: number) == .failed(.unsupportedKind))
+    }
+
+    //
+    @Test("another request on the session is passed to the application, without a room")
+    func applicationRequest() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice", list: false)
+        #expect(try stage.request(MethodName("balance")!, nil, alice) == .unknownMethod)
+        #expect(stage.world.relay.accountRequests.map(\.request.method) == [MethodName("balance")!])
+        #expect(stage.world.relay.accountRequests.first?.request.sender == .alice)
+    }
+
+    //
+    @Test("a request is answered with storeUnavailable when the store fails, and nothing has changed")
+    func storeFailure() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        stage.world.relay.refusesMemberships = true
+        #expect(try stage.perform(.join, alice) == .storeUnavailable)
+        stage.world.relay.refusesMemberships = false
+        #expect(alice.rooms.isEmpty && stage.world.relay.memberships.isEmpty)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        #expect(alice.rooms[.lobby]?.membership == .joined)
+    }
+
+    //
+    @Test("nothing remains at the relay when all requests are answered and all changes are reported")
+    func quiescence() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        #expect(try stage.perform(.invite(.bob), alice) == ErrorCode.none)
+        let room = try stage.open(bob)
+        for number in 1...50 { try stage.world.send("line \(number)", from: bob, in: room) }
+        stage.world.run(for: .seconds(10))
+        #expect(alice.rooms[.lobby]?.lastOffset == 50 && alice.rooms[.lobby]?.unreadCount == 50)
+        #expect(stage.world.relay.engine.quiescence().faults.isEmpty)
+    }
+}
+
+@Suite
+struct MembershipRolesTests {
+    private func stage() -> AccountStage {
+        var configuration = RelayConfiguration()
+        configuration.roomRoles = RoomRolesConfiguration()
+        return AccountStage(relay: configuration)
+    }
+
+    private func operate(
+        _ operation: RoomOperation, _ client: VirtualClient, in room: RoomID, _ stage: AccountStage
+    ) throws -> ErrorCode? {
+        let number = try stage.world.act(client) {
+            try $0.request(operation.method.name, content: operation.content, in: room, deadline: .seconds(30), now: $1)
+        }
+        stage.world.run(for: .seconds(5))
+        guard case .answered(let status, _, _) = client.outcome(of: number) else { return nil }
+        return status
+    }
+
+    //
+    @Test("with roles a moderator invites by its account's session: the account gets a role and a record")
+    func invitation() throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        #expect(try stage.perform(.join, alice) == .roomForbidden)
+        let room = try stage.open(alice)
+        #expect(try operate(.setAccess(.inviteOnly), alice, in: room, stage) == ErrorCode.none)
+        #expect(try stage.perform(.join, bob) == .roomForbidden)
+        #expect(try stage.perform(.invite(.carol), bob) == .forbidden)
+        #expect(try stage.perform(.invite(.bob), alice) == ErrorCode.none)
+        #expect(bob.rooms[.lobby]?.membership == .invited && bob.rooms[.lobby]?.inviter == .alice)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+    }
+
+    //
+    @Test("room.invite invites; a ban and a kick remove the record, also of an account without a session")
+    func banAndKick() throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        let room = try stage.open(alice)
+        #expect(try operate(.invite(.bob), alice, in: room, stage) == ErrorCode.none)
+        #expect(bob.rooms[.lobby]?.membership == .invited)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+        #expect(try operate(.kick(.bob), alice, in: room, stage) == ErrorCode.none)
+        #expect(bob.rooms.isEmpty)
+        #expect(try operate(.kick(.bob), alice, in: room, stage) == .noRecipient)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+        #expect(try operate(.ban(.bob), alice, in: room, stage) == ErrorCode.none)
+        #expect(bob.rooms.isEmpty && stage.world.relay.memberships.isEmpty)
+        #expect(try stage.perform(.join, bob) == .roomForbidden)
+    }
+
+    //
+    @Test("a relay that loads a room removes the record of an account that is banned")
+    func banBeforeCrash() throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let room = try stage.open(alice)
+        #expect(try operate(.ban(.bob), alice, in: room, stage) == ErrorCode.none)
+        stage.world.relay.memberships[.lobby] = [.bob: MembershipRecord(isJoined: true, changedAt: 1)]
+        stage.world.restartRelay()
+        stage.world.run(for: .seconds(40))
+        #expect(stage.world.relay.memberships.isEmpty)
+    }
+}

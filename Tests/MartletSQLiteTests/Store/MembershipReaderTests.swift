@@ -1,0 +1,95 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Testing
+
+@testable import MartletSQLite
+
+@Suite struct MembershipReaderTests {
+    private let folder: TemporaryFolder
+    private let alice = AccountName("alice")!
+    private let bob = AccountName("bob")!
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func joined(at time: UInt64 = 1) -> MembershipRecord { MembershipRecord(isJoined: true, changedAt: time) }
+
+    //
+    @Test func `records of two rooms -> entries with log, progress, unread count and last message, also after a restart`()
+        async throws
+    {
+        let store = try await SQLiteStore(at: folder.path)
+        let log = try await store.load(.lobby).log
+        _ = try await store.append(entries(1...9), to: .lobby)
+        _ = try await store.append(entries(10...10, of: "bob"), to: .lobby)
+        try await store.saveProgress([bob: AccountProgress(delivered: 8, read: 7)], of: .lobby)
+        #expect(try await store.saveMemberships([bob: joined(), alice: joined()], of: .lobby) == [])
+        let invitation = MembershipRecord(isJoined: false, inviter: alice, changedAt: 4)
+        #expect(try await store.saveMemberships([bob: invitation], of: .attic) == [])
+        await store.close()
+        let again = try await SQLiteStore(at: folder.path)
+        #expect(try await again.load(.lobby).memberships == [bob: joined(), alice: joined()])
+        let found = try await again.memberships(of: bob, .page(after: nil, maxCount: 10))
+        #expect(found.map(\.room) == [.attic, .lobby])
+        #expect(found[0] == RoomEntry(.attic, invitation))
+        #expect(found[1].log == log && found[1].lastOffset == 10 && found[1].firstOffset == 1)
+        #expect(found[1].delivered == 8 && found[1].read == 7 && found[1].unreadCount == 2 && found[1].message != nil)
+        let page = try await again.memberships(of: bob, .page(after: .attic, maxCount: 10))
+        #expect(page.map(\.room) == [.lobby])
+        let some = try await again.memberships(
+            of: bob, .rooms([.lobby: AccountProgress(delivered: 9, read: 9), RoomName("none")!: AccountProgress()]))
+        #expect(some.map(\.read) == [9] && some[0].unreadCount == 0)
+        #expect(try await again.memberships(of: bob, .names).map(\.room) == [.attic, .lobby])
+        #expect(try await again.saveMemberships([bob: nil], of: .lobby) == [])
+        #expect(try await again.memberships(of: bob, .names).map(\.room) == [.attic])
+        await again.close()
+    }
+
+    //
+    @Test func `an account with the maximum of records -> another one is refused, and a change of one is not`() throws {
+        let store = try folder.store()
+        for number in 1...MembershipBounds.maxCountPerAccount {
+            #expect(try store.saveMemberships([alice: joined()], of: RoomName("room \(number)")!) == [])
+        }
+        #expect(try store.saveMemberships([alice: joined(), bob: joined()], of: .lobby) == [alice])
+        #expect(try store.load(.lobby).memberships == [bob: joined()])
+        #expect(try store.saveMemberships([alice: joined(at: 9)], of: RoomName("room 1")!) == [])
+    }
+
+    //
+    @Test func `more unread messages than are counted -> the maximum`() throws {
+        let store = try folder.store()
+        _ = try store.load(.lobby)
+        for first in stride(from: UInt64(1), through: 201, by: 20) { _ = try store.append(entries(first...first + 19), to: .lobby) }
+        _ = try store.saveMemberships([bob: joined(), alice: joined()], of: .lobby)
+        #expect(try store.memberships(of: bob, .page(after: nil, maxCount: 1))[0].unreadCount == 100)
+        #expect(try store.memberships(of: alice, .page(after: nil, maxCount: 1))[0].unreadCount == 0)
+    }
+
+    //
+    @Test func `records in a store -> an export and an import have them`() throws {
+        let store = try folder.store()
+        _ = try store.load(.lobby)
+        _ = try store.saveMemberships([alice: joined()], of: .lobby)
+        let contents = try StoreContents(path: folder.storePath)
+        let copy = try StoreImport(path: folder.file("copy"))
+        try contents.forEachRecord { try copy.add($0) }
+        try copy.endRoom()
+        #expect(try StoreFile(path: folder.file("copy")) { 1 }.load(.lobby).memberships == [alice: joined()])
+    }
+
+    //
+    @Test func `a file of version 1 -> its rooms are kept, and it has no records`() throws {
+        do {
+            let first = try Database(path: folder.storePath)
+            try StoreSchema.migrations.run(on: first, upTo: 1)
+            try first.execute("INSERT INTO rooms VALUES (1, 'lobby', 7, 1, 0, 0, 1)")
+        }
+        let old = try StoreContents(path: folder.storePath)
+        #expect(try old.roomCount() == 1)
+        try old.forEachMembership { _ in Issue.record("a file of version 1 has no records") }
+        let store = try folder.store()
+        #expect(try store.load(.lobby).log == LogID(rawValue: 7))
+        #expect(try store.saveMemberships([alice: joined()], of: .lobby) == [])
+    }
+}

@@ -1,0 +1,121 @@
+import Martlet
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+import Testing
+
+/// Answers `balance` with the account.
+private struct Bank: RequestHandler {
+    func respond(to request: RelayRequest) async -> RequestAnswer {
+        guard request.room == nil, request.method.text == "balance" else { return RequestAnswer(status: .unknownMethod) }
+        let content = MessageContent(text: "\(request.sender): 5").bytes
+        return (try? RequestAnswer(content: content)) ?? RequestAnswer(status: .refused)
+    }
+}
+
+@Suite("The rooms of an account")
+struct ClientRoomsTests {
+    //
+    @Test("a room that an account joins is in its list; one that it leaves is not")
+    func joinAndLeave() async throws {
+        try await withRelay { address in
+            try await withClient("alice", at: address) { alice in
+                #expect(try await alice.rooms().isEmpty)
+                try await alice.join(room: "lobby")
+                let rooms = alice.roomUpdates
+                var iterator = rooms.makeAsyncIterator()
+                var list: [String] = []
+                while list != ["lobby"], let update = await iterator.next() {
+                    switch update {
+                    case .list(let all): list = all.map(\.name.text)
+                    case .changed(let room): list.append(room.name.text)
+                    case .removed: list = []
+                    }
+                }
+                #expect(list == ["lobby"])
+                try await alice.leave(room: "lobby")
+                guard case .removed(let name)? = await iterator.next() else {
+                    Issue.record("the room was not removed")
+                    return
+                }
+                #expect(name.text == "lobby")
+            }
+        }
+    }
+
+    //
+    @Test("a message in a room that is not open changes its summary")
+    func updates() async throws {
+        try await withRelay { address in
+            try await withClient("alice", at: address) { alice in
+                try await alice.join(room: "lobby")
+                try await withClient("bob", at: address) { bob in
+                    try await bob.join(room: "lobby")
+                    let room = try await bob.open(room: "lobby")
+                    try await room.send("hello").accepted()
+                }
+                let summary = try #require(
+                    await alice.roomUpdates.first(until: { $0.summary?.lastOffset == 1 })?.summary)
+                #expect(summary.lastMessage?.text == "hello" && summary.unreadCount == 1 && summary.isJoined)
+                try await alice.markRead(upTo: RoomCursor(log: summary.log, offset: 1), in: "lobby")
+                let read = try await alice.roomUpdates.first(until: { $0.summary?.readUpTo == 1 })?.summary
+                #expect(read?.unreadCount == 0)
+            }
+        }
+    }
+
+    //
+    @Test("an invitation reaches the other account with its inviter, and a stranger cannot invite")
+    func invitations() async throws {
+        try await withRelay { address in
+            try await withClient("alice", at: address) { alice in
+                await #expect(throws: MartletError.answeredWithFailure(.notJoined)) {
+                    try await alice.invite("bob", to: "lobby")
+                }
+                try await alice.join(room: "lobby")
+                try await alice.invite("bob", to: "lobby")
+                try await withClient("bob", at: address) { bob in
+                    let rooms = try await bob.rooms()
+                    #expect(rooms.map(\.membership) == [.invited(by: AccountName("alice"))])
+                    try await bob.decline(room: "lobby")
+                }
+            }
+        }
+    }
+
+    //
+    @Test("a request that belongs to no room is answered by the relay's application")
+    func request() async throws {
+        try await withRelay(requestHandler: Bank()) { address in
+            try await withClient("alice", at: address) { alice in
+                #expect(try await alice.request("balance").text == "alice: 5")
+                await #expect(throws: MartletError.answeredWithFailure(.unknownMethod)) {
+                    try await alice.request("other")
+                }
+            }
+        }
+    }
+
+    @Test("calls before the start and after the stop throw notStarted and stopped")
+    func phases() async throws {
+        let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"))
+        await #expect(throws: MartletError.notStarted) { try await client.rooms() }
+        try await client.start()
+        await client.stop()
+        await #expect(throws: MartletError.stopped) { try await client.rooms() }
+        var iterator = client.roomUpdates.makeAsyncIterator()
+        #expect(await iterator.next() == nil)
+    }
+}
+
+extension RoomListUpdate {
+    /// The summary of the one room that the test uses.
+    fileprivate var summary: RoomSummary? {
+        switch self {
+        case .list(let rooms): rooms.first
+        case .changed(let room): room
+        case .removed: nil
+        }
+    }
+}
