@@ -161,6 +161,19 @@ import Testing
         #expect(server.authenticatedName == nil)
     }
 
+    @Test(arguments: [0, 8, 16, 17, 47]) func `a channel binding that is cut off is refused, before its proof`(
+        byteCount: Int
+    ) throws {
+        let final = try SCRAMExchange.makePlus().interrupted(at: .clientFinal)
+        let input = ChannelBinding.tlsExporter(SCRAMExchange.exporter).input
+        let whole = "c=" + Base64.encode(input, .standard)
+        let text = try #require(final.text.hasPrefix(whole) ? final.text.dropFirst(whole.utf8.count) : nil)
+        #expect(final.failure(with: whole + text) == nil)
+        let cut = Base64.encode(Array(input.prefix(byteCount)), .standard)
+        let error = final.failure(with: "c=\(cut)" + text)
+        #expect(error == (byteCount == 0 ? .invalidAttribute(.channelBinding) : .channelBindingMismatch))
+    }
+
     @Test func `events in the wrong state fail the exchange for good`() throws {
         let (first, final) = (Array(SCRAMVector.clientFirst.utf8), Array(SCRAMVector.clientFinal.utf8))
         var fresh = try SCRAMVector.server()

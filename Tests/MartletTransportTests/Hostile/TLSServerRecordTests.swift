@@ -91,6 +91,17 @@ import Testing
     }
 
     // C-99
+    @Test func `33 key updates with records without content between them -> limitExceeded`() throws {
+        for _ in 0..<16 {
+            for _ in 0..<2 { pair.give(try record(Self.handshake, Self.keyUpdate), to: pair.server) }
+            pair.give(try record(Self.data, []), to: pair.server)
+        }
+        #expect(pair.server.state == .open)
+        let error = errors(after: try record(Self.handshake, Self.keyUpdate)).server
+        #expect(error == .limitExceeded("too many key updates"))
+    }
+
+    // C-99
     @Test func `content of 16,385 bytes -> protocolError, the alert record overflow`() throws {
         let errors = errors(after: try record(Self.data, [UInt8](repeating: 7, count: 16_385)))
         #expect(errors.server == .protocolError("data length too long") && errors.client == .alert("record overflow"))

@@ -53,4 +53,13 @@ import Testing
         #expect(try connected(wallClockDelay: 9 * 86_400_000).0.isResumed)
         #expect(try !connected(wallClockDelay: 11 * 86_400_000).0.isResumed)
     }
+
+    @Test func `a session of another port of the host -> a full handshake`() throws {
+        _ = try connected()
+        let other = try client.connection(to: Endpoint(host: "localhost", port: 7228))
+        let pair = TLSPair(client: other, server: try #require(server.connection()))
+        pair.exchange()
+        #expect(other.state == .open && !other.isResumed)
+        #expect(try connected().0.isResumed)
+    }
 }
