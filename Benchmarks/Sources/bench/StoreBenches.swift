@@ -83,7 +83,8 @@ enum StoreBenches {
             let store = try await SQLiteStore(at: folder.path)
             let room = RoomName("room-9999")!
             let snapshot = try await store.load(room)
-            let range = ReadRange(from: snapshot.lastOffset - min(snapshot.lastOffset, 20), maxCount: 20, maxByteCount: .max)
+            let range = ReadRange(
+                from: snapshot.lastOffset - min(snapshot.lastOffset, 20), maxCount: 20, maxByteCount: .max)
             _ = try await store.read(range, of: room)
             let nanoseconds = measure_now() - start
             await store.close()
