@@ -103,6 +103,7 @@ class Tag(Named):
     STATUS = 0x0074, "status"
     PRESENCE = 0x0080, "presence"
     TYPING = 0x0081, "typing"
+    RECONNECT_SPREAD = 0x00B0, "reconnectSpread"
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
@@ -356,6 +357,7 @@ VALUES = {
     Tag.STATUS: Value("u16", sizes=(2,)),
     Tag.PRESENCE: Value("u8", most=2, sizes=(1,)),
     Tag.TYPING: Value("u8", most=1, sizes=(1,)),
+    Tag.RECONNECT_SPREAD: Value("u32", sizes=(4,)),
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),

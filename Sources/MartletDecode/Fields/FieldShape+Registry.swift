@@ -13,8 +13,8 @@ extension FieldShape {
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
             .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .before, .limit,
-            .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .removed, .byteCount, .bool,
-            .integer, .unsigned:
+            .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .reconnectSpread, .removed,
+            .byteCount, .bool, .integer, .unsigned:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features

@@ -193,6 +193,9 @@ extension Tag {
     /// u8, 0 or 1.
     @inlinable
     public static var typing: Tag { Tag(rawValue: 0x0081) }
+    /// u32, milliseconds over which the clients of the server spread their attempts to reconnect.
+    @inlinable
+    public static var reconnectSpread: Tag { Tag(rawValue: 0x00B0) }
     /// Container of the limits.
     @inlinable
     public static var limits: Tag { Tag(rawValue: 0x0101) }
@@ -273,9 +276,9 @@ extension Tag {
         .nonce, .creditUsed, .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor,
         .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .before, .limit,
         .acceptedRun, .receiptKind, .upTo, .message, .maxAge, .maxCount, .maxByteCount, .correlation, .method,
-        .deadline, .recipient, .status, .presence, .typing, .limits, .resume, .content, .array, .object, .text, .data,
-        .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest, .null, .bool,
-        .integer, .unsigned, .double, .key,
+        .deadline, .recipient, .status, .presence, .typing, .reconnectSpread, .limits, .resume, .content, .array,
+        .object, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location,
+        .digest, .null, .bool, .integer, .unsigned, .double, .key,
     ]
 }
 
@@ -347,6 +350,7 @@ extension Tag: CustomStringConvertible {
         case .status: "status"
         case .presence: "presence"
         case .typing: "typing"
+        case .reconnectSpread: "reconnectSpread"
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"
