@@ -102,7 +102,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
-	@Scripts/kill9 --clients 20 --relays 20 .build/debug
+	@Scripts/kill9 --clients 20 --relays 20 --bots 10 .build/debug
 	@Specs/model/check authentication >/dev/null
 	@$(MAKE) --no-print-directory replay
 
@@ -145,6 +145,11 @@ kill9: deps ## kill clients and relays 1,000 times each, and check that nothing 
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@Scripts/kill9 --clients $(KILLS) --relays $(KILLS)
 
+bot: deps ## terminate and kill a bot under load 200 times, and check that each command has one reply: make bot KILLS=50
+	@Scripts/install-dependencies python3
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@Scripts/kill9 --clients 0 --relays 0 --bots $(if $(filter command line,$(origin KILLS)),$(KILLS),200)
+
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3
 	@Scripts/planted-bugs $(BUGS)
@@ -152,6 +157,10 @@ bugs: deps ## plant faults in a copy, one at a time, and let the simulator find 
 mutants: deps ## make small mutations in the engines and report those that nothing notices: make mutants MUTANTS=200
 	@Scripts/install-dependencies python3
 	@Scripts/mutants --count $(MUTANTS) --seed $(MUTANTS_SEED)
+
+reconnect: programs ## cut a path every 3 s, and kill a relay with 20 and with 10,000 clients on it; default configuration
+	@.build/release/martlet-lab reconnect
+	@.build/release/martlet-lab storm
 
 storm: programs ## kill a relay with 10,000 clients on it and see all come back: make storm CLIENTS=10000
 	@.build/release/martlet-lab storm $(if $(filter command line,$(origin CLIENTS)),--clients $(CLIENTS)) $(tls)

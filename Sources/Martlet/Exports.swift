@@ -35,4 +35,9 @@
 @_exported public import struct MartletWire.RoomRoster
 @_exported public import struct MartletWire.RoomStanding
 @_exported public import enum MartletWire.SessionKind
+@_exported public import struct MartletWire.TLVReader
+@_exported public import struct MartletWire.TLVView
+@_exported public import struct MartletWire.TLVWriter
+@_exported public import struct MartletWire.Tag
+@_exported public import enum MartletWire.WireError
 @_exported public import protocol MartletWire.WireName

@@ -40,7 +40,11 @@ extension Frame {
         case .accepted(let body): ["acceptedRun": .list(body.runs.map(\.json))]
         case .gap(let body): ["first": .wide(body.offsets.lowerBound), "upTo": .wide(body.offsets.upperBound)]
         case .ping(let body): ["nonce": .wide(body.nonce)]
-        case .pong(let body): ["nonce": .wide(body.nonce), "echo": body.echo.json]
+        case .pong(let body):
+            [
+                "nonce": .wide(body.nonce), "echo": body.echo.json,
+                "reconnectSpread": .time(body.reconnectSpread, per: .milliseconds(1)),
+            ].present
         case .hello(let body): body.json.present
         case .welcome(let body): body.json.present
         case .reject(let body): body.notice.json.present
@@ -227,6 +231,7 @@ extension Welcome {
             "account": .name(account), "link": .wide(link.rawValue), "resumeToken": .hex(resumeToken.bytes),
             "epoch": .number(Int(epoch.rawValue)), "resumeLifetime": .time(resumeLifetime, per: .seconds(1)),
             "heartbeatInterval": .time(heartbeatInterval, per: .milliseconds(1)),
+            "reconnectSpread": .time(reconnectSpread, per: .milliseconds(1)),
             "credential": credential.map { .hex($0.bytes) },
             "credentialLifetime": .time(credentialLifetime, per: .milliseconds(1)),
             "resume": positions.map { .object($0) },

@@ -37,7 +37,7 @@ struct FrameGenerator {
         case 5: ack()
         case 6: receipt()
         case 7: Ping(nonce: number())
-        case 8: Pong(nonce: number(), echo: echo())
+        case 8: Pong(nonce: number(), echo: echo(), reconnectSpread: maybe { .milliseconds($0.word()) })
         case 9: GoAway(notice())
         case 10:
             Open(

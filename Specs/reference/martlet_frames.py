@@ -131,6 +131,7 @@ class Pong(Body):
     type = FrameType.PONG
     nonce: int = one(U64)
     echo: tuple = one(ECHO)
+    reconnect_spread: int = maybe(U32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +187,7 @@ class Welcome(Body):
     epoch: int = one(U32)
     resume_lifetime: int = one(U32)
     heartbeat_interval: int = maybe(U32)
+    reconnect_spread: int = maybe(U32)
     credential: bytes = maybe(CREDENTIAL)
     credential_lifetime: int = maybe(U32)
     resume: WelcomeResume = maybe(WelcomeResume)

@@ -113,6 +113,7 @@ class Tag(Named):
     UNREAD = 0x00A6, "unread"
     SHORTENED = 0x00A7, "shortened"
     HAS_MORE = 0x00A8, "hasMore"
+    RECONNECT_SPREAD = 0x00B0, "reconnectSpread"
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
@@ -382,6 +383,7 @@ VALUES = {
     Tag.UNREAD: Value("u32", sizes=(4,)),
     Tag.SHORTENED: Value("u8", most=1, sizes=(1,)),
     Tag.HAS_MORE: Value("u8", most=1, sizes=(1,)),
+    Tag.RECONNECT_SPREAD: Value("u32", sizes=(4,)),
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),

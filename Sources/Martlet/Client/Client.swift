@@ -8,9 +8,9 @@ public import MartletWire
 /// retains outgoing messages until the relay has accepted them. Its methods can be called from any task. It runs on one
 /// event loop, which several clients can share.
 ///
-/// A client is started once and stopped once; it cannot be started again. Keep a reference to a client while its rooms
-/// are in use: the release of the last reference stops the client without waiting for queued messages. The shutdown of
-/// its loop also stops it.
+/// A client is started once and stopped once; it cannot be started again. Its rooms, and iterations over their
+/// sequences, keep it alive. The release of the last of these references stops the client without waiting for queued
+/// messages. The shutdown of its loop also stops it.
 ///
 /// Asynchronous methods throw ``MartletError``, or `CancellationError` when their task is cancelled. The documentation
 /// of each method states its effect in that case.
@@ -91,6 +91,32 @@ public final class Client: Sendable {
         try await life.start()
     }
 
+    /// Starts the client unless it runs, and waits until it ends. It is one call for the life of a client.
+    ///
+    /// ```swift
+    /// try await client.start()
+    /// let room = try await client.open(room: "lobby")
+    /// async let serving: Void = serve(room)
+    /// try await client.run()
+    /// ```
+    ///
+    /// If the calling task is cancelled, the client is stopped by ``stop()``. It is also stopped when it has stopped
+    /// retrying to connect.
+    ///
+    /// - Throws: The errors of ``start()``; `CancellationError` after a cancellation; `gaveUp` when the client has
+    ///   stopped retrying. The method returns when the client is stopped by another call.
+    nonisolated(nonsending) public func run() async throws {
+        try await start()
+        for await status in status {
+            guard let reason = status.phase.stopReason else { continue }
+            await stop()
+            throw MartletError.gaveUp(reason)
+        }
+        guard Task.isCancelled else { return }
+        await stop()
+        throw CancellationError()
+    }
+
     /// Stops the client.
     ///
     /// The method waits until the relay has accepted the queued messages, for at most `Configuration.flushTimeout`. It
@@ -128,7 +154,7 @@ public final class Client: Sendable {
         let core = try await promise.value { [mailbox = life.mailbox] in
             mailbox.post(.abandonOpen(promise))
         }
-        return Room(core)
+        return Room(core, of: self)
     }
 
     // MARK: Connection

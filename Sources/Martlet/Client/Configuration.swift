@@ -53,8 +53,30 @@ extension Client {
         /// a room separately, 64 in MartletRelay, and answers further ones with `tooManyRequests`.
         public var maxRequests = 1024
 
-        /// Creates the default configuration.
-        public init() {}
+        /// A set of values for ``heartbeat`` and ``reconnect``.
+        public enum Preset: Sendable, CaseIterable {
+            /// An application with a user, the default.
+            case interactive
+            /// A program on a server, for example a bot: it reconnects as soon as its relay listens again.
+            case server
+            /// A device that saves energy: fewer pings, and up to 5 min between attempts.
+            case calm
+        }
+
+        /// A closure that receives events for a log; nil for none. It is called on the thread of the client's loop, and
+        /// returns quickly.
+        public var logger: (@Sendable (LogEvent) -> Void)?
+
+        /// Creates a configuration with a preset; all other values are the defaults.
+        public init(_ preset: Preset = .interactive) {
+            switch preset {
+            case .interactive: break
+            case .server: reconnect = .server
+            case .calm:
+                reconnect = .calm
+                heartbeat = .conservative
+            }
+        }
 
         /// The first property out of its range, and the range; nil if all are valid.
         var fault: String? {

@@ -23,6 +23,22 @@ extension Client {
             /// The client makes no more attempts. The reason is nil if the client was stopped; otherwise the client has
             /// stopped retrying.
             case stopped(StopReason?)
+
+            /// A stable key for translations and logs: `idle`, `connecting`, `signingIn`, `online`, `waiting`,
+            /// `paused`, `stopping`, `stopped`, or `gaveUp` if the client has stopped retrying.
+            public var key: String {
+                switch self {
+                case .idle: "idle"
+                case .connecting: "connecting"
+                case .signingIn: "signingIn"
+                case .online: "online"
+                case .waiting: "waiting"
+                case .paused: "paused"
+                case .stopping: "stopping"
+                case .stopped(nil): "stopped"
+                case .stopped: "gaveUp"
+                }
+            }
         }
 
         /// The connection state.

@@ -194,7 +194,7 @@ extension ClientDriver {
                 settle()
             }
         case .failure(let error):
-            connectFailed(id, .unreachable, "\(error)")
+            connectFailed(id, error.isRefusal ? .notListening : .unreachable, "\(error)")
             settle()
         }
     }
@@ -251,5 +251,16 @@ extension ClientDriver {
         connections.established.remove(id)
         cancelCredential(for: id)
         settle()
+    }
+}
+
+extension TransportError {
+    /// Whether the host has answered that no server listens on the port (C-94).
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .refused: true
+        case .connectFailed(let failures): failures.contains { $0.error == .refused }
+        default: false
+        }
     }
 }

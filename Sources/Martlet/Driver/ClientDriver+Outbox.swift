@@ -136,6 +136,7 @@ extension ClientDriver {
         for (index, edit) in round.edits.enumerated().reversed() { edited(edit, outcome.editFailures[index]) }
         if let failure = outcome.restFailure {
             outbox.failureCount += 1
+            log(.error, "outbox.failed", "\(failure)")
             for promise in round.promises { promise.resolve(.failure(failure)) }
         } else {
             marked(round.rest.inFlight)
@@ -159,6 +160,7 @@ extension ClientDriver {
     }
 
     func failed(_ counter: UInt64, _ failure: SendFailure, in core: RoomCore) {
+        log(.warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core)
         core.messagesChanged { $0 == counter }
         let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name.text, result: .failed(failure))
         outbox.port.commit { $0.outcomes.append(outcome) }

@@ -201,12 +201,14 @@ extension ClientDriver {
         switch event {
         case .logReplaced(let previous, let current):
             core.events.publish(.logReplaced(previous: previous, current: current))
+            log(.warning, "log.replaced", "the relay has lost the log up to \(previous)", in: core)
             arrive(.logReplaced(previous: previous, current: current), in: id)
         case .opened(let head, let first, let members, let log):
             rooms[id]!.isOpen = true
             rooms[id]!.log = log
             core.opened(firstOffset: first, lastOffset: head, members: members, log: log)
             resolveOpener(id)
+            self.log(.info, "room.opened", "opened with offsets \(first) to \(head)", in: core)
         case .message(let message, let credit):
             guard let message = RoomMessage(message, log: rooms[id]!.log) else { break }
             arrive(.message(message, creditByteCount: credit), in: id)
@@ -245,6 +247,7 @@ extension ClientDriver {
         entry.opener?.resolve(.failure(end.error(of: core.name)))
         refuse(entry.waitingAcknowledgements, of: core, end.error(of: core.name))
         core.finish(end)
+        log(code == nil ? .info : .warning, "room.closed", "\(end.error(of: core.name))", in: core)
     }
 
     // MARK: Batches

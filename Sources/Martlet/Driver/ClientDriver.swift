@@ -219,10 +219,15 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func publish(_ status: ClientStatus) {
         if status.isOnline { connections.detail = nil }
         outbox.port.writer?.isOnline = status.isOnline
-        let before = life.status.value.phase.stopReason
+        let earlier = life.status.value
+        let before = earlier.phase.stopReason
         let published = Client.Status(
             status, now: now, wallClock: loop.instant, roundTrip: engine.smoothedRTT, detail: connections.detail)
         life.status.set(published)
+        if published.phase.key != earlier.phase.key || published.explanation != earlier.explanation {
+            let level: Client.LogEvent.Level = published.phase.stopReason == nil ? .info : .warning
+            log(level, "status.\(published.phase.key)", published.explanation)
+        }
         if status.isOnline { markInFlight() }
         guard published.phase.stopReason != before, phase == .running else { return }
         for core in rooms.cores { core.setStopReason(published.phase.stopReason) }

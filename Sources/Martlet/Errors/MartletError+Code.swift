@@ -56,6 +56,14 @@ extension MartletError.Code {
     /// The number of replies of a delivery exceeds ``MartletError/limit``.
     public static let tooManyReplies = Self(rawValue: "tooManyReplies")
 
+    /// All codes of this version, for example to check a translation.
+    public static let known: [Self] = [
+        .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .invalidName, .invalidContent,
+        .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped, .gaveUp,
+        .roomClosed, .notAccepted, .answeredWithFailure, .deadlineExceeded, .connectionLost, .logReplaced,
+        .outboxFailed, .outboxFull, .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies,
+    ]
+
     /// Returns whether an error is a ``MartletError`` with a code, for `catch MartletError.Code.stopped`.
     public static func ~= (code: Self, error: any Error) -> Bool {
         (error as? MartletError)?.code == code

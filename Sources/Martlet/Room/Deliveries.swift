@@ -4,9 +4,10 @@ public import MartletWire
 extension Room {
     /// The messages of the room, each with an explicit acknowledgement.
     ///
-    /// The outbox stores the cursor of a message when ``Delivery/done(sending:)`` is called, and not before. Leaving
-    /// the loop, the cancellation of its task, and the end of the client acknowledge nothing: the next iteration, also
-    /// of a later client with the same outbox, begins with the first message that is not acknowledged.
+    /// The outbox stores the cursor of a message when ``Delivery/done(sending:)-([OutgoingMessage])`` is called, and
+    /// not before. Leaving the loop, the cancellation of its task, and the end of the client acknowledge nothing: the
+    /// next iteration, also of a later client with the same outbox, begins with the first message that is not
+    /// acknowledged.
     ///
     /// | event | the messages that were returned and not acknowledged |
     /// |---|---|
@@ -16,7 +17,7 @@ extension Room {
     /// At most one iteration over ``messages``, ``items`` and ``deliveries`` can be active; the first call of another
     /// one throws `alreadyIterating`. The relay delivers no more messages while those that are not acknowledged exceed
     /// the credit of the session. The sequence ends and throws like ``messages``. Gaps are omitted.
-    public var deliveries: Deliveries { Deliveries(core: core) }
+    public var deliveries: Deliveries { Deliveries(core: core, client: client) }
 
     /// An asynchronous sequence of a room's messages with their acknowledgements; see ``Room/deliveries``.
     public struct Deliveries: AsyncSequence, Sendable {
@@ -24,10 +25,11 @@ extension Room {
         public typealias Element = Delivery
 
         let core: RoomCore
+        let client: Client
 
         /// Creates an iterator whose first element is the first message that is not acknowledged.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(reader: ItemReader(core, acknowledgesExplicitly: true))
+            AsyncIterator(reader: ItemReader(core, of: client, acknowledgesExplicitly: true))
         }
 
         /// An iterator that returns buffered messages without suspending.
@@ -82,6 +84,15 @@ extension Room {
             -> [MessageHandle]
         {
             try await core.acknowledge(upTo: message.cursor, sending: replies)
+        }
+
+        /// Acknowledges this message and all earlier ones of the room, and queues a text in reply, like
+        /// ``done(sending:)-([OutgoingMessage])``.
+        ///
+        /// - Throws: The errors of ``done(sending:)-([OutgoingMessage])``; `invalidContent` if the text is empty.
+        @discardableResult
+        nonisolated(nonsending) public func done(sending text: String) async throws -> MessageHandle {
+            try await done(sending: [OutgoingMessage(text: text)])[0]
         }
     }
 }

@@ -7,15 +7,17 @@ extension Room {
         public typealias Failure = Never
 
         let broadcast: Broadcast<Room.Event>
+        let client: Client
 
         /// Creates an iterator over the events that occur from now on.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(subscription: Broadcast.Subscription(broadcast))
+            AsyncIterator(subscription: Broadcast.Subscription(broadcast), client: client)
         }
 
         /// An iterator with its own buffer of events.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let subscription: Broadcast<Room.Event>.Subscription
+            let client: Client
 
             /// Waits for the next event and returns it; nil if the room has ended or the task is cancelled.
             public mutating func next() async -> Room.Event? {

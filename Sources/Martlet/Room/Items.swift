@@ -8,10 +8,11 @@ extension Room {
         public typealias Element = RoomItem
 
         let core: RoomCore
+        let client: Client
 
         /// Creates an iterator whose first element is the first item that no earlier iterator has returned.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(reader: ItemReader(core))
+            AsyncIterator(reader: ItemReader(core, of: client))
         }
 
         /// An iterator that returns buffered items without suspending.
@@ -40,10 +41,11 @@ extension Room {
         public typealias Element = RoomMessage
 
         let core: RoomCore
+        let client: Client
 
         /// Creates an iterator whose first element is the first message that no earlier iterator has returned.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(reader: ItemReader(core))
+            AsyncIterator(reader: ItemReader(core, of: client))
         }
 
         /// An iterator that returns buffered messages without suspending.
@@ -75,6 +77,7 @@ extension Room {
 /// items return to the inbox, and those of a batch too.
 final class ItemReader {
     let core: RoomCore
+    private let client: Client
     private let acknowledgesExplicitly: Bool
     private var isActive = false
     private var items: [Inbox.Item] = []
@@ -84,8 +87,9 @@ final class ItemReader {
     private var creditByteCount = 0
     private var last: RoomCursor?
 
-    init(_ core: RoomCore, acknowledgesExplicitly: Bool = false) {
+    init(_ core: RoomCore, of client: Client, acknowledgesExplicitly: Bool = false) {
         self.core = core
+        self.client = client
         self.acknowledgesExplicitly = acknowledgesExplicitly
     }
 

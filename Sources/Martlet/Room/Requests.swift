@@ -7,15 +7,17 @@ extension Room {
         public typealias Failure = Never
 
         let core: RoomCore
+        let client: Client
 
         /// Creates an iterator whose first element is the oldest waiting request.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(core: core)
+            AsyncIterator(core: core, client: client)
         }
 
         /// An iterator that returns requests in the order of their arrival.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let core: RoomCore
+            let client: Client
 
             /// Waits for the next request and returns it; nil if the room has ended or the task is cancelled.
             public mutating func next() async -> RoomRequest? {

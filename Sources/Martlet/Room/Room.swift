@@ -5,16 +5,20 @@ import Synchronization
 /// A room that a client has opened.
 ///
 /// A room stays open when connections are lost. It ends when it is closed, when the client is stopped, or when the
-/// relay closes it permanently. The release of the last reference does not close it. Its methods can be called from any
-/// task.
+/// relay closes it permanently. A room, and an iteration over one of its sequences, keep the client alive. The release
+/// of the last reference to a room does not close it: the room is open until its client ends. Its methods can be called
+/// from any task.
 ///
 /// Asynchronous methods throw ``MartletError``, or `CancellationError` when their task is cancelled. The documentation
 /// of each method states its effect in that case.
 public final class Room: Sendable {
     let core: RoomCore
+    /// The client, which a room and the iterators of its sequences keep alive.
+    let client: Client
 
-    init(_ core: RoomCore) {
+    init(_ core: RoomCore, of client: Client) {
         self.core = core
+        self.client = client
     }
 
     /// The name of the room.
@@ -87,12 +91,12 @@ public final class Room: Sendable {
     /// The sequence ends when the application closes the room or stops the client. It throws `roomClosed` when the
     /// relay has closed the room permanently, `gaveUp` while the client has stopped retrying, and `CancellationError`.
     /// No message is lost by an error: a later iteration continues after the last message.
-    public var messages: Messages { Messages(core: core) }
+    public var messages: Messages { Messages(core: core, client: client) }
 
     /// The messages of the room, like ``messages``, with gaps and replaced logs in their places.
     ///
     /// A gap contains offsets that the relay no longer stores, or has left out because this client was too slow.
-    public var items: Items { Items(core: core) }
+    public var items: Items { Items(core: core, client: client) }
 
     /// The number of messages in all gaps received so far.
     public var skippedMessages: UInt64 { core.state.withLock { $0.inbox.skippedMessages } }
@@ -102,7 +106,7 @@ public final class Room: Sendable {
     /// The sequence supports any number of iterations. Each buffers 256 events; if the buffer is full, the oldest event
     /// is discarded, and ``Event/missed(_:)`` reports the number of discarded events. An iteration ends when the room
     /// ends or its task is cancelled.
-    public var events: Events { Events(broadcast: core.events) }
+    public var events: Events { Events(broadcast: core.events, client: client) }
 
     /// The accounts that have a member in the room, as far as the relay has reported them, sorted by name. The list has
     /// at most 4096 accounts.
@@ -215,7 +219,7 @@ public final class Room: Sendable {
     /// A request is discarded when its deadline passes before an iteration takes it. If 64 requests wait, further ones
     /// are answered with `tooManyRequests`. The sequence ends when the room ends or the task of the iteration is
     /// cancelled.
-    public var requests: Requests { Requests(core: core) }
+    public var requests: Requests { Requests(core: core, client: client) }
 }
 
 func accountName(_ text: String) throws(MartletError) -> AccountName {

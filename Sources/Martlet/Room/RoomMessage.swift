@@ -2,7 +2,7 @@ public import MartletProtocol
 public import MartletWire
 
 /// A message of a room with the stamp of the relay.
-public struct RoomMessage: Sendable, Equatable, Identifiable {
+public struct RoomMessage: Sendable, Hashable, Identifiable {
     private let message: Message
     private let stamp: RelayStamp
     private let log: LogID?
@@ -22,9 +22,12 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
     ///   - cursor: The offset of the message, at least 1, and its log.
     ///   - content: The content.
     ///   - acceptedAt: The time of acceptance, in milliseconds since 1970.
-    public init(id: MessageID, at cursor: RoomCursor, content: MessageContent, acceptedAt: UInt64) {
+    ///   - timeToLive: The duration after sending in which the message is of use; nil if it is unlimited.
+    public init(
+        id: MessageID, at cursor: RoomCursor, content: MessageContent, acceptedAt: UInt64, timeToLive: Duration? = nil
+    ) {
         stamp = RelayStamp(offset: cursor.offset, acceptedAt: acceptedAt, sender: id.sender, device: id.device)
-        message = Message(counter: id.counter, content: content, relay: stamp)
+        message = Message(counter: id.counter, content: content, timeToLive: timeToLive, relay: stamp)
         log = cursor.log
     }
 
@@ -74,12 +77,18 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
         }
     }
 
+    /// Hashes the identity and the stamp.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(message.counter)
+        hasher.combine(stamp)
+    }
+
     /// The size of the content, which counts against the credit of the session, in bytes.
     var contentByteCount: Int { message.content.byteCount }
 }
 
 /// A message, a gap or a replaced log, in the order of delivery.
-public enum RoomItem: Sendable, Equatable {
+public enum RoomItem: Sendable, Hashable {
     /// A message.
     case message(RoomMessage)
     /// Offsets that the relay no longer stores, or has left out because this client was too slow.

@@ -74,7 +74,7 @@ extension Room {
     ///
     /// An iteration receives the latest state and can omit earlier ones, so that a slow reader is never behind. Any
     /// number of iterations can be active. An iteration ends when the room ends or its task is cancelled.
-    public var snapshots: Snapshots { Snapshots(core: core) }
+    public var snapshots: Snapshots { Snapshots(core: core, client: client) }
 
     /// An asynchronous sequence of a room's states; see ``Room/snapshots``.
     public struct Snapshots: AsyncSequence, Sendable {
@@ -84,19 +84,22 @@ extension Room {
         public typealias Failure = Never
 
         let core: RoomCore
+        let client: Client
 
         /// Creates an iterator whose first element is the present state.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(core: core)
+            AsyncIterator(core: core, client: client)
         }
 
         /// An iterator that returns each state at most once.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let core: RoomCore
+            private let client: Client
             private var seen: UInt64?
 
-            init(core: RoomCore) {
+            init(core: RoomCore, client: Client) {
                 self.core = core
+                self.client = client
             }
 
             /// Waits for a state that this iterator has not returned, and returns it; nil if the room has ended or the

@@ -36,6 +36,11 @@ extension OutgoingMessage {
         try self.init(kind: kind, content: bytes, timeToLive: timeToLive, isCompressible: isCompressible)
     }
 
+    /// A text (M-1).
+    ///
+    /// - Throws: `invalidContent` if the text is empty.
+    public static func text(_ text: String) throws(MartletError) -> OutgoingMessage { try OutgoingMessage(text: text) }
+
     /// A text in reply to a message (M-3).
     ///
     /// - Throws: `invalidContent` if the text is empty.

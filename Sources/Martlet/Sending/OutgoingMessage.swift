@@ -1,7 +1,7 @@
 public import MartletWire
 
 /// A message to be sent by ``Room/send(_:)-(OutgoingMessage)``.
-public struct OutgoingMessage: Sendable, Equatable {
+public struct OutgoingMessage: Sendable, Hashable {
     /// The content of the message.
     public let content: MessageContent
     /// The duration after which the message fails with `expired` if it was not written to a connection; nil if it is
@@ -22,6 +22,11 @@ public struct OutgoingMessage: Sendable, Equatable {
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible
     }
+
+    /// Creates a text message.
+    ///
+    /// - Throws: `invalidContent` if the text is empty.
+    public init(_ text: String) throws(MartletError) { try self.init(text: text) }
 
     /// Creates a message with any content.
     ///

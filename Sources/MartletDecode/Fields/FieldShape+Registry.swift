@@ -14,7 +14,8 @@ extension FieldShape {
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
             .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .before, .limit,
             .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .membership, .changedAt,
-            .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .removed, .byteCount, .bool, .integer, .unsigned:
+            .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .removed, .byteCount, .bool,
+            .integer, .unsigned:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features

@@ -314,6 +314,7 @@ public struct ClientEngine: ~Copyable {
         // In version 1.0 a relay opens no sessions (S-2, S-51).
         case .open(let session, _): link.reset(session, code: .unsupportedKind)
         case .pong(let nonce): connection.pongReceived(nonce: nonce, now: now)
+        case .reconnectSpread(let spread): connection.spreadReceived(spread, now: now)
         case .goAway(let goAway): supervise(now) { $0.goAwayReceived(goAway.notice, now: now) }
         case .auth(let auth): receive(auth, now: now)
         }
@@ -363,6 +364,9 @@ public struct ClientEngine: ~Copyable {
                 supervise(now) { $0.linkProgressed(at: progress, hasUnacknowledged: hasUnacknowledged, now: now) }
             }
             connection.adapt(to: link.rtt, expectsReply: hasUnacknowledged || rooms.requests.count > 0, now: now)
+        } else if connection.isWaiting {
+            let hasPending = rooms.hasPending
+            supervise(now) { $0.setPending(hasPending, now: now) }
         }
         if transmitRequest != connection.current,
             connection.handshake.isLeaving || connection.handshake.hasFrames || link.hasOutput(now: now)

@@ -91,6 +91,19 @@ public enum SendFailure: Hashable, Sendable {
     case outcomeUnknown
 }
 
+extension SendFailure {
+    /// A stable key for translations and logs, the name of the case.
+    public var key: String {
+        switch self {
+        case .refused: "refused"
+        case .expired: "expired"
+        case .cancelled: "cancelled"
+        case .closed: "closed"
+        case .outcomeUnknown: "outcomeUnknown"
+        }
+    }
+}
+
 /// A request of a member.
 public struct IncomingRequest: Equatable, Sendable {
     /// The number of the request, repeated in the response.

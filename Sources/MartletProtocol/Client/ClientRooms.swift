@@ -431,6 +431,11 @@ struct ClientRooms: ~Copyable {
         }
     }
 
+    /// Whether a message or a request waits for the server.
+    var hasPending: Bool {
+        requests.count > 0 || rooms.indices.contains { rooms[at: $0].ledger.withLedger { $0.pendingCount > 0 } }
+    }
+
     // MARK: Time
 
     var deadline: Instant? { timers.earliest.orEarlier(requests.deadline) }

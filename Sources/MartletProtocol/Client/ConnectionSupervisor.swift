@@ -28,6 +28,9 @@ struct ConnectionSupervisor: Sendable {
         case ping(nonce: UInt64)
     }
 
+    /// The age of the server's spread from which on a ping asks for the present one (C-92).
+    static let maxSpreadAge = Duration.seconds(600)
+
     private struct Backup: Sendable {
         var began = Instant.zero
         var credential = CredentialState.requested
@@ -45,6 +48,8 @@ struct ConnectionSupervisor: Sendable {
     private var steps = Deque<Step>()
     /// The maximum interval of the heartbeat that the server requires (C-49).
     private var serverInterval: Duration?
+    /// The instant at which the spread of the server is outdated, and a ping asks for the present one (C-92).
+    private var spreadDeadline: Instant?
     private var path: PathStatus?
     private var localAddress: String?
     private var redirect: String?
@@ -62,6 +67,9 @@ struct ConnectionSupervisor: Sendable {
     var isEstablished: Bool {
         if case .connected(_, .established) = machine.state { true } else { false }
     }
+
+    /// Whether the client waits for its next attempt.
+    var isWaiting: Bool { if case .waiting = policy.state { true } else { false } }
 
     /// Returns whether bytes of this connection are processed. After the last goaway they are ignored, because an
     /// incomplete frame would count as a fault.
@@ -96,6 +104,12 @@ struct ConnectionSupervisor: Sendable {
             setMode(.foreground, now: now)
         }
         if case .waiting = policy.state { follow(policy.tryNow(), now: now) }
+    }
+
+    /// Reports whether messages or requests wait for a connection.
+    mutating func setPending(_ hasPending: Bool, now: Instant) {
+        guard hasPending != policy.hasPending else { return }
+        follow(policy.setPending(hasPending, now: now, random: random.next()), now: now)
     }
 
     mutating func setMode(_ mode: HeartbeatMode, now: Instant) {
@@ -178,6 +192,11 @@ struct ConnectionSupervisor: Sendable {
         natProbe.answered(after: silence, now: now)
     }
 
+    mutating func spreadReceived(_ spread: Duration, now: Instant) {
+        policy.setSpread(spread)
+        spreadDeadline = now + Self.maxSpreadAge
+    }
+
     /// Reports a message of the authentication exchange, or the server's answer to a renewal (C-69, C-71). Returns
     /// false if neither is due.
     mutating func authReceived(_ auth: Auth, now: Instant) -> Bool {
@@ -203,7 +222,8 @@ struct ConnectionSupervisor: Sendable {
         if status.epoch != nil { status.reconnects += 1 }
         status.epoch = welcome.epoch.rawValue
         if welcome.resumed != nil { status.resumes += 1 }
-        policy.established(resumed: welcome.resumed != nil, now: now)
+        policy.established(resumed: welcome.resumed != nil, spread: welcome.reconnectSpread, now: now)
+        spreadDeadline = welcome.reconnectSpread.map { _ in now + Self.maxSpreadAge }
         heartbeat.restart(now: now)
         handle(.welcome(current), now: now)
     }
@@ -270,7 +290,8 @@ struct ConnectionSupervisor: Sendable {
     var deadline: Instant? {
         let earliest = machine.deadline.orEarlier(policy.deadline).orEarlier(handshake.deadline)
         // The heartbeat and renewals begin with welcome (S-33).
-        return isEstablished ? earliest.orEarlier(heartbeat.deadline).orEarlier(renewal.deadline) : earliest
+        guard isEstablished else { return earliest }
+        return earliest.orEarlier(heartbeat.deadline).orEarlier(renewal.deadline).orEarlier(spreadDeadline)
     }
 
     mutating func deadlinePassed(now: Instant) {
@@ -278,6 +299,10 @@ struct ConnectionSupervisor: Sendable {
         follow(policy.deadlinePassed(now: now), now: now)
         if isEstablished { follow(heartbeat.deadlinePassed(now: now, random: nonce()), now: now) }
         if handshake.deadlinePassed(now: now) { startBackup(now: now) }
+        if isEstablished, let due = spreadDeadline, due <= now {
+            spreadDeadline = now + Self.maxSpreadAge
+            follow(heartbeat.probe(now: now, random: nonce()), now: now)
+        }
         if isEstablished, renewal.deadlinePassed(now: now) { steps.append(.output(.fetchCredential(current))) }
     }
 

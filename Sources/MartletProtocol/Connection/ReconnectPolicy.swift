@@ -12,10 +12,15 @@
 /// path, since the failures belong to the old path. A duration that the server requires is a minimum, which only the
 /// user can shorten.
 ///
-/// After the peer ended an established connection the ceiling begins at ``Configuration/peerClosedBase``. A resumed
-/// link shows that the server kept its state and has not failed. Each further end of this kind then begins at half the
-/// previous ceiling, at least at ``Configuration/base``, until the server answers with a new link or a connection lasts
-/// ``steadyAfter``.
+/// After the peer ended an established connection the ceiling begins at the spread that the server has named (C-93), or
+/// at ``Configuration/peerClosedBase``. A resumed link shows that the server kept its state and has not failed. Each
+/// further end of this kind then begins at half the previous ceiling, at least at ``Configuration/base``, until the
+/// server answers with a new link or a connection lasts ``steadyAfter``.
+///
+/// With a server that has named its spread, ceilings rise less while attempts are worth more: to
+/// ``Configuration/notListeningCap`` while the host answers that no server listens (C-94), and to
+/// ``Configuration/pendingCap`` while messages wait (C-95). They rise to twice the first ceiling in any case, so that
+/// the clients of a large server remain spread.
 public struct ReconnectPolicy: Equatable, Sendable {
     /// The maximum wait that a server can require. Longer ones are reduced to it (C-57).
     public static let maxRetryAfter = Duration.seconds(3600)
@@ -23,6 +28,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
     public static let maxRedirectCount = 5
     /// The minimum duration of a connection after which its end by the peer begins at the full ceiling again (C-55).
     public static let steadyAfter = Duration.seconds(60)
+    /// The maximum number of halvings of the first ceiling, beyond which it is the base in any case.
+    private static let maxHalvingCount = 16
 
     /// The parameters of the policy.
     public struct Configuration: Hashable, Sendable {
@@ -30,12 +37,20 @@ public struct ReconnectPolicy: Equatable, Sendable {
         public var base: Duration
         /// The highest ceiling of a wait, 24 s by default.
         public var cap: Duration
-        /// The ceiling of the first wait after the peer ended an established connection, 12 s by default.
+        /// The ceiling of the first wait after the peer ended an established connection, 12 s by default, with a server
+        /// that has named no spread.
         ///
         /// A server that fails ends all its connections at the same time. If 10,000 clients reconnected within 1 s, the
         /// server would receive 10,000 attempts in that second. Within 12 s it receives at most 1,300 in any second,
         /// for any duration of the failure (C-55, Specs/hostile.md row 30).
         public var peerClosedBase: Duration
+        /// The highest ceiling of a wait after an attempt that the host answered without a server on the port, 1.5 s by
+        /// default (C-94).
+        public var notListeningCap: Duration
+        /// The duration after the loss of the connection for which ``notListeningCap`` applies, 5 min by default.
+        public var notListeningPeriod: Duration
+        /// The highest ceiling of a wait while messages or requests wait for a connection, 3 s by default (C-95).
+        public var pendingCap: Duration
         /// The minimum duration of a connection after which its end counts as the first failure, 1 s by default (C-56).
         public var healthyAfter: Duration
         /// The duration between the appearance of a cellular or unknown path and the first attempt on it.
@@ -46,12 +61,16 @@ public struct ReconnectPolicy: Equatable, Sendable {
         /// Creates a configuration.
         public init(
             base: Duration = .milliseconds(250), cap: Duration = .seconds(24),
-            peerClosedBase: Duration = .seconds(12), healthyAfter: Duration = .seconds(1),
-            cellularDelay: Duration = .seconds(1), maxAttemptCount: Int? = nil
+            peerClosedBase: Duration = .seconds(12), notListeningCap: Duration = .milliseconds(1500),
+            notListeningPeriod: Duration = .seconds(300), pendingCap: Duration = .seconds(3),
+            healthyAfter: Duration = .seconds(1), cellularDelay: Duration = .seconds(1), maxAttemptCount: Int? = nil
         ) {
             self.base = base
             self.cap = cap
             self.peerClosedBase = peerClosedBase
+            self.notListeningCap = notListeningCap
+            self.notListeningPeriod = notListeningPeriod
+            self.pendingCap = pendingCap
             self.healthyAfter = healthyAfter
             self.cellularDelay = cellularDelay
             self.maxAttemptCount = maxAttemptCount
@@ -91,9 +110,19 @@ public struct ReconnectPolicy: Equatable, Sendable {
     /// The number of consecutive failed attempts, the loss of the connection included.
     public private(set) var attempt = 0
 
+    /// Whether messages or requests wait for a connection.
+    public private(set) var hasPending = false
+
+    /// The ceiling of the first wait in this row of failures.
     private var base: Duration
-    /// The current ceiling after the peer ends an established connection.
-    private var peerClosedBase: Duration
+    /// The duration over which the server's clients spread their attempts; nil if it has named none.
+    private var spread: Duration?
+    /// The number of consecutive closes by the peer that were followed by a resume.
+    private var resumedCloseCount = 0
+    /// The instant of the first failure in this row.
+    private var failedSince = Instant.zero
+    /// Whether the present wait was shortened because of a pending message.
+    private var wasShortened = false
     /// Whether the peer ended the latest established connection.
     private var wasClosedByPeer = false
     private var path: PathStatus?
@@ -106,7 +135,6 @@ public struct ReconnectPolicy: Equatable, Sendable {
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         base = configuration.base
-        peerClosedBase = configuration.peerClosedBase
     }
 
     /// The instant of the next attempt; nil if the policy is not waiting.
@@ -118,18 +146,36 @@ public struct ReconnectPolicy: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - resumed: Whether the server has resumed the link, and has therefore kept its state.
+    ///   - spread: The duration over which the clients of the server spread their attempts; nil if it names none.
     ///   - now: The current instant.
-    public mutating func established(resumed: Bool = false, now: Instant) {
+    public mutating func established(resumed: Bool = false, spread: Duration? = nil, now: Instant) {
         if !resumed {
-            peerClosedBase = configuration.peerClosedBase
+            resumedCloseCount = 0
         } else if wasClosedByPeer {
-            peerClosedBase = max(configuration.base, peerClosedBase / 2)
+            resumedCloseCount = min(resumedCloseCount + 1, Self.maxHalvingCount)
         }
+        self.spread = spread
+        hasPending = false
         wasClosedByPeer = false
         state = .idle
         establishedAt = now
         notBefore = .zero
         refusedCredentialCount = 0
+    }
+
+    /// Reports another duration over which the clients of the server spread their attempts.
+    public mutating func setSpread(_ spread: Duration) { self.spread = spread }
+
+    /// Reports whether messages or requests wait for a connection (C-95). The first one in a wait can shorten it.
+    public mutating func setPending(_ hasPending: Bool, now: Instant, random: UInt64) -> Answer {
+        self.hasPending = hasPending
+        guard hasPending, !wasShortened, case .waiting(let until, .backoff(let attempt)) = state else { return .none }
+        wasShortened = true
+        // A second draw below the same ceiling would move the clients of a large server together.
+        let ceiling = pendingCeiling(ownCeiling)
+        guard ceiling < ownCeiling else { return .none }
+        let earlier = now + .uniform(below: ceiling, random: random)
+        return earlier < until ? schedule(at: earlier, .backoff(attempt: attempt), now: now) : .none
     }
 
     /// Reports that an attempt failed or an established connection ended while a connection is requested.
@@ -143,11 +189,13 @@ public struct ReconnectPolicy: Equatable, Sendable {
         if let establishedAt {
             let age = now - establishedAt
             if age >= configuration.healthyAfter { resetFailures() }
-            if age >= Self.steadyAfter { peerClosedBase = configuration.peerClosedBase }
+            if age >= Self.steadyAfter { resumedCloseCount = 0 }
             wasClosedByPeer = failure == .closedByPeer
         }
-        if let spread = spread(after: failure) { base = max(configuration.base, spread) }
+        if let ceiling = firstCeiling(after: failure) { base = max(configuration.base, ceiling) }
+        if attempt == 0 { failedSince = now }
         establishedAt = nil
+        wasShortened = false
         if let reason = reasonToStop(after: failure) { return stop(reason) }
         switch failure {
         case .redirected(let retryAfter) where redirectCount < Self.maxRedirectCount:
@@ -156,10 +204,10 @@ public struct ReconnectPolicy: Equatable, Sendable {
         case .refused(let retryAfter?), .redirected(let retryAfter?):
             attempt += 1
             let earliest = requireWait(retryAfter, now: now)
-            return schedule(at: earliest + backoff(random: random), .serverRequired, now: now)
+            return schedule(at: earliest + backoff(failure, now: now, random: random), .serverRequired, now: now)
         default:
             attempt += 1
-            return schedule(at: now + backoff(random: random), .backoff(attempt: attempt), now: now)
+            return schedule(at: now + backoff(failure, now: now, random: random), .backoff(attempt: attempt), now: now)
         }
     }
 
@@ -199,7 +247,11 @@ public struct ReconnectPolicy: Equatable, Sendable {
     /// Reports that no connection is requested any more. The policy keeps only the status of the path.
     public mutating func cancel() {
         resetFailures()
-        peerClosedBase = configuration.peerClosedBase
+        resumedCloseCount = 0
+        spread = nil
+        hasPending = false
+        wasShortened = false
+        failedSince = .zero
         wasClosedByPeer = false
         refusedCredentialCount = 0
         establishedAt = nil
@@ -217,10 +269,11 @@ public struct ReconnectPolicy: Equatable, Sendable {
 extension ReconnectPolicy {
     /// Returns the first ceiling after a failure that may affect all clients of the server; nil if it affects this
     /// client only.
-    private func spread(after failure: ConnectionFailure) -> Duration? {
-        switch failure {
-        case .closedByPeer: peerClosedBase
-        case .refused where establishedAt != nil: configuration.peerClosedBase
+    private func firstCeiling(after failure: ConnectionFailure) -> Duration? {
+        let whole = min(spread ?? configuration.peerClosedBase, configuration.cap)
+        return switch failure {
+        case .closedByPeer: whole / (1 << resumedCloseCount)
+        case .refused where establishedAt != nil: whole
         default: nil
         }
     }
@@ -235,7 +288,7 @@ extension ReconnectPolicy {
         case .unauthenticated:
             refusedCredentialCount += 1
             if refusedCredentialCount > 1 { return .unauthenticated }
-        case .unreachable, .tlsFailure, .lost, .closedByPeer, .refused, .redirected: break
+        case .unreachable, .notListening, .tlsFailure, .lost, .closedByPeer, .refused, .redirected: break
         }
         guard let limit = configuration.maxAttemptCount, attempt >= limit else { return nil }
         return .attemptLimit
@@ -246,10 +299,23 @@ extension ReconnectPolicy {
         return notBefore
     }
 
-    private func backoff(random: UInt64) -> Duration {
+    private func backoff(_ failure: ConnectionFailure, now: Instant, random: UInt64) -> Duration {
+        var ceiling = ownCeiling
+        if spread != nil, failure == .notListening, now - failedSince < configuration.notListeningPeriod {
+            ceiling = min(ceiling, max(configuration.notListeningCap, base * 2))
+        }
+        return .uniform(below: hasPending ? pendingCeiling(ceiling) : ceiling, random: random)
+    }
+
+    /// The ceiling by the number of failures alone.
+    private var ownCeiling: Duration {
         var ceiling = base
         for _ in 1..<max(attempt, 1) where ceiling < configuration.cap { ceiling *= 2 }
-        return .uniform(below: min(ceiling, configuration.cap), random: random)
+        return min(ceiling, configuration.cap)
+    }
+
+    private func pendingCeiling(_ ceiling: Duration) -> Duration {
+        spread == nil ? ceiling : min(ceiling, max(configuration.pendingCap, base * 2))
     }
 
     private mutating func schedule(at instant: Instant, _ reason: RetryReason, now: Instant) -> Answer {

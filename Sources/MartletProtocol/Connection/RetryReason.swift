@@ -39,6 +39,21 @@ public enum StopReason: Hashable, Sendable {
     case attemptLimit
 }
 
+extension StopReason {
+    /// A stable key for translations and logs, the name of the case.
+    public var key: String {
+        switch self {
+        case .unauthenticated: "unauthenticated"
+        case .forbidden: "forbidden"
+        case .revoked: "revoked"
+        case .replaced: "replaced"
+        case .unsupportedVersion: "unsupportedVersion"
+        case .serverUnverified: "serverUnverified"
+        case .attemptLimit: "attemptLimit"
+        }
+    }
+}
+
 extension StopReason: CustomStringConvertible {
     /// A clause for people.
     public var description: String {
@@ -58,6 +73,8 @@ extension StopReason: CustomStringConvertible {
 public enum ConnectionFailure: Hashable, Sendable {
     /// The attempt ended before welcome, during the name lookup, the connection or the handshake.
     case unreachable
+    /// The host of the server answered that no server listens on the port (ECONNREFUSED).
+    case notListening
     /// A required TLS connection failed because of the server's certificate or version, or because TLS is not available
     /// (`tlsFailure`, C-12).
     case tlsFailure

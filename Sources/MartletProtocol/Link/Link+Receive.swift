@@ -279,12 +279,16 @@ extension Link {
             for slot in sessions.indices where sessions[slot].isLive { requestAck(of: slot) }
         }
         let echo = Echo(timestamp: header.timestamp, delay: .zero)  // S-24
-        if isAttached { connection.control.appendPong(Pong(nonce: ping.nonce, echo: echo)) }
+        guard isAttached else { return }
+        connection.control.appendPong(Pong(nonce: ping.nonce, echo: echo, reconnectSpread: reconnectSpread))
     }
 
     private mutating func takePong(_ pong: Pong, now: Instant) throws(LinkError) {
         if !connection.control.takePong() { try chargeUnproductive(now: now) }
         sampleRTT(pong.echo, sentAt: nil, now: now)
+        if sessions.role == .client, let spread = pong.reconnectSpread {
+            arrivals.append(.event(.reconnectSpread(spread)))
+        }
         guard pong.nonce & Link.probeBit != 0 else { return arrivals.append(.event(.pong(nonce: pong.nonce))) }
         guard let sentAt = connection.recovery.takePong(pong.nonce) else { return }
         // The acknowledgement that the probe requested came before this pong, so the peer has not received the frames

@@ -85,6 +85,8 @@ public struct Link: Sendable {
     /// Whether the last frame of a queue requests an acknowledgement, for which the engine waits. Its receiver would
     /// otherwise delay the acknowledgement (S-20).
     var asksForAck = false
+    /// The duration that pongs of a server contain (C-92); nil at a client.
+    var reconnectSpread: Duration?
     /// Round-trip times measured on this link (RFC 6298).
     public internal(set) var rtt = RTTEstimator()
     /// Counts since the link began.

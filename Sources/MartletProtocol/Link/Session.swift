@@ -202,6 +202,8 @@ public enum LinkEvent: Equatable, Sendable {
     case acknowledged(SessionID, byteCount: Int)
     /// The answer to one of the engine's pings.
     case pong(nonce: UInt64)
+    /// The server has named the duration over which its clients spread their attempts to reconnect (C-92).
+    case reconnectSpread(Duration)
     /// The peer announces the end of the connection.
     case goAway(GoAway)
     /// The peer renews its credential, or has taken the new one (C-71).

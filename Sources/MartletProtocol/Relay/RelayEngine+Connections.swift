@@ -276,10 +276,12 @@ extension RelayEngine {
             attach(link, to: slot, now: now)
             note(.linked(who, sessions.links[link].id), on: slot)
         }
+        sessions.noteArrival(now: now)
         let welcome = Welcome(
             version: version, features: features, limits: limits, account: who.account, link: sessions.links[link].id,
             resumeToken: admission.grant.token, epoch: sessions.links[link].epoch,
-            resumeLifetime: configuration.resumeLifetime, heartbeatInterval: nil, credential: admission.final,
+            resumeLifetime: configuration.resumeLifetime, heartbeatInterval: nil,
+            reconnectSpread: sessions.reconnectSpread(now: now), credential: admission.final,
             credentialLifetime: setExpiry(of: admission.identity, on: slot, now: now), resumed: resumed)
         enqueue(.welcome, welcome.encode(), on: slot, now: now)
         sessions.markDirty(link)

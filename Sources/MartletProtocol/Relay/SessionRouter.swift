@@ -33,6 +33,7 @@ struct SessionRouter: ~Copyable {
     var accountRequests = Deque<(AccountRequestID, Request)>()
     /// Faults in frames that preceded the acceptance of an account's session.
     var accountFaults: [AdmissionFault] = []
+    private var spread = ReconnectSpread()
     private var inflater = Inflater()
     /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
@@ -45,6 +46,16 @@ struct SessionRouter: ~Copyable {
     }
 
     // MARK: Links
+
+    /// A client is welcomed.
+    mutating func noteArrival(now: Instant) { spread.arrived(now: now) }
+
+    /// The duration over which clients spread their attempts after the relay's end (C-92).
+    mutating func reconnectSpread(now: Instant) -> Duration {
+        let loopCount = rooms.place.count
+        return spread.duration(
+            clientCount: (links.count - links.suspendedCount) * loopCount, loopCount: loopCount, now: now)
+    }
 
     /// Adds a link of a device that has none.
     mutating func insert(
@@ -180,6 +191,8 @@ struct SessionRouter: ~Copyable {
     ) throws(LinkError) -> OnFrame {
         budget.charge(frameOf: content.byteCount)
         let inflated = inflater.producedByteCount
+        // The pong repeats the spread, which has changed since the welcome (C-92).
+        if header.type == .ping { links[slot].link.reconnectSpread = reconnectSpread(now: now) }
         let reception = try links[slot].link.receive(header, content, inflater: &inflater, now: now)
         budget.charge((inflater.producedByteCount - inflated) / TurnBudget.bytesPerUnit)
         if !links[slot].isDirty { markDirty(slot) }
@@ -244,7 +257,7 @@ struct SessionRouter: ~Copyable {
         case .acknowledged(let session, let byteCount):
             guard let index = links[slot].sessions.index(of: session) else { return }
             if let handle = links[slot].sessions[at: index].handle { rooms.credit(handle, byteCount: byteCount) }
-        case .opened, .pong, .goAway, .auth:
+        case .opened, .pong, .reconnectSpread, .goAway, .auth:
             break
         }
     }

@@ -4,7 +4,7 @@ import MartletToolSupport
 
 /// `martlet bot`: a bot that replies to commands in a room, and to the same commands as requests.
 enum BotCommand {
-    private static let specs = ClientOptions.specs + [ClientOptions.timeout.spec]
+    private static let specs = ClientOptions.specs + [ClientOptions.timeout.spec, ClientOptions.outbox.spec]
 
     static let spec = CommandSpec(
         name: "bot",
@@ -12,19 +12,23 @@ enum BotCommand {
         options: specs,
         notes: [
             "The bot also answers requests whose method is the name of a command without its slash. It replies to new "
-                + "messages only."
+                + "messages only; with --outbox it replies once to each command that was not handled, also to those sent "
+                + "while it was not running."
         ],
         exitCodes: [ExitMeaning(.success, "the room has ended")] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        let client = try ClientOptions.client(arguments, agent: "bot")
+        let outbox = ClientOptions.outbox(arguments)
+        let client = try ClientOptions.client(arguments, agent: "bot", outbox: outbox)
+        let options = Room.Options(from: outbox == nil ? .latest(count: 0) : .stored)
         let monitor = TransferMonitor(.none)
         do {
             try await withClient(client) { client in
+                ClientOptions.reportRecovery(of: outbox)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
-                    group.addTask { try await serve(client, arguments[ClientOptions.room] ?? "") }
+                    group.addTask { try await serve(client, arguments[ClientOptions.room] ?? "", options) }
                     defer { group.cancelAll() }
                     try await group.next()
                 }
@@ -37,8 +41,8 @@ enum BotCommand {
         return .success
     }
 
-    private static func serve(_ client: Client, _ name: String) async throws {
-        let room = try await client.open(room: name, options: Room.Options(from: .latest(count: 0)))
+    private static func serve(_ client: Client, _ name: String, _ options: Room.Options) async throws {
+        let room = try await client.open(room: name, options: options)
         Output.report("bot: \(client.account) replies in \(SafeText.line(room.name))")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await answerCommands(in: room, as: client.account) }
@@ -50,12 +54,17 @@ enum BotCommand {
 
     private static func answerCommands(in room: Room, as account: AccountName) async throws {
         var random = SystemRandomNumberGenerator()
-        for try await message in room.messages where message.sender != account {
-            room.markRead(upTo: message.cursor)
-            guard let text = message.text,
+        for try await delivery in room.deliveries {
+            let message = delivery.message
+            var replies: [OutgoingMessage] = []
+            if message.sender != account, let text = message.text,
                 let answer = BotReply.answer(to: text, time: ClockText.now(), using: &random)
-            else { continue }
-            try await room.send(answer)
+            {
+                replies.append(try OutgoingMessage(text: answer))
+            }
+            // The cursor and the reply are stored together, so that no command is lost or answered twice.
+            try await delivery.done(sending: replies)
+            room.markRead(upTo: message.cursor)
         }
     }
 

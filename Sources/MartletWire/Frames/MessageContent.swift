@@ -1,7 +1,7 @@
 /// The content of a message: a kind, and TLVs that satisfy its ``ContentRules``.
 ///
 /// A text is stored as a string until its TLV is encoded.
-public struct MessageContent: Equatable, Sendable {
+public struct MessageContent: Hashable, Sendable {
     private enum Form: Sendable {
         case text(String)
         case fields(ContentKind, [UInt8])
@@ -99,6 +99,16 @@ public struct MessageContent: Equatable, Sendable {
             writer.appendHead(.content, followedBy: TLVLimits.headByteCount + text.utf8.count)
             writer.append(.text, string: text)
         case .fields(_, let bytes): writer.append(.content, bytes: bytes)
+        }
+    }
+
+    /// Hashes the kind and the text or bytes.
+    public func hash(into hasher: inout Hasher) {
+        switch form {
+        case .text(let text): hasher.combine(text)
+        case .fields(let kind, let bytes):
+            hasher.combine(kind)
+            hasher.combine(bytes)
         }
     }
 

@@ -7,11 +7,15 @@ public struct Pong: FrameBody {
     public var nonce: UInt64
     /// The timestamp of the ping, and the duration until the answer.
     public var echo: Echo
+    /// The duration over which the clients of the server spread their attempts to reconnect, in whole milliseconds; nil
+    /// from a client.
+    public var reconnectSpread: Duration?
 
-    /// Creates the frame.
-    public init(nonce: UInt64, echo: Echo) {
+    /// Creates the frame. The spread is rounded down to milliseconds.
+    public init(nonce: UInt64, echo: Echo, reconnectSpread: Duration? = nil) {
         self.nonce = nonce
         self.echo = echo
+        self.reconnectSpread = reconnectSpread?.roundedDown(to: .milliseconds)
     }
 
     /// Creates the frame from its body.
@@ -20,21 +24,24 @@ public struct Pong: FrameBody {
     public init(parsing body: RawSpan) throws(WireError) {
         var nonce: UInt64?
         var echo: Echo?
+        var reconnectSpread: Duration?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
             case .nonce: try nonce.fill(.nonce, field.uint64())
             case .echo: try echo.fill(.echo, field.echo())
+            case .reconnectSpread: try reconnectSpread.fill(.reconnectSpread, field.duration(.milliseconds))
             default: try field.skip()
             }
         }
-        self.nonce = try nonce.required(.nonce)
-        self.echo = try echo.required(.echo)
+        self.init(
+            nonce: try nonce.required(.nonce), echo: try echo.required(.echo), reconnectSpread: reconnectSpread)
     }
 
     /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.nonce, uint64: nonce)
         writer.append(.echo, echo: echo)
+        if let reconnectSpread { writer.append(.reconnectSpread, duration: reconnectSpread, .milliseconds) }
     }
 }

@@ -22,6 +22,8 @@ public struct Welcome: FrameBody {
     public let resumeLifetime: Duration
     /// The recommended interval between probes, in whole milliseconds.
     public let heartbeatInterval: Duration?
+    /// The duration over which the clients of the server spread their attempts to reconnect, in whole milliseconds.
+    public let reconnectSpread: Duration?
     /// The last message of the authentication exchange; nil without one.
     public let credential: Credential?
     /// The duration until the credential of the connection expires, in whole milliseconds; nil if it does not.
@@ -36,7 +38,8 @@ public struct Welcome: FrameBody {
     public init(
         version: WireVersion = .current, features: Features, limits: Limits, account: AccountName, link: LinkID,
         resumeToken: ResumeToken, epoch: Epoch, resumeLifetime: Duration, heartbeatInterval: Duration? = nil,
-        credential: Credential? = nil, credentialLifetime: Duration? = nil, resumed: [SessionPosition]? = nil
+        reconnectSpread: Duration? = nil, credential: Credential? = nil, credentialLifetime: Duration? = nil,
+        resumed: [SessionPosition]? = nil
     ) {
         if let resumed {
             precondition(resumed.count <= ResumePoint.maxPositionCount, "more positions than a frame may name")
@@ -51,6 +54,7 @@ public struct Welcome: FrameBody {
         self.epoch = epoch
         self.resumeLifetime = resumeLifetime.roundedDown(to: .seconds)
         self.heartbeatInterval = heartbeatInterval?.roundedDown(to: .milliseconds)
+        self.reconnectSpread = reconnectSpread?.roundedDown(to: .milliseconds)
         self.credential = credential
         self.credentialLifetime = credentialLifetime?.roundedDown(to: .milliseconds)
         self.resumed = resumed
@@ -69,6 +73,7 @@ public struct Welcome: FrameBody {
         var epoch: Epoch?
         var resumeLifetime: Duration?
         var heartbeatInterval: Duration?
+        var reconnectSpread: Duration?
         var credential: Credential?
         var credentialLifetime: Duration?
         var resumed: [SessionPosition]?
@@ -84,6 +89,7 @@ public struct Welcome: FrameBody {
             case .epoch: try epoch.fill(.epoch, Epoch(rawValue: field.uint32()))
             case .resumeLifetime: try resumeLifetime.fill(.resumeLifetime, field.duration(.seconds))
             case .heartbeatInterval: try heartbeatInterval.fill(.heartbeatInterval, field.duration(.milliseconds))
+            case .reconnectSpread: try reconnectSpread.fill(.reconnectSpread, field.duration(.milliseconds))
             case .credential: try credential.fill(.credential, field.credential())
             case .credentialLifetime: try credentialLifetime.fill(.credentialLifetime, field.duration(.milliseconds))
             case .resume: try resumed.fill(.resume, [SessionPosition](parsing: field))
@@ -95,8 +101,8 @@ public struct Welcome: FrameBody {
             limits: try limits.required(.limits), account: try account.required(.account),
             link: try link.required(.link), resumeToken: try resumeToken.required(.resumeToken),
             epoch: try epoch.required(.epoch), resumeLifetime: try resumeLifetime.required(.resumeLifetime),
-            heartbeatInterval: heartbeatInterval, credential: credential, credentialLifetime: credentialLifetime,
-            resumed: resumed)
+            heartbeatInterval: heartbeatInterval, reconnectSpread: reconnectSpread, credential: credential,
+            credentialLifetime: credentialLifetime, resumed: resumed)
     }
 
     /// Appends the fields of the body.
@@ -110,6 +116,7 @@ public struct Welcome: FrameBody {
         writer.append(.epoch, uint32: epoch.rawValue)
         writer.append(.resumeLifetime, duration: resumeLifetime, .seconds)
         if let heartbeatInterval { writer.append(.heartbeatInterval, duration: heartbeatInterval, .milliseconds) }
+        if let reconnectSpread { writer.append(.reconnectSpread, duration: reconnectSpread, .milliseconds) }
         if let credential { writer.append(.credential, bytes: credential.bytes) }
         if let credentialLifetime { writer.append(.credentialLifetime, duration: credentialLifetime, .milliseconds) }
         if let resumed {

@@ -1,7 +1,7 @@
 /// A file in a message, or where it is (M-8).
-public struct Attachment: Equatable, Sendable {
+public struct Attachment: Hashable, Sendable {
     /// The bytes of a file, or where they are.
-    public enum Source: Equatable, Sendable {
+    public enum Source: Hashable, Sendable {
         /// A place that the application understands, for example a URL, of 1 to ``maxLocationByteCount`` bytes.
         case location(String)
         /// The bytes, within the limit of a message.

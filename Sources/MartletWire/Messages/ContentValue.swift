@@ -2,7 +2,7 @@
 ///
 /// Each value has exactly one encoding: the members of an object are in the order of their keys' bytes (M-15), and an
 /// integer has the lowest type that holds it (M-16).
-public indirect enum ContentValue: Equatable, Sendable {
+public indirect enum ContentValue: Hashable, Sendable {
     /// The absence of a value.
     case null
     /// A truth value.
@@ -23,7 +23,7 @@ public indirect enum ContentValue: Equatable, Sendable {
     case object([Member])
 
     /// A value of an object.
-    public struct Member: Equatable, Sendable {
+    public struct Member: Hashable, Sendable {
         /// The key, at most ``ContentValue/maxKeyByteCount`` bytes. Two keys are equal when their bytes are equal.
         public var key: String
         /// The value.

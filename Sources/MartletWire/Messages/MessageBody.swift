@@ -1,5 +1,5 @@
 /// The content of a message by its kind (M-1).
-public enum MessageBody: Equatable, Sendable {
+public enum MessageBody: Hashable, Sendable {
     /// A text.
     case text(String)
     /// Another text for a message (M-4). ``MessageChange`` decides whether it counts.

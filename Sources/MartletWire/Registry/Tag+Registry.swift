@@ -220,6 +220,9 @@ extension Tag {
     /// u8, 0 or 1: whether another page follows.
     @inlinable
     public static var hasMore: Tag { Tag(rawValue: 0x00A8) }
+    /// u32, milliseconds over which the clients of the server spread their attempts to reconnect.
+    @inlinable
+    public static var reconnectSpread: Tag { Tag(rawValue: 0x00B0) }
     /// Container of the limits.
     @inlinable
     public static var limits: Tag { Tag(rawValue: 0x0101) }
@@ -301,9 +304,9 @@ extension Tag {
         .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .before, .limit,
         .acceptedRun, .receiptKind, .upTo, .message, .maxAge, .maxCount, .maxByteCount, .correlation, .method,
         .deadline, .recipient, .status, .presence, .typing, .entry, .membership, .inviter, .changedAt, .readUpTo,
-        .deliveredUpTo, .unread, .shortened, .hasMore, .limits, .resume, .content, .array, .object, .text, .data, .name,
-        .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest, .null, .bool,
-        .integer, .unsigned, .double, .key,
+        .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .limits, .resume, .content, .array, .object,
+        .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest,
+        .null, .bool, .integer, .unsigned, .double, .key,
     ]
 }
 
@@ -384,6 +387,7 @@ extension Tag: CustomStringConvertible {
         case .unread: "unread"
         case .shortened: "shortened"
         case .hasMore: "hasMore"
+        case .reconnectSpread: "reconnectSpread"
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"

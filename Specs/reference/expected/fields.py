@@ -28,7 +28,9 @@ SAMPLES = {
     0x2003: (FROM_SERVER, {
         "acceptedRun": (0x60, u64(1) + u32(1) + u64(1), [{"counter": "1", "count": 1, "offset": "1"}])}),
     0x2004: (FROM_SERVER, {"first": (0x54, u64(5), "5"), "upTo": (0x62, u64(9), "9")}),
-    0x3002: ({}, {"nonce": (0x33, u64(7), "7"), "echo": (0x30, ECHO, ECHO_SHOWN)}),
+    0x3002: (FROM_SERVER, {
+        "nonce": (0x33, u64(7), "7"), "echo": (0x30, ECHO, ECHO_SHOWN),
+        "reconnectSpread": (0xB0, u32(500), 500)}),
     0x4001: (FRESH_CLIENT, {
         "spokenVersion": (0x05, b"\x01\x00", ["1.0"]), "features": (0x10, u64(15), "15"),
         "limits": (0x0101, LIMITS_BODY, LIMITS_SHOWN), "device": (0x11, u64(1 << 63), str(1 << 63)),
@@ -38,7 +40,8 @@ SAMPLES = {
         "spokenVersion": (0x05, b"\x01\x00", "1.0"), "features": (0x10, u64(15), "15"),
         "limits": (0x0101, LIMITS_BODY, LIMITS_SHOWN), "account": (0x12, "ada", "ada"), "link": (0x15, u64(9), "9"),
         "resumeToken": (0x16, TOKEN, TOKEN.hex()), "epoch": (0x18, u32(1), 1),
-        "resumeLifetime": (0x19, u32(3600), 3600), "heartbeatInterval": (0x1A, u32(30_000), 30_000)}),
+        "resumeLifetime": (0x19, u32(3600), 3600), "heartbeatInterval": (0x1A, u32(30_000), 30_000),
+        "reconnectSpread": (0xB0, u32(500), 500)}),
     0x4004: ({}, {
         "code": (0x01, u16(0x0208), 0x0208), "reason": (0x02, "bye", "bye"), "retryAfter": (0x03, u32(5), 5),
         "redirect": (0x04, "b.example", "b.example")}),
@@ -62,8 +65,8 @@ HANDSHAKE = {0x4001, 0x4002, 0x4004, 0x4005}
 # The fields with the length of their type, in a frame that contains them.
 FIXED = [
     (0x1000, "offset acceptedAt device counter kind timeToLive"), (0x1001, "typing"), (0x2001, "linkCredit echo"),
-    (0x2002, "receiptKind"), (0x2003, "acceptedRun"), (0x2004, "first upTo"), (0x3002, "nonce echo"),
-    (0x4001, "spokenVersion features device"), (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval"),
+    (0x2002, "receiptKind"), (0x2003, "acceptedRun"), (0x2004, "first upTo"), (0x3002, "nonce echo reconnectSpread"),
+    (0x4001, "spokenVersion features device"), (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval reconnectSpread"),
     (0x4004, "code retryAfter"), (0x4005, "credentialLifetime"), (0x5001, "sessionKind cursor log tail noLocal"),
     (0x5002, "head first log"), (0x5004, "session creditUsed"), (0x6001, "correlation deadline"), (0x6002, "status"),
 ]

@@ -182,6 +182,7 @@ def welcomes(file):
     good("the least welcome", "W-36", welcome())
     good("a welcome with everything", "W-36", welcome(t(0x1A, u32(30_000)), t(0x0102, position(0, 7))),
          heartbeatInterval=30_000, resume={"sessionPosition": [{"session": 0, "highest": "7"}]})
+    good("a welcome with a reconnectSpread", "W-36 C-93", welcome(t(0xB0, u32(16_384))), reconnectSpread=16_384)
     final = b"v=Kcrgf0mYhD1t2704NK+sy5L+5mdmiEW0DKJkKgYZ42E="
     good("a welcome that ends an exchange, with a credential that expires", "W-36 W-97",
          welcome(t(0x13, final), t(0x1B, u32(3_600_000))), credential=final.hex(), credentialLifetime=3_600_000)

@@ -66,6 +66,8 @@ def pings(file):
     file.bad("a nonce of seven bytes", "W-30", 0x3001, t(0x33, u64(7)[1:]), "invalidValue")
     file.bad("a nonce of nine bytes", "W-30", 0x3001, t(0x33, b"\x00" + u64(7)), "invalidValue")
     file.bad("two nonces", "W-25", 0x3001, t(0x33, u64(7)) * 2, "duplicateField")
+    file.good("a pong with a reconnectSpread", "W-70 C-93", 0x3002, [t(0x33, u64(7)), ECHO, t(0xB0, u32(0))],
+              {"nonce": "7", "echo": ECHO_SHOWN, "reconnectSpread": 0}, FROM_SERVER)
     file.bad("a pong without its echo", "W-53", 0x3002, t(0x33, u64(7)), "missingField")
     file.bad("a pong without its nonce", "W-70", 0x3002, ECHO, "missingField")
 

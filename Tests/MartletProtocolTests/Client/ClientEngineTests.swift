@@ -216,6 +216,55 @@ import Testing
         #expect(stage.log.all(Ping.self).count == (hint == nil ? 0 : 1))
     }
 
+    // C-92
+    @Test(arguments: [true, false])
+    func `a client that is never silent asks for the spread every 10 min, if the server has named one`(isNamed: Bool) {
+        let stage = ClientStage()
+        stage.answersPings = true
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(reconnectSpread: isNamed ? .seconds(1) : nil)
+        for _ in 1...125 {
+            stage.run(for: .seconds(10))
+            stage.say(Ack(linkCredit: 1 << 20))
+        }
+        #expect(stage.log.all(Ping.self).count == (isNamed ? 2 : 0))
+    }
+
+    // C-93
+    @Test func `the client waits for up to the spread of the latest pong after the server has ended`() throws {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(reconnectSpread: .zero)
+        stage.act { $0.enterForeground(now: $1) }
+        let ping = try #require(stage.log.last(Ping.self))
+        stage.say(
+            Pong(nonce: ping.nonce, echo: Echo(timestamp: 0, delay: .zero), reconnectSpread: .seconds(24)))
+        stage.end()
+        let next = try #require(stage.engine.status.nextAttempt)
+        #expect(next - stage.now > .milliseconds(250) && next - stage.now < .seconds(24))
+    }
+
+    // C-95
+    @Test func `a message that is queued in a long wait → an attempt within 3 s`() throws {
+        let stage = ClientStage()
+        let lobby = try stage.act { try $0.open(.lobby, RoomOptions(), now: $1) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(reconnectSpread: .zero)
+        stage.end()
+        func wait() -> Duration { stage.engine.status.nextAttempt.map { $0 - stage.now } ?? .zero }
+        var seconds = 0
+        while wait() < .seconds(6), seconds < 600 {
+            stage.run(for: .seconds(1))
+            seconds += 1
+        }
+        #expect(wait() >= .seconds(6))
+        try stage.act { try $0.send(counter: 1, content: MessageContent(text: "hello"), in: lobby, now: $1) }
+        #expect(wait() < .seconds(3))
+    }
+
     @Test func `frame counters and round trips are kept on a new link, the smoothed round trip is not`() throws {
         let stage = ClientStage()
         stage.goOnline(.lobby)

@@ -95,6 +95,114 @@ import Testing
         #expect(waits == [125, 125, 6000].map { .milliseconds($0) })
     }
 
+    /// Returns the ceilings of the waits after a close by the peer and then another failure, again and again.
+    private func ceilings(
+        _ policy: inout ReconnectPolicy, then failure: ConnectionFailure, every interval: Duration = .zero, count: Int
+    ) -> [Duration] {
+        var now = Instant.zero
+        return (0..<count).map { number in
+            _ = policy.failed(number == 0 ? .closedByPeer : failure, now: now, random: half)
+            defer { now = now + interval }
+            return policy.deadline.map { ($0 - now) * 2 } ?? .zero
+        }
+    }
+
+    // C-93
+    @Test(arguments: [
+        (Duration.milliseconds(32), [0.25, 0.5, 1, 2, 4, 8, 16, 24]), (.seconds(2), [2, 4, 8, 16, 24, 24, 24, 24]),
+        (.seconds(24), [24, 24, 24, 24, 24, 24, 24, 24]), (.seconds(3600), [24, 24, 24, 24, 24, 24, 24, 24]),
+    ])
+    func `the spread of the server replaces 12 s, at least the base and at most the cap`(
+        spread: Duration, ceilings: [Double]
+    ) {
+        var policy = ReconnectPolicy()
+        policy.established(spread: spread, now: .zero)
+        let result = self.ceilings(&policy, then: .unreachable, count: 8)
+        #expect(result == ceilings.map { .seconds($0) })
+        policy.established(spread: spread, now: .zero)
+        let leaving = policy.failed(.refused(retryAfter: .zero), now: at(.seconds(2)), random: half)
+        let whole = min(max(spread, .milliseconds(250)), .seconds(24))
+        #expect(leaving == .wait(until: at(.seconds(2) + whole / 2), .serverRequired))
+    }
+
+    // C-93
+    @Test func `a spread in a pong replaces that of welcome, and a welcome without one restores 12 s`() {
+        var policy = ReconnectPolicy()
+        policy.established(spread: .milliseconds(32), now: .zero)
+        policy.setSpread(.seconds(4))
+        #expect(ceilings(&policy, then: .lost, count: 1) == [.seconds(4)])
+        policy.established(now: .zero)
+        #expect(ceilings(&policy, then: .lost, count: 1) == [.seconds(12)])
+    }
+
+    // C-94
+    @Test(arguments: [
+        (Duration.milliseconds(32), [0.25, 0.5, 1, 1.5, 1.5, 1.5]), (.seconds(1), [1, 2, 2, 2, 2, 2]),
+        (.seconds(16), [16, 24, 24, 24, 24, 24]),
+    ])
+    func `while no server listens the ceiling rises to 1.5 s, or to twice the spread`(
+        spread: Duration, ceilings: [Double]
+    ) {
+        var policy = ReconnectPolicy()
+        policy.established(spread: spread, now: .zero)
+        let result = self.ceilings(&policy, then: .notListening, count: 6)
+        #expect(result == ceilings.map { .seconds($0) })
+    }
+
+    // C-94
+    @Test func `5 min after the loss the ceiling rises to the cap although no server listens, with server after a day`()
+    {
+        var policy = ReconnectPolicy()
+        policy.established(spread: .zero, now: .zero)
+        let waits = ceilings(&policy, then: .notListening, every: .seconds(75), count: 6)
+        #expect(waits == [0.25, 0.5, 1, 1.5, 4, 8].map { .seconds($0) })
+        var server = ReconnectPolicy(configuration: .server)
+        server.established(spread: .zero, now: .zero)
+        #expect(ceilings(&server, then: .notListening, every: .seconds(600), count: 8).last == .milliseconds(1500))
+        var calm = ReconnectPolicy(configuration: .calm)
+        calm.established(spread: .zero, now: .zero)
+        #expect(ceilings(&calm, then: .notListening, count: 10).last == .seconds(300))
+    }
+
+    // C-94
+    @Test func `the ceiling rises to the cap while no server listens, with a server that has named no spread`() {
+        var policy = ReconnectPolicy()
+        policy.established(now: .zero)
+        #expect(ceilings(&policy, then: .notListening, count: 3) == [12, 24, 24].map { .seconds($0) })
+    }
+
+    // C-95
+    @Test func `the first pending message shortens a wait to below 3 s, once`() {
+        var policy = ReconnectPolicy()
+        policy.established(spread: .zero, now: .zero)
+        _ = ceilings(&policy, then: .unreachable, count: 8)
+        #expect(policy.deadline == at(.seconds(12)))
+        let shorter = policy.setPending(true, now: at(.seconds(1)), random: half)
+        #expect(shorter == .wait(until: at(.milliseconds(2500)), .backoff(attempt: 8)))
+        #expect(policy.setPending(false, now: at(.seconds(1)), random: 0) == .none)
+        #expect(policy.setPending(true, now: at(.seconds(1)), random: 0) == .none)
+        #expect(policy.deadline == at(.milliseconds(2500)))
+        _ = policy.failed(.unreachable, now: at(.seconds(3)), random: half)
+        #expect(policy.deadline == at(.milliseconds(4500)))
+    }
+
+    // C-95
+    @Test func `a pending message shortens no wait of a large server, of retryAfter, or that ends earlier`() {
+        var large = ReconnectPolicy()
+        large.established(spread: .seconds(16), now: .zero)
+        _ = large.failed(.closedByPeer, now: .zero, random: half)
+        #expect(large.setPending(true, now: .zero, random: 0) == .none)
+        var asked = ReconnectPolicy()
+        asked.established(spread: .zero, now: .zero)
+        _ = asked.failed(.refused(retryAfter: .seconds(60)), now: .zero, random: half)
+        #expect(asked.setPending(true, now: .zero, random: 0) == .none)
+        var early = ReconnectPolicy()
+        early.established(spread: .zero, now: .zero)
+        _ = early.failed(.lost, now: .zero, random: half)
+        #expect(early.setPending(true, now: .zero, random: 0) == .none)
+        #expect(early.deadline == at(.milliseconds(125)))
+    }
+
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `random waits do not exceed the cap`(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -100,25 +100,27 @@ final class ClientStage {
 
     func welcome(
         limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
-        heartbeatInterval: Duration? = nil, credential: Credential? = nil, credentialLifetime: Duration? = nil,
-        resumed: [SessionPosition]? = nil
+        heartbeatInterval: Duration? = nil, reconnectSpread: Duration? = nil, credential: Credential? = nil,
+        credentialLifetime: Duration? = nil, resumed: [SessionPosition]? = nil
     ) {
         say(
             ClientStage.welcome(
                 limits: limits, features: features, epoch: epoch, heartbeatInterval: heartbeatInterval,
-                credential: credential, credentialLifetime: credentialLifetime, resumed: resumed))
+                reconnectSpread: reconnectSpread, credential: credential, credentialLifetime: credentialLifetime,
+                resumed: resumed))
     }
 
     static func welcome(
         limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
-        heartbeatInterval: Duration? = nil, credential: Credential? = nil, credentialLifetime: Duration? = nil,
-        resumed: [SessionPosition]? = nil
+        heartbeatInterval: Duration? = nil, reconnectSpread: Duration? = nil, credential: Credential? = nil,
+        credentialLifetime: Duration? = nil, resumed: [SessionPosition]? = nil
     ) -> Welcome {
         Welcome(
             version: .current, features: features, limits: limits, account: .alice, link: LinkID(rawValue: 7),
             resumeToken: ResumeToken(1, 2, 3, UInt64(epoch)), epoch: Epoch(rawValue: epoch),
-            resumeLifetime: .seconds(300), heartbeatInterval: heartbeatInterval, credential: credential,
-            credentialLifetime: credentialLifetime, resumed: resumed)
+            resumeLifetime: .seconds(300), heartbeatInterval: heartbeatInterval,
+            reconnectSpread: reconnectSpread, credential: credential, credentialLifetime: credentialLifetime,
+            resumed: resumed)
     }
 
     func opened(_ session: SessionID, head: UInt64 = 0, log: LogID? = nil) {

@@ -109,14 +109,14 @@ struct StopTests {
         }
     }
 
-    @Test func `the release of a client fails a send that waits for a stalled outbox`() async throws {
+    @Test func `the release of a client and its room fails a send that waits for a stalled outbox`() async throws {
         let outbox = StalledOutbox()
         defer { outbox.release() }
         var alice: Client? = try Client(
             to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: impatient)
         try await alice?.start()
-        let lobby = try #require(try await alice?.open(room: "lobby", options: .offline))
-        let send = Task { try await lobby.send("one") }
+        let core = try #require(try await alice?.open(room: "lobby", options: .offline)).core
+        let send = Task { try await core.send(try OutgoingMessage("one")) }
         await until { outbox.callCount == 1 }
         alice = nil
         await #expect(throws: MartletError.stopped) { try await send.value }

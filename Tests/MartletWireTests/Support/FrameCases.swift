@@ -78,6 +78,7 @@ let frameCases: [FrameCase] = [
             Welcome(
                 features: .zlib, limits: .minimum, account: ada, link: LinkID(rawValue: 5), resumeToken: token,
                 epoch: Epoch(rawValue: 2), resumeLifetime: .seconds(600), heartbeatInterval: .seconds(30),
+                reconnectSpread: .seconds(16),
                 credential: Credential("proof"), credentialLifetime: .seconds(60), resumed: positions)),
         required: [.spokenVersion, .features, .limits, .account, .link, .resumeToken, .epoch, .resumeLifetime],
         texts: [.account: name], opaque: [.credential]),
@@ -90,7 +91,8 @@ let frameCases: [FrameCase] = [
         opaque: [.credential]),
     FrameCase("ping", .ping(Ping(nonce: 1)), required: [.nonce]),
     FrameCase(
-        "pong", .pong(Pong(nonce: 1, echo: Echo(timestamp: 2, delay: .microseconds(3)))), required: [.nonce, .echo]),
+        "pong", .pong(Pong(nonce: 1, echo: Echo(timestamp: 2, delay: .microseconds(3)), reconnectSpread: .seconds(1))),
+        required: [.nonce, .echo]),
     FrameCase(
         "ack",
         .ack(

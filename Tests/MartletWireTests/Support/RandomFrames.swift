@@ -138,6 +138,7 @@ extension SeededRandom {
             version: version(), features: Features(rawValue: number()), limits: limits(), account: account(),
             link: LinkID(rawValue: number()), resumeToken: token(), epoch: Epoch(rawValue: long()),
             resumeLifetime: .seconds(long()), heartbeatInterval: maybe { .milliseconds($0.long()) },
+            reconnectSpread: maybe { .milliseconds($0.long()) },
             credential: maybe { $0.credential() }, credentialLifetime: maybe { .milliseconds($0.long()) },
             resumed: maybe { $0.positions() })
     }
@@ -154,7 +155,7 @@ extension SeededRandom {
         case .gap:
             .gap(Gap(offsets: positive()...UInt64.max))
         case .ping: .ping(Ping(nonce: number()))
-        case .pong: .pong(Pong(nonce: number(), echo: echo()))
+        case .pong: .pong(Pong(nonce: number(), echo: echo(), reconnectSpread: maybe { .milliseconds($0.long()) }))
         case .hello: .hello(hello())
         case .welcome: .welcome(welcome())
         case .reject: .reject(Reject(notice()))

@@ -1,0 +1,41 @@
+extension Client {
+    /// An event for the log of an application; see ``Configuration/logger``.
+    ///
+    /// The raw values of the levels are those of swift-log, which three lines connect:
+    ///
+    /// ```swift
+    /// configuration.logger = { event in
+    ///     log.log(level: Logger.Level(rawValue: event.level.rawValue) ?? .info, "\(event)", metadata: ["event": "\(event.name)"])
+    /// }
+    /// ```
+    public struct LogEvent: Sendable, Hashable {
+        /// The severity of an event.
+        public enum Level: String, Sendable, CaseIterable {
+            /// For the development of the application, for example a ping.
+            case debug
+            /// A change in the normal course of events.
+            case info
+            /// The client makes no more attempts, or a message has failed.
+            case warning
+            /// The outbox has failed.
+            case error
+        }
+
+        /// The severity.
+        public let level: Level
+        /// A stable key: `status` and the key of the phase, `room.opened`, `room.closed`, `message.failed`,
+        /// `log.replaced` or `outbox.failed`.
+        public let name: String
+        /// The account of the client.
+        public let account: AccountName
+        /// The name of the room; nil if the event belongs to none.
+        public let room: String?
+        /// A description in one line, without the contents of messages.
+        public let message: String
+    }
+}
+
+extension Client.LogEvent: CustomStringConvertible {
+    /// The account, the room and the message.
+    public var description: String { "\(account)\(room.map { " in \($0)" } ?? ""): \(message)" }
+}
