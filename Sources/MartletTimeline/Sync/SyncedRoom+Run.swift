@@ -81,14 +81,14 @@ extension SyncedRoom {
                     try await storeReadMark()
                 }
                 return
-            } catch MartletError.gaveUp {
+            } catch MartletError.Code.gaveUp {
                 // The application can retry.
                 for await status in client.status {
                     if case .stopped = status.phase { continue }
                     break
                 }
                 try Task.checkCancellation()
-            } catch MartletError.roomClosed {
+            } catch MartletError.Code.roomClosed {
                 return
             }
         }
