@@ -9,17 +9,20 @@ extension Room {
     /// stored is not lost. In all else the sequence is like ``items``.
     ///
     /// - Parameter maxCount: The maximum number of items of a batch, at least 1.
-    package func itemBatches(maxCount: Int) -> ItemBatches { ItemBatches(core: core, maxCount: max(maxCount, 1)) }
+    package func itemBatches(maxCount: Int) -> ItemBatches {
+        ItemBatches(core: core, client: client, maxCount: max(maxCount, 1))
+    }
 
     /// An asynchronous sequence of batches of items; see ``Room/itemBatches(maxCount:)``.
     package struct ItemBatches: AsyncSequence, Sendable {
         package typealias Element = [RoomItem]
 
         let core: RoomCore
+        let client: Client
         let maxCount: Int
 
         package func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(reader: ItemReader(core), maxCount: maxCount)
+            AsyncIterator(reader: ItemReader(core, of: client), maxCount: maxCount)
         }
 
         package struct AsyncIterator: AsyncIteratorProtocol {

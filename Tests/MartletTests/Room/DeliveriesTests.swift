@@ -43,6 +43,24 @@ struct DeliveriesTests {
     }
 
     // C-89
+    @Test func `a stop in the loop acknowledges nothing, and a later client receives the message again`() async throws {
+        try await withMessages(2) { relay in
+            let outbox = InMemoryOutbox()
+            for _ in 1...2 {
+                try await withClient("bob", at: relay, outbox: outbox) { bob in
+                    var offsets: [UInt64] = []
+                    for try await delivery in try await bob.open(room: "lobby").deliveries {
+                        offsets.append(delivery.message.offset)
+                        await bob.stop()
+                    }
+                    #expect(offsets == [1])
+                }
+                #expect(outbox.open().cursors.isEmpty)
+            }
+        }
+    }
+
+    // C-89
     @Test(arguments: [true, false])
     func `the cursor and the replies of a delivery are one transaction`(isDurable: Bool) async throws {
         try await withMessages(1) { relay in

@@ -17,6 +17,17 @@ struct RoomMessageTests {
         #expect(try message.body == .text("a"))
     }
 
+    @Test func `messages of two accounts with the same device ID and counter have different IDs`() throws {
+        let messages = try ["ada", "bob"].map { name in
+            let account = try #require(AccountName(name))
+            return RoomMessage(
+                id: MessageID(sender: account, device: DeviceID(rawValue: 7), counter: 3), at: RoomCursor(offset: 1),
+                content: MessageContent(text: "hello"), acceptedAt: 0)
+        }
+        #expect(messages[0].id != messages[1].id)
+        #expect(Set(messages).count == 2)
+    }
+
     // M-1
     @Test func `a damaged content of a known kind → invalidContent; an unknown kind → its number`() throws {
         let damaged = try received(MessageContent(kind: .delete, bytes: []))
