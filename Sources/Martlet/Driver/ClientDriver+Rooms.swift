@@ -131,7 +131,7 @@ extension ClientDriver {
     func request(_ call: RequestCall, in room: RoomCore) {
         guard phase == .running else { return refuse(call, .stopped) }
         guard let entry = rooms[room.id] else {
-            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room?.name.text ?? ""))
+            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name.text))
         }
         if let reason = life.status.value.phase.stopReason { return refuse(call, .gaveUp(reason)) }
         do throws(ClientError) {
@@ -323,7 +323,7 @@ extension MartletError {
             switch error {
             case .messageTooLarge:
                 .messageTooLarge(byteCount: call.content?.count ?? 0, limit: configuration.maxContentByteCount)
-            case .noRoom: .roomClosed(nil, room: room.name.text)
+            case .noRoom: .roomClosed(nil, room: room?.name.text ?? "")
             // The limit of the client or, with `queueFull`, of the room.
             default: .tooManyRequests(limit: configuration.maxRequests)
             }

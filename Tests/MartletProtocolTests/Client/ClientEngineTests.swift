@@ -226,7 +226,7 @@ import Testing
         stage.welcome(reconnectSpread: isNamed ? .seconds(1) : nil)
         for _ in 1...125 {
             stage.run(for: .seconds(10))
-            stage.say(Ack(linkCredit: 1 << 20))
+            stage.say(Ack(linkCredit: 1 << 20, sessions: []))
         }
         #expect(stage.log.all(Ping.self).count == (isNamed ? 2 : 0))
     }

@@ -10,7 +10,7 @@ struct RequestHandlerTests {
             guard request.method.text == "echo" else {
                 return RequestAnswer(status: .unknownMethod, reason: "only echo is known")
             }
-            let text = "\(request.sender) in \(request.room)"
+            let text = "\(request.sender) in \(request.room.map { "\($0)" } ?? "no room")"
             let echoed = (try? RequestAnswer(content: (request.content ?? []) + Message.textContent(text)))
             return echoed ?? RequestAnswer(status: .invalidValue)
         }

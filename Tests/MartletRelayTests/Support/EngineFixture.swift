@@ -118,6 +118,8 @@ final class EngineFixture: @unchecked Sendable {
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
             case .authorize(let question, let request): engine.authorized(question, policy(request), now: now)
+            case .saveMemberships, .readMemberships, .accountRequest:
+                preconditionFailure("no session of this relay is one of an account")
             case .send, .transfer: preconditionFailure("this relay has one loop")
             }
         }
