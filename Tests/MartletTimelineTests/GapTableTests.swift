@@ -37,15 +37,13 @@ struct GapTableTests {
         try await script.apply(script.text(9, "9"))
         #expect(try await apply(script, 1...2))
         #expect(try await script.page() == ["1", "2", "gap 3-8", "9"])
-        #expect(try await apply(script, 8...8))
-        #expect(try await apply(script, 7...7))
+        for offset in [8, 7] as [UInt64] { #expect(try await apply(script, offset...offset)) }
         #expect(try await script.page() == ["1", "2", "gap 3-6", "7", "8", "9"])
     }
 
     @Test func `pages before the first item of a room → gaps between them`() async throws {
         let script = try await TimelineScript()
-        #expect(try await apply(script, 1...2))
-        #expect(try await apply(script, 5...6))
+        for first in [1, 5] as [UInt64] { #expect(try await apply(script, first...first + 1)) }
         try await script.apply(script.text(9, "9"), script.text(10, "10"))
         #expect(try await script.page() == ["1", "2", "gap 3-4", "5", "6", "gap 7-8", "9", "10"])
     }
