@@ -15,6 +15,8 @@ CLIENTS ?= 2000
 SEEDS ?= 1..10000
 # The seeds that it plays with the relay's store and the devices' outboxes in files.
 STORED_SEEDS ?= 1..1000
+# The seeds that `make lives` plays, an hour of two to four devices each.
+LIVES ?= 1..1000
 # With TLS=1, `make simulate`, `scenarios`, `storm` and `weather` use TLS.
 TLS ?=
 # The losses that `make weather` plays, in percent, for how many seconds, and further options, such as --quick.
@@ -135,6 +137,10 @@ simulate: deps ## play whole conversations over a simulated faulty network: make
 	@$(SWIFT) build --configuration release --quiet --product martlet-lab
 	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
 	@.build/release/martlet-lab simulate --seeds $(STORED_SEEDS) --store sqlite $(tls)
+
+lives: deps ## run real clients and relays in virtual time, and check the promises of their API: make lives LIVES=1..1000
+	@$(SWIFT) build --configuration release --quiet --product martlet-lab
+	@.build/release/martlet-lab lives --seeds $(LIVES)
 
 powerloss: deps ## cut the power of the databases at 10,000 points, and check that nothing accepted is lost
 	@$(SWIFT) build --build-tests --quiet

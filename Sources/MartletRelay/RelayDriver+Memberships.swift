@@ -17,7 +17,7 @@ extension RelayDriver {
     func readMemberships(_ id: MembershipReadID, _ read: MembershipRead) {
         guard let store = parts.membershipStore else { return engine.membershipsRead(id, nil, now: now) }
         storeCalls += 1
-        Task { [parts, loop] in
+        loop.startTask { [parts, loop] in
             var entries: [RoomEntry]?
             do {
                 entries = try await store.memberships(of: id.account, read)
@@ -42,7 +42,7 @@ extension RelayDriver {
         requests += 1
         let relayRequest = RelayRequest(
             room: nil, sender: sender, method: request.method, content: request.content, timeout: request.deadline)
-        Task { [loop] in
+        loop.startTask { [loop] in
             let answer = await handler.respond(to: relayRequest)
             loop.execute {
                 self.requests -= 1

@@ -268,7 +268,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func proceedWithEnd() {
         switch phase {
         case .flushing where isFlushed: endLink()
-        case .draining where outbox.port.isIdle: finish()
+        case .draining where outbox.port.isIdle:
+            // The application may have handled messages since the last poll of their marks.
+            saveCursors()
+            if outbox.port.isIdle { finish() }
         case .draining where flushTimer?.deadline == nil:
             flushTimer?.set(deadline: loop.deadline(after: configuration.flushTimeout))
         case .running, .flushing, .stopping, .draining, .over: break
@@ -306,9 +309,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         requests.failAll(.stopped)
         failLists(.stopped)
         life.rooms.finish()
-        if case .immediate = outbox.port {
-            for core in rooms.entries.values.map(\.core) + rooms.watched.values { saveCursor(of: core) }
-        }
+        if case .immediate = outbox.port { saveCursors() }
         for entry in rooms.sorted {
             entry.opener?.resolve(.failure(MartletError.stopped))
             refuse(entry.waitingAcknowledgements, of: entry.core, .stopped)
@@ -329,6 +330,12 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         rooms.watched[room.id] = room
         guard cursorTimer?.deadline == nil else { return }
         cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay))
+    }
+
+    /// Stores the cursors of the messages that were handled since the last poll.
+    private func saveCursors() {
+        for core in rooms.cores { saveCursor(of: core) }
+        for (_, core) in rooms.watched.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { saveCursor(of: core) }
     }
 
     private func pollHandledMarks() {

@@ -96,6 +96,11 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
         await process.loop.shutdown()
     }
 
+    /// Drops the reference to the client, which stops without a flush when the last one is released.
+    func release() {
+        client = nil
+    }
+
     // MARK: - Path
 
     /// The conditions of the path to the relay.

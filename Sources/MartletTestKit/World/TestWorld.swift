@@ -147,7 +147,8 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
     /// - Parameters:
     ///   - account: The account.
     ///   - relay: The address of the relay, as ``TestRelay/address``.
-    ///   - outbox: The outbox of the device's clients; a new one in memory by default. It survives ``TestDevice/kill()``.
+    ///   - outbox: The outbox of the device's clients, which survives ``TestDevice/kill()``; a new one in memory by
+    ///     default.
     ///   - conditions: The path to the relay.
     public func device(
         _ account: String, relay: String = TestRelay.defaultAddress, outbox: (any Outbox)? = nil,
@@ -202,8 +203,8 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
 
 /// The reason for which a closure in a world did not end.
 public enum TestWorldError: Error, Equatable {
-    /// At this time the closure waited, no task, event or timer was left, and so nothing could end the wait. The
-    /// closure may wait for something outside of the world; see ``TestWorld``.
+    /// At this time the closure waited, and no task, event or timer was left that could end the wait. The closure may
+    /// wait for something outside of the world; see ``TestWorld``.
     case deadlock(at: Duration)
     /// The closure did not end within the limit of virtual time.
     case timeLimitExceeded(Duration)

@@ -1,0 +1,43 @@
+/// A promise of the public API that was broken in a run of ``ClientLives``.
+public struct BrokenPromise: Sendable, CustomStringConvertible {
+    /// The checked promises.
+    public enum Promise: String, CaseIterable, Sendable {
+        /// Each call ends: at the latest when its client or room ends, and calls with a limit within it.
+        case everyCallEnds = "every call ends"
+        /// The offset of an accepted message is the place of the message in the relay's store.
+        case acceptedIsStored = "accepted messages are stored"
+        /// A message that `send` has queued is stored once, unless it has failed; one that has failed or was refused is
+        /// not.
+        case queuedIsStoredOnce = "queued messages are stored once"
+        /// The messages of a device in a room are stored in the order of the calls of `send`.
+        case sentInOrder = "messages are stored in the order of the calls"
+        /// A message that was acknowledged, or handled before a stop, is not shown again, and messages are shown in the
+        /// order of their offsets.
+        case shownOnceInOrder = "messages are shown in order, and not after they were acknowledged"
+        /// A message that was not acknowledged, or handled, is shown; leaving the loop and the end of the client
+        /// acknowledge nothing.
+        case nothingIsSkipped = "no message is skipped"
+        /// The replies of an acknowledgement are stored once, if and only if the delivery was acknowledged.
+        case repliesAreStoredOnce = "replies are stored once"
+        /// The messages of earlier clients have an outcome after the last fault, and all messages are shown.
+        case everythingSettles = "everything settles"
+        /// After the last fault, snapshots have the last offset of the log, and only members that are in the room.
+        case snapshotsAreCurrent = "snapshots are current"
+        /// A page of history is a part of the log.
+        case pagesAreOfTheLog = "pages of history are parts of the log"
+        /// A request is answered with its own content, or fails with a reason.
+        case requestsAreAnswered = "requests are answered"
+        /// A call throws only the errors that its documentation lists.
+        case errorsAreDocumented = "errors are documented"
+    }
+
+    /// The broken promise.
+    public var promise: Promise
+    /// The virtual time in milliseconds.
+    public var at: Int64
+    /// The observation.
+    public var detail: String
+
+    /// A description in one line.
+    public var description: String { "at \(at) ms, broken: \(promise.rawValue): \(detail)" }
+}

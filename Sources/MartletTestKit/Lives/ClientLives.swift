@@ -1,0 +1,127 @@
+import Martlet
+import MartletProtocol
+import MartletRelay
+import MartletWire
+
+/// Lives of applications on real clients and a real relay, in a ``TestWorld``: they start, send, receive, leave loops,
+/// are cancelled, stopped and killed, over faulty paths and with failing storages. The promises of the public API are
+/// checked.
+public enum ClientLives {
+    /// The duration after the last fault within which everything settles.
+    static let settleTimeout = Duration.seconds(600)
+
+    /// The result of a run.
+    public struct Result: Sendable {
+        /// The seed.
+        public var seed: UInt64
+        /// The broken promises, at most ten.
+        public var broken: [BrokenPromise]
+        /// The virtual duration of the lives of all devices.
+        public var virtualTime: Duration
+        /// The number of clients.
+        public var lifeCount: Int
+        /// The number of calls of the public API.
+        public var callCount: Int
+        /// The number of calls of `send`.
+        public var messageCount: Int
+        /// The number of messages that iterations have returned.
+        public var shownCount: Int
+        /// The number of faults.
+        public var faultCount: Int
+        /// The number of connections.
+        public var connectionCount: Int
+        /// The hash of all observations. The same seed gives the same hash.
+        public var traceHash: UInt64
+        /// The observations, one a line, if they are kept.
+        public var trace: [String]
+    }
+
+    /// Runs the scenario of a seed.
+    ///
+    /// - Parameters:
+    ///   - seed: The seed, which determines the run.
+    ///   - duration: The virtual duration before the faults end.
+    ///   - keepsTrace: Whether the result contains the observations.
+    public static func run(seed: UInt64, duration: Duration = .seconds(3600), keepsTrace: Bool = false) -> Result {
+        let scenario = LifeScenario(seed: seed, duration: duration)
+        let world = TestWorld(seed: seed)
+        let ledger = LifeLedger(world, keepsTrace: keepsTrace)
+        let run = LifeRun(scenario, ledger)
+        do {
+            try world.run(timeLimit: duration + settleTimeout * 3) { try await run.play() }
+        } catch {
+            ledger.checkThatCallsEnded()
+            ledger.fail(.everyCallEnds, "the run does not end: \(error)")
+        }
+        return Result(
+            seed: seed, broken: ledger.broken, virtualTime: run.virtualTime, lifeCount: run.lifeCount,
+            callCount: ledger.callCount, messageCount: ledger.messageCount, shownCount: ledger.shownCount,
+            faultCount: run.faultCount, connectionCount: world.network.connectionCount,
+            traceHash: ledger.trace.hash, trace: ledger.trace.lines)
+    }
+}
+
+/// One run of a scenario.
+private final class LifeRun: @unchecked Sendable {  // used by the thread that runs the world
+    private let scenario: LifeScenario
+    private let ledger: LifeLedger
+    private var world: TestWorld { ledger.world }
+    private var applications: [LifeApplication] = []
+    private(set) var faultCount = 0
+
+    init(_ scenario: LifeScenario, _ ledger: LifeLedger) {
+        self.scenario = scenario
+        self.ledger = ledger
+    }
+
+    var lifeCount: Int { applications.reduce(0) { $0 + $1.lifeCount } }
+
+    var virtualTime: Duration { world.time * applications.count }
+
+    func play() async throws {
+        let weather = StorageWeather(world, maxDelay: .milliseconds(100))
+        let base = InMemoryStore(firstLog: world.nextRandom())
+        let store: any RoomStore =
+            scenario.hasDelayedStore
+            ? DelayedStore(base, weather, ledger.log) : RecordedStore(base, weather, ledger.log)
+        let relay = try world.startRelay(store: store) { $0.loopCount = scenario.loopCount }
+        applications = scenario.devices.indices.map { LifeApplication($0, in: scenario, ledger) }
+        let faults = LifeFaults(ledger, relay, applications, weather)
+        let end = ledger.now + scenario.duration
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await faults.act(every: self.scenario.faultInterval, until: end) }
+            for application in applications { group.addTask { await application.live(until: end) } }
+            let watch = world.startTask { await self.watchCalls() }
+            await group.waitForAll()
+            watch.cancel()
+        }
+        faultCount = faults.count
+        await settle()
+        ledger.checkThatCallsEnded()
+        ledger.checkLog()
+    }
+
+    private func watchCalls() async {
+        while !Task.isCancelled {
+            ledger.checkCalls()
+            try? await world.sleep(for: .seconds(10))
+        }
+    }
+
+    /// All devices receive until nothing is pending anywhere, because some send replies meanwhile.
+    private func settle() async {
+        let end = ledger.now + ClientLives.settleTimeout
+        await withTaskGroup(of: Void.self) { group in
+            for application in applications {
+                application.waitForPeers = {
+                    while self.ledger.now < end, !self.applications.allSatisfy(\.isSettled) {
+                        try? await self.world.sleep(for: .milliseconds(500))
+                    }
+                    // The last replies and marks arrive.
+                    try? await self.world.sleep(for: .seconds(10))
+                }
+                group.addTask { await application.settle(within: ClientLives.settleTimeout) }
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Martlet
+import MartletProtocol
+import MartletWire
+
+/// The calls of an application beside those that receive.
+extension LifeApplication {
+    /// Makes random calls until the task is cancelled or the client ends.
+    func act() async {
+        await withTaskGroup(of: Void.self) { group in
+            while !Task.isCancelled, client != nil {
+                do { try await world.sleep(for: duration(around: plan.pace)) } catch { break }
+                guard let client, let room = randomRoom() else { continue }
+                await act(on: client, room, &group)
+            }
+        }
+    }
+
+    private func randomRoom() -> Room? {
+        let open = readers.compactMap { rooms[$0.room] }
+        return open.isEmpty ? nil : open[Int(random.next() % UInt64(open.count))]
+    }
+
+    private func act(on client: Client, _ room: Room, _ group: inout TaskGroup<Void>) async {
+        switch random.next() % 100 {
+        case 0..<50: await send(in: room, &group)
+        case 50..<54:
+            for _ in 0..<(2 + random.next() % 10) { await send(in: room, &group) }
+        case 54..<58: client.enterBackground()
+        case 58..<64: client.enterForeground()
+        case 64..<68: client.retryNow()
+        case 68..<72: _ = try? await call("statistics", within: .seconds(1)) { await client.statistics }
+        case 72..<76: room.setTyping(happens(perMille: 500))
+        case 76..<80: room.markRead(upTo: room.lastOffset)
+        case 80..<84: group.addTask { await self.ask(in: room) }
+        case 84..<90: group.addTask { await self.readHistory(of: room) }
+        case 90..<92:
+            room.suspend()
+            group.addTask {
+                try? await self.world.sleep(for: .seconds(5))
+                room.resume()
+            }
+        case 92..<94: _ = try? await call("deadLetters", within: .seconds(30)) { try await room.deadLetters() }
+        case 94..<96: await openTwice(client, room)
+        default: try? room.sendTransient(kind: .text, content: OutgoingMessage(text: "wave").content.bytes)
+        }
+    }
+
+    // MARK: - Sending
+
+    private func send(in room: Room, _ group: inout TaskGroup<Void>) async {
+        let text = nextText()
+        let timeToLive: Duration? = happens(perMille: 100) ? .seconds(Int64(1 + random.next() % 20)) : nil
+        guard let message = try? OutgoingMessage(text: text, timeToLive: timeToLive) else { return }
+        ledger.sending(text, from: number, in: room.name)
+        do {
+            let handle = try await call("send") { try await room.send(message) }
+            queuedNow(text)
+            ledger.note(text, timeToLive == nil ? .isStored : .mayBeStored)
+            if happens(perMille: 100) {
+                try? await world.sleep(for: duration(around: .milliseconds(300)))
+                await cancel(handle, text)
+            } else if happens(perMille: 300) {
+                group.addTask { await self.observe(handle, in: room) }
+            } else if happens(perMille: 200) {
+                group.addTask { await self.observeStates(of: handle, text) }
+            }
+        } catch MartletError.stopped {
+            // The outbox may have stored the message.
+        } catch {
+            ledger.note(text, .isNotStored)
+        }
+    }
+
+    private func cancel(_ handle: MessageHandle, _ text: String) async {
+        guard let isCancelled = try? await call("cancel", within: .seconds(1), { await handle.cancel() }) else { return }
+        if isCancelled { ledger.note(text, .isNotStored) }
+    }
+
+    private func observeStates(of handle: MessageHandle, _ text: String) async {
+        try? await call("states") {
+            for await state in handle.states {
+                ledger.note(number, "has a state")
+                switch state {
+                case .failed(.expired), .failed(.cancelled): ledger.note(text, .isNotStored)
+                case .accepted: return
+                case .queued, .sent, .delivered, .read, .failed: break
+                }
+            }
+        }
+    }
+
+    // MARK: - Requests
+
+    private func ask(in room: Room) async {
+        let text = "question \(number)"
+        let timeout = Duration.seconds(Int64(1 + random.next() % 20))
+        let answer = try? await call("request", within: timeout + .seconds(1)) {
+            try await room.request("ask", text: text, to: peer(), timeout: timeout)
+        }
+        if let answer, answer.text != text {
+            ledger.fail(.requestsAreAnswered, "device \(number) receives \(answer.text ?? "nothing")")
+        }
+    }
+
+    private func readHistory(of room: Room) async {
+        let offset = room.lastOffset > 0 ? 1 + random.next() % room.lastOffset : 1
+        let cursor = RoomCursor(log: room.log, offset: offset)
+        let isBefore = happens(perMille: 500)
+        guard
+            let page = try? await call("history", within: .seconds(11), {
+                if isBefore { return try await room.messages(before: cursor, limit: 20) }
+                return try await room.messages(after: cursor, limit: 20)
+            })
+        else { return }
+        var expected = page.messages.first?.offset ?? 0
+        for message in page.messages {
+            let isRight = message.offset == expected && (message.offset < offset) == isBefore
+            if !isRight || ledger.log.entry(at: message.offset, in: room.name)?.id != message.id {
+                ledger.fail(.pagesAreOfTheLog, "device \(number): \(message.offset) in a page at \(offset)")
+            }
+            expected += 1
+        }
+    }
+
+    private func openTwice(_ client: Client, _ room: Room) async {
+        do {
+            _ = try await call("open again", within: .seconds(1)) { try await client.open(room: room.name) }
+            ledger.fail(.errorsAreDocumented, "device \(number) has opened \(room.name) twice")
+        } catch MartletError.roomAlreadyOpen, MartletError.stopped, MartletError.gaveUp, is CancellationError {
+        } catch {
+            ledger.fail(.errorsAreDocumented, "device \(number): open throws \(error)")
+        }
+    }
+}
