@@ -106,7 +106,11 @@ public final class Client: Sendable {
     /// - Throws: The errors of ``start()``; `CancellationError` after a cancellation; `gaveUp` when the client has
     ///   stopped retrying. The method returns when the client is stopped by another call.
     nonisolated(nonsending) public func run() async throws {
-        try await start()
+        do { try await start() } catch {
+            // Another task can have started the client.
+            if error is CancellationError { await stop() }
+            throw error
+        }
         for await status in status {
             guard let reason = status.phase.stopReason else { continue }
             await stop()
