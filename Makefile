@@ -80,6 +80,10 @@ dissect: programs ## let tshark read a capture of the demo: nothing malformed, e
 scenarios: programs ## run the conversations between real processes over faulty networks, and compare the files
 	@Scripts/scenarios $(tls)
 
+attachments: programs ## send 1 GiB over a link that is cut, with kills: make attachments SIZE=67108864
+	@Scripts/install-dependencies python3
+	@Scripts/attachments $(if $(SIZE),--size $(SIZE))
+
 crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got everything: make crowd CLIENTS=500
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@Scripts/crowd $(CLIENTS)

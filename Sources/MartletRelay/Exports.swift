@@ -2,6 +2,8 @@
 @_exported public import struct MartletAuthentication.JSONWebKeySet
 @_exported public import enum MartletAuthentication.JSONWebKeySetError
 @_exported public import struct MartletAuthentication.TokenVerifier
+@_exported public import enum MartletProtocol.AttachmentFailure
+@_exported public import struct MartletProtocol.AttachmentKey
 @_exported public import struct MartletProtocol.AuthenticationRequest
 @_exported public import struct MartletProtocol.Claims
 @_exported public import struct MartletProtocol.DeviceKey
@@ -30,6 +32,7 @@
 @_exported public import struct MartletTransport.TLSServerOptions
 @_exported public import enum MartletTransport.TransportError
 @_exported public import struct MartletWire.AccountName
+@_exported public import struct MartletWire.AttachmentDigest
 @_exported public import struct MartletWire.Credential
 @_exported public import struct MartletWire.DeviceID
 @_exported public import struct MartletWire.Epoch

@@ -82,14 +82,16 @@ public final class Relay: Sendable {
     ///   - authenticator: Determines the identities of clients.
     ///   - policy: Decides who may enter which room.
     ///   - requestHandler: Responds to requests without a recipient, except the methods of ``RelayMethod``.
+    ///   - attachments: The storage of attachments; nil if the relay serves none.
     ///   - onEvent: A closure that receives events for a log, on a loop of the relay or on the thread of a task. It
     ///     must not block.
     public init(
         configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
         policy: any RoomPolicy, requestHandler: (any RequestHandler)? = nil,
+        attachments: (any AttachmentStore)? = nil,
         onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
     ) {
-        parts = RelayParts(configuration, store, authenticator, policy, requestHandler, onEvent)
+        parts = RelayParts(configuration, store, authenticator, policy, requestHandler, attachments, onEvent)
     }
 
     deinit {

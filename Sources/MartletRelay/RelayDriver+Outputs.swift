@@ -29,6 +29,7 @@ extension RelayDriver {
         case .readMemberships(let id, let read): readMemberships(id, read)
         case .accountRequest(let id, let request): answer(request, for: id)
         case .read(let room, let id, let range): read(range, of: room, id)
+        case .attachment(let id, let call): perform(call, id)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .send(let loop, let messages): send(messages, to: loop)
         case .transfer(let key, let loop): transfer(key, to: loop)
@@ -290,6 +291,37 @@ extension RelayDriver {
                 self.storeCalls -= 1
                 self.enter()
                 then(self, answer)
+            }
+        }
+    }
+
+    // MARK: - Attachments
+
+    private func perform(_ call: AttachmentCall, _ id: AttachmentCallID) {
+        storeCalls += 1
+        Task { [parts, loop] in
+            let result = await parts.perform(call)
+            loop.execute {
+                self.storeCalls -= 1
+                self.enter()
+                self.engine.attachmentAnswered(id, result)
+            }
+        }
+    }
+
+    /// Removes expired attachments in steps.
+    func removeExpiredAttachments() {
+        guard let store = parts.attachments else { return }
+        storeCalls += 1
+        Task { [loop, onEvent = parts.onEvent] in
+            do {
+                while try await store.removeExpired() {}
+            } catch {
+                onEvent(.attachmentsFailed(error))
+            }
+            loop.execute {
+                self.storeCalls -= 1
+                self.enter()
             }
         }
     }

@@ -16,6 +16,9 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// The size of a small read, in bytes.
     static let smallReadByteCount = 4 << 10
 
+    /// The interval in which expired attachments are removed.
+    static let expiryInterval: Duration = .seconds(60)
+
     let loop: EventLoop
     let parts: RelayParts
     var engine: RelayEngine
@@ -42,6 +45,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private lazy var touchTimer = LoopTimer(on: loop) { [weak self] in self?.touchRooms() }
+    private lazy var expiryTimer = LoopTimer(on: loop) { [weak self] in self?.expireAttachments() }
     private var idleWaiters: [IdleWaiter] = []
     private var heapTrim: HeapTrim
 
@@ -52,6 +56,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         var random = loop.random
         var configuration = parts.configuration.engine
         configuration.busyRetryAfter = parts.configuration.busyRetryAfter
+        if parts.attachments == nil { configuration.features.remove(.attachments) }
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         configuration.keepsMemberships = parts.membershipStore != nil
         engine = RelayEngine(configuration: configuration, seed: random.next(), place: place)
@@ -63,6 +68,15 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         traffic = Array(repeating: LoopTraffic(), count: drivers.count)
         let interval = parts.configuration.touchInterval
         touchTimer.set(deadline: drivers.isEmpty ? nil : loop.deadline(after: interval))
+        // One of the loops suffices.
+        let expires = parts.attachments != nil && drivers.first === self
+        expiryTimer.set(deadline: expires ? loop.deadline(after: Self.expiryInterval) : nil)
+    }
+
+    private func expireAttachments() {
+        enter()
+        removeExpiredAttachments()
+        expiryTimer.set(deadline: loop.deadline(after: Self.expiryInterval))
     }
 
     var now: Instant { Instant(nanoseconds: loop.now) }

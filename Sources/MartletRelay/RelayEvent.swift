@@ -24,6 +24,8 @@ public enum RelayEvent: Sendable {
     /// The store threw an error when the rooms of an account were read. The request was answered with
     /// `storeUnavailable`.
     case membershipsFailed(AccountName, any Error)
+    /// The attachment store threw an error when it removed expired attachments. It is called again.
+    case attachmentsFailed(any Error)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
     /// The authenticator refused a credential for this cause, which the client does not learn.

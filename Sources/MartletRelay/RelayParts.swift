@@ -19,13 +19,14 @@ final class RelayParts: Sendable {
     let authenticator: any Authenticator
     let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
+    let attachments: (any AttachmentStore)?
     let onEvent: @Sendable (RelayEvent) -> Void
     /// The limits of addresses and accounts. Connections arrive on the first loop and close on all loops.
     let limiter: Guarded<PeerLimiter>
 
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
-        _ policy: any RoomPolicy, _ requestHandler: (any RequestHandler)?,
+        _ policy: any RoomPolicy, _ requestHandler: (any RequestHandler)?, _ attachments: (any AttachmentStore)?,
         _ onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.configuration = configuration
@@ -38,6 +39,7 @@ final class RelayParts: Sendable {
         self.authenticator = authenticator
         self.policy = policy
         self.requestHandler = requestHandler
+        self.attachments = attachments
         self.onEvent = onEvent
         limiter = Guarded(PeerLimiter(configuration.limits))
     }
@@ -102,6 +104,35 @@ final class RelayParts: Sendable {
         }
     }
 
+    /// Calls the attachment store. Any error but `AttachmentFailure` is reported as an event.
+    func perform(_ call: AttachmentCall) async -> AttachmentResult {
+        guard let attachments else { return .failed(.unavailable) }
+        do {
+            switch call {
+            case .begin(let upload, let byteCount, let mediaType):
+                let position = try await attachments.begin(upload, byteCount: byteCount, mediaType: mediaType)
+                return .done(.position(position, byteCount: byteCount))
+            case .write(let upload, let position, let chunks):
+                let (end, byteCount) = try await attachments.write(chunks, at: position, of: upload)
+                return .done(.position(end, byteCount: byteCount))
+            case .read(let room, let digest, let position, let length):
+                let (bytes, byteCount) = try await attachments.read(digest, in: room, at: position, length: length)
+                return .done(.bytes(bytes, byteCount: byteCount))
+            case .info(let room, let digest):
+                let (byteCount, mediaType) = try await attachments.info(digest, in: room)
+                return .done(.info(byteCount: byteCount, mediaType: mediaType))
+            case .remove(let upload):
+                try await attachments.remove(upload)
+                return .done(.removed)
+            }
+        } catch let failure as AttachmentFailure {
+            return .failed(failure)
+        } catch {
+            onEvent(.storeFailed(call.room, error))
+            return .failed(.unavailable)
+        }
+    }
+
     /// Calls the store and reports its error as an event.
     func storing<Answer>(_ room: RoomName, _ call: () throws -> Answer) -> StoreAnswer<Answer> {
         do { return .done(try call()) } catch { return failed(room, error) }
@@ -153,3 +184,13 @@ enum StoreAnswer<Answer> {
 }
 
 extension StoreAnswer: Sendable where Answer: Sendable {}
+
+extension AttachmentCall {
+    /// The room of the attachment.
+    fileprivate var room: RoomName {
+        switch self {
+        case .begin(let upload, _, _), .write(let upload, _, _), .remove(let upload): upload.room
+        case .read(let room, _, _, _), .info(let room, _): room
+        }
+    }
+}

@@ -37,6 +37,10 @@ public final class VirtualClient {
     public internal(set) var received: [RoomID: [(at: Instant, message: Message)]] = [:]
     /// Accepted counters by room.
     public internal(set) var accepted: [RoomID: Set<UInt64>] = [:]
+    /// The bytes of the present process's uploads.
+    public var uploads: [TransferID: [UInt8]] = [:]
+    /// The bytes that were downloaded.
+    public internal(set) var downloads: [TransferID: [UInt8]] = [:]
     /// Whether the application takes messages; otherwise their credit is not released.
     public var takesMessages = true
     var nextCounter: UInt64 = 1
@@ -90,6 +94,9 @@ public final class VirtualClient {
                 forWorld.append(output)
                 continue
             }
+            if case .transfer(let id, .received(_, let bytes)) = output {
+                downloads[id, default: []].append(contentsOf: bytes)
+            }
             onOutput?(output)
             if remembers { outputs.append((now, output)) }
             switch output {
@@ -101,7 +108,12 @@ public final class VirtualClient {
             case .room(let room, .opened(_, _, _, let log)): logs[room] = log
             case .room(let room, .accepted(let run)) where remembers:
                 accepted[room, default: []].formUnion(run.counters)
-            case .transmit, .answerChallenge, .status, .room, .account, .response, .stopped: break
+            case .transfer(let id, .needs(let position, let byteCount)):
+                guard let bytes = uploads[id] else { break }
+                let part = Array(bytes[Int(position)..<Int(position) + byteCount])
+                engine.provide(part, at: position, for: id, now: now)
+            case .transfer(let id, .received): engine.consumed(id, now: now)
+            case .transmit, .answerChallenge, .status, .room, .account, .response, .transfer, .stopped: break
             }
         }
         return forWorld

@@ -139,6 +139,10 @@ final class VirtualLoops {
         loops[Int(id.loop)].engine.read(id, entries, first: first)
     }
 
+    func attachmentAnswered(_ id: AttachmentCallID, _ result: AttachmentResult) {
+        loops[Int(id.loop)].engine.attachmentAnswered(id, result)
+    }
+
     func respond(to handle: MemberHandle, _ response: Response) {
         loops[Int(handle.loop)].engine.respond(to: handle, response)
     }
@@ -173,7 +177,7 @@ final class VirtualLoops {
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
         case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
-            .accountRequest, .read, .request, .note:
+            .accountRequest, .read, .attachment, .request, .note:
             return output
         }
     }

@@ -14,6 +14,8 @@ public final class VirtualRelay {
     public internal(set) var log: [RoomName: [LogEntry]] = [:]
     /// The store that answers in place of the one in memory.
     public internal(set) var store: (any SimulatedStore)?
+    /// The attachments of all rooms.
+    public internal(set) var attachments = VirtualAttachments()
     /// The delay of the store. Pending calls are lost when the relay crashes.
     public var storeDelay = Duration.zero
     /// Whether the store refuses to append.
@@ -102,6 +104,7 @@ public final class VirtualRelay {
         case saveMemberships(RoomName, MembershipChanges)
         case readMemberships(MembershipReadID, MembershipRead)
         case read(RoomName, ReadID, ReadRange)
+        case attachment(AttachmentCallID, AttachmentCall)
         case send(Int, [LoopMessage])
     }
 
@@ -119,6 +122,7 @@ public final class VirtualRelay {
         lostLogs = other.lostLogs
         logIDs = other.logIDs
         store = other.store
+        attachments = other.attachments
         log = other.log
         devices = other.devices
         progress = other.progress
@@ -214,6 +218,7 @@ public final class VirtualRelay {
                 guard answersRequests else { break }
                 loops.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
             case .read(let room, let id, let range): later(.read(room, id, range), storeDelay, &work, now: now)
+            case .attachment(let id, let call): later(.attachment(id, call), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
                 requests.append((handle, request))
                 guard answersRequests else { break }
@@ -256,6 +261,7 @@ public final class VirtualRelay {
             loops.membershipsSaved(room, refused: refusesMemberships ? nil : store(changes, of: room))
         case .readMemberships(let id, let read):
             loops.membershipsRead(id, refusesMemberships ? nil : entries(of: id.account, read), now: now)
+        case .attachment(let id, let call): loops.attachmentAnswered(id, attachments.perform(call))
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let id, let range):
             loops.read(id, refusesReads ? nil : entries(of: room, in: range), first: first(room))

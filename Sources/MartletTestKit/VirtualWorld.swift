@@ -193,6 +193,8 @@ public final class VirtualWorld {
             schedule(.ended(connection: index, atRelay: true, .finished), after: client.conditions.delay)
         }
         client.untaken = []
+        client.uploads = [:]
+        client.downloads = [:]
         tls?.restartClient(number)
         client.engine = ClientEngine(configuration: client.configuration, seed: random.next(), now: now)
     }

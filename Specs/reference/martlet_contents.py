@@ -19,7 +19,7 @@ FIELDS = {
     ContentKind.REPLY: ((Tag.TARGET, Tag.TEXT), ()),
     ContentKind.SYSTEM: ((Tag.EVENT,), (Tag.TEXT,)),
     ContentKind.ATTACHMENT: (
-        (Tag.BYTE_COUNT,), (Tag.LOCATION, Tag.DATA, Tag.NAME, Tag.MEDIA_TYPE, Tag.DIGEST, Tag.TEXT)),
+        (Tag.BYTE_COUNT,), (Tag.LOCATION, Tag.DATA, Tag.NAME, Tag.MEDIA_TYPE, Tag.DIGEST, Tag.TEXT, Tag.THUMBNAIL)),
 }
 
 
@@ -46,6 +46,7 @@ READERS = {
     Tag.NAME: text(0, 256).read,
     Tag.MEDIA_TYPE: text(0, 128).read,
     Tag.DIGEST: lambda value: data(32, 32).read(value).hex(),
+    Tag.THUMBNAIL: lambda value: data(0, 16384).read(value).hex(),
 }
 
 
@@ -91,11 +92,13 @@ def parse(kind, content):
 
 
 def check_attachment(found):
-    """M-8."""
+    """M-8, M-20."""
     if ("location" in found) + ("data" in found) != 1:
         fail(ErrorCode.INVALID_VALUE if "data" in found else ErrorCode.MISSING_FIELD)
     if "data" in found and 2 * int(found["byteCount"]) != len(found["data"]):
         fail(ErrorCode.INVALID_VALUE)
+    if found.get("location") == "martlet:attachment" and "digest" not in found:
+        fail(ErrorCode.MISSING_FIELD)
 
 
 def parse_value(content):

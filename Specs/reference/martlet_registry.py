@@ -104,6 +104,8 @@ class Tag(Named):
     STATUS = 0x0074, "status"
     PRESENCE = 0x0080, "presence"
     TYPING = 0x0081, "typing"
+    POSITION = 0x0090, "position"
+    LENGTH = 0x0091, "length"
     ENTRY = 0x00A0, "entry"
     MEMBERSHIP = 0x00A1, "membership"
     INVITER = 0x00A2, "inviter"
@@ -131,6 +133,7 @@ class Tag(Named):
     BYTE_COUNT = 0x020A, "byteCount"
     LOCATION = 0x020B, "location"
     DIGEST = 0x020C, "digest"
+    THUMBNAIL = 0x020D, "thumbnail"
     NULL = 0x0210, "null"
     BOOL = 0x0211, "bool"
     INTEGER = 0x0212, "integer"
@@ -227,6 +230,12 @@ class ErrorCode(Named):
     TOO_MANY_REQUESTS = 0x040B, "tooManyRequests"
     RATE_LIMITED = 0x040C, "rateLimited"
     COUNTER_TOO_OLD = 0x040D, "counterTooOld"
+    UNKNOWN_ATTACHMENT = 0x0500, "unknownAttachment"
+    ATTACHMENT_TOO_LARGE = 0x0501, "attachmentTooLarge"
+    ATTACHMENT_QUOTA = 0x0502, "attachmentQuota"
+    ATTACHMENTS_FULL = 0x0503, "attachmentsFull"
+    WRONG_POSITION = 0x0504, "wrongPosition"
+    DIGEST_MISMATCH = 0x0505, "digestMismatch"
     TOO_MANY_MEMBERSHIPS = 0x0508, "tooManyMemberships"
     NOT_JOINED = 0x0509, "notJoined"
 
@@ -374,6 +383,8 @@ VALUES = {
     Tag.STATUS: Value("u16", sizes=(2,)),
     Tag.PRESENCE: Value("u8", most=2, sizes=(1,)),
     Tag.TYPING: Value("u8", most=1, sizes=(1,)),
+    Tag.POSITION: Value("u64", sizes=(8,)),
+    Tag.LENGTH: Value("u32", least=1, sizes=(4,)),
     Tag.ENTRY: Value("bytes", most=8192),
     Tag.MEMBERSHIP: Value("u8", most=2, sizes=(1,)),
     Tag.INVITER: Value("name", least=1, most=128),
@@ -401,6 +412,7 @@ VALUES = {
     Tag.BYTE_COUNT: Value("u64", sizes=(8,)),
     Tag.LOCATION: Value("text", least=1, most=2048),
     Tag.DIGEST: Value("bytes", least=32, most=32),
+    Tag.THUMBNAIL: Value("bytes", most=16384),
     Tag.NULL: Value("bytes", most=0),
     Tag.BOOL: Value("u8", most=1, sizes=(1,)),
     Tag.INTEGER: Value("u64", sizes=(8,)),

@@ -47,6 +47,15 @@ enum { martlet_sha256_byte_count = 32 };
 /// SHA-256 (FIPS 180-4) of `count` bytes into the 32 bytes at `digest`.
 void martlet_sha256(const void *_Nullable bytes, size_t count, uint8_t *_Nonnull digest);
 
+/// SHA-256 of bytes that are added one after another.
+typedef struct martlet_sha256_stream martlet_sha256_stream;
+
+martlet_sha256_stream *_Nonnull martlet_sha256_stream_create(void);
+void martlet_sha256_stream_add(martlet_sha256_stream *_Nonnull stream, const void *_Nullable bytes, size_t count);
+/// Writes the 32 bytes of the digest. The stream is not used thereafter.
+void martlet_sha256_stream_finish(martlet_sha256_stream *_Nonnull stream, uint8_t *_Nonnull digest);
+void martlet_sha256_stream_free(martlet_sha256_stream *_Nonnull stream);
+
 // Message authentication codes and key derivation.
 
 /// HMAC-SHA-256 (RFC 2104) of `count` bytes into the 32 bytes at `code`. Returns 1, or 0 if the library fails.

@@ -42,6 +42,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     var rooms = RoomTable()
     var outbox: DriverOutbox
     var requests = PendingRequests()
+    var transfers = TransferTable()
     var connections: ClientConnections
 
     private var timer: LoopTimer?
@@ -136,6 +137,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .room(let id, let event): handle(event, in: id)
         case .account(let event): handle(event)
         case .response(let request, let outcome): requests.finish(request, outcome)
+        case .transfer(let id, let event): handle(event, of: id)
         case .stopped:
             phase = .draining
             outbox.port.retry()
@@ -184,6 +186,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .abandonRooms(let promise): abandonList(promise)
         case .watchRooms: watchRooms()
         case .accountRequest(let call): accountRequest(call)
+        case .transfer(let core): begin(core)
+        case .cancelTransfer(let core): cancel(core)
         case .respond(let id, let response):
             engine.respond(
                 in: id, correlation: response.correlation, status: response.status, reason: response.reason,
@@ -235,6 +239,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         failOpeners(.gaveUp(reason))
         failLists(.gaveUp(reason))
         for number in requests.failAll(.gaveUp(reason)) { engine.cancelRequest(number, now: now) }
+        for id in transfers.failAll(.gaveUp(reason)) { engine.cancel(id, now: now) }
     }
 
     // MARK: End
@@ -247,6 +252,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
         failOpeners(.stopped)
         failLists(.stopped)
+        for id in transfers.failAll(.stopped) { engine.cancel(id, now: now) }
         outbox.port.retry()
         phase = .flushing
         flushTimer?.set(deadline: flushes ? loop.deadline(after: configuration.flushTimeout) : loop.now)
@@ -309,6 +315,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         requests.failAll(.stopped)
         failLists(.stopped)
         life.rooms.finish()
+        _ = transfers.failAll(.stopped)
         if case .immediate = outbox.port { saveCursors() }
         for entry in rooms.sorted {
             entry.opener?.resolve(.failure(MartletError.stopped))
@@ -363,7 +370,7 @@ extension ClientConfiguration {
         self.init(account: identity.account, device: device, agent: configuration.agent)
         limits = configuration.limits
         compressesMessages = configuration.compressesMessages
-        if configuration.usesCompactFrames { features.formUnion([.compact, .accountSession]) }
+        if configuration.usesCompactFrames { features.formUnion([.compact, .accountSession, .attachments]) }
         if configuration.usesCompactFrames, configuration.compressesMessages { features.insert(.sharedDeflate) }
         heartbeat = configuration.heartbeat
         reconnect = configuration.reconnect

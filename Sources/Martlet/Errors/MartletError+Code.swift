@@ -55,6 +55,17 @@ extension MartletError.Code {
     public static let alreadyAcknowledged = Self(rawValue: "alreadyAcknowledged")
     /// The number of replies of a delivery exceeds ``MartletError/limit``.
     public static let tooManyReplies = Self(rawValue: "tooManyReplies")
+    /// The relay serves no attachments.
+    public static let attachmentsUnsupported = Self(rawValue: "attachmentsUnsupported")
+    /// The relay has refused the transfer of an attachment with ``MartletError/errorCode``: `unknownAttachment` if it
+    /// does not have it (any more), `attachmentTooLarge`, `attachmentQuota`, `attachmentsFull` or `forbidden`.
+    public static let attachmentRefused = Self(rawValue: "attachmentRefused")
+    /// The bytes of an attachment do not have its digest or length, or the file has changed during the upload.
+    public static let attachmentDamaged = Self(rawValue: "attachmentDamaged")
+    /// A file cannot be read or written. ``MartletError/reason`` is the system's, with the path.
+    public static let fileFailed = Self(rawValue: "fileFailed")
+    /// The client has ``MartletError/limit`` transfers of attachments.
+    public static let tooManyTransfers = Self(rawValue: "tooManyTransfers")
 
     /// All codes of this version, for example to check a translation.
     public static let known: [Self] = [
@@ -62,6 +73,7 @@ extension MartletError.Code {
         .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped, .gaveUp,
         .roomClosed, .notAccepted, .answeredWithFailure, .deadlineExceeded, .connectionLost, .logReplaced,
         .outboxFailed, .outboxFull, .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies,
+        .attachmentsUnsupported, .attachmentRefused, .attachmentDamaged, .fileFailed, .tooManyTransfers,
     ]
 
     /// Returns whether an error is a ``MartletError`` with a code, for `catch MartletError.Code.stopped`.

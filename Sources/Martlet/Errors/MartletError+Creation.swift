@@ -72,4 +72,14 @@ extension MartletError {
     public static var alreadyAcknowledged: Self { Self(.alreadyAcknowledged) }
     /// An error with the code `tooManyReplies`.
     public static func tooManyReplies(limit: Int) -> Self { Self(.tooManyReplies(limit: limit)) }
+    /// An error with the code `attachmentsUnsupported`.
+    public static var attachmentsUnsupported: Self { Self(.attachmentsUnsupported) }
+    /// An error with the code `attachmentRefused`.
+    public static func attachmentRefused(_ code: ErrorCode) -> Self { Self(.attachmentRefused(code)) }
+    /// An error with the code `attachmentDamaged`.
+    public static var attachmentDamaged: Self { Self(.attachmentDamaged) }
+    /// An error with the code `fileFailed`.
+    public static func fileFailed(path: String, _ reason: String) -> Self { Self(.fileFailed("\(path): \(reason)")) }
+    /// An error with the code `tooManyTransfers`.
+    public static func tooManyTransfers(limit: Int) -> Self { Self(.tooManyTransfers(limit: limit)) }
 }

@@ -38,6 +38,11 @@ extension MartletError: CustomStringConvertible {
         case .alreadyIterating: "another iteration over the messages of the room is active"
         case .alreadyAcknowledged: "the delivery was acknowledged before, or is returned again"
         case .tooManyReplies(let limit): "the delivery has too many replies; the limit is \(limit)"
+        case .attachmentsUnsupported: "the relay serves no attachments"
+        case .attachmentRefused(let code): "the relay refused the attachment: \(code)"
+        case .attachmentDamaged: "the bytes of the attachment do not have its digest or length"
+        case .fileFailed(let text): "the file failed: \(text)"
+        case .tooManyTransfers(let limit): "\(limit) transfers are in progress, which is the limit"
         case .unknownDeadLetter: "the failed message was retried or discarded before"
         }
     }

@@ -110,7 +110,7 @@ extension MartletError {
     public var limit: Int? {
         switch detail {
         case .messageTooLarge(_, let limit), .tooManyRooms(let limit), .tooManyRequests(let limit),
-            .tooManyReplies(let limit):
+            .tooManyReplies(let limit), .tooManyTransfers(let limit):
             limit
         case .outboxFull(.messages(let count)), .outboxFull(.bytes(let count)): count
         default: nil
@@ -134,6 +134,7 @@ extension MartletError {
         case .roomClosed(let code, _): code
         case .notAccepted(.refused(let code, _)): code
         case .answeredWithFailure(let code, _): code
+        case .attachmentRefused(let code): code
         default: nil
         }
     }
@@ -142,7 +143,8 @@ extension MartletError {
     /// outbox; nil if there is none. It can contain any characters.
     public var reason: String? {
         switch detail {
-        case .invalidConfiguration(let text), .invalidContent(let text), .outboxFailed(let text): text
+        case .invalidConfiguration(let text), .invalidContent(let text), .outboxFailed(let text), .fileFailed(let text):
+            text
         case .invalidTLS(let error): "\(error)"
         case .answeredWithFailure(_, let reason), .notAccepted(.refused(_, let reason)): reason
         default: nil

@@ -29,6 +29,11 @@ enum MartletErrorDetail: Hashable, Sendable {
     case alreadyIterating
     case alreadyAcknowledged
     case tooManyReplies(limit: Int)
+    case attachmentsUnsupported
+    case attachmentRefused(ErrorCode)
+    case attachmentDamaged
+    case fileFailed(String)
+    case tooManyTransfers(limit: Int)
 
     var code: MartletError.Code {
         switch self {
@@ -57,6 +62,11 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .alreadyIterating: .alreadyIterating
         case .alreadyAcknowledged: .alreadyAcknowledged
         case .tooManyReplies: .tooManyReplies
+        case .attachmentsUnsupported: .attachmentsUnsupported
+        case .attachmentRefused: .attachmentRefused
+        case .attachmentDamaged: .attachmentDamaged
+        case .fileFailed: .fileFailed
+        case .tooManyTransfers: .tooManyTransfers
         }
     }
 
@@ -67,12 +77,14 @@ enum MartletErrorDetail: Hashable, Sendable {
             .roomClosed(nil, _):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
-        case .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies: .caller
+        case .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .tooManyTransfers,
+            .fileFailed:
+            .caller
         case .notAccepted(.expired), .notAccepted(.outcomeUnknown), .deadlineExceeded, .connectionLost,
             .gaveUp(.attemptLimit):
             .network
-        case .gaveUp, .roomClosed, .notAccepted, .logReplaced: .relay
-        case .answeredWithFailure: .member
+        case .gaveUp, .roomClosed, .notAccepted, .logReplaced, .attachmentsUnsupported, .attachmentRefused: .relay
+        case .answeredWithFailure, .attachmentDamaged: .member
         case .outboxFailed, .outboxFull: .storage
         }
     }
@@ -85,7 +97,8 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
             .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter,
-            .alreadyIterating, .alreadyAcknowledged, .tooManyReplies:
+            .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .attachmentsUnsupported, .attachmentRefused,
+            .attachmentDamaged, .fileFailed, .tooManyTransfers:
             .call
         }
     }

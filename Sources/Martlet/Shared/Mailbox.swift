@@ -27,6 +27,9 @@ final class Mailbox: Sendable {
         case abandonRooms(Promise<[RoomSummary]>)
         case watchRooms
         case accountRequest(RequestCall)
+        /// A transfer is prepared.
+        case transfer(TransferCore)
+        case cancelTransfer(TransferCore)
         case respond(RoomID, Response)
         case credential(ConnectionID, CredentialOutcome)
         case outbox(OutboxWriter.Outcome)
@@ -64,6 +67,8 @@ final class Mailbox: Sendable {
     }
 
     let loop: EventLoop
+    /// The thread for the files of attachments.
+    let files = FileThread(named: "martlet-files")
     private let state = Guarded(State())
 
     init(loop: EventLoop) {
@@ -169,6 +174,7 @@ extension Mailbox.Command {
         case .request(_, let call), .accountRequest(let call): call.promise.resolve(.failure(MartletError.stopped))
         case .statistics(let promise): promise.resolve(.success(statistics))
         case .abandonRooms, .watchRooms: break
+        case .transfer(let core), .cancelTransfer(let core): core.end(.failure(MartletError.stopped))
         case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .credential, .outbox, .abandon:
             break
         }

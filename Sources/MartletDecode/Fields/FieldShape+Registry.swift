@@ -13,9 +13,9 @@ extension FieldShape {
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
             .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .before, .limit,
-            .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .membership, .changedAt,
-            .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .removed, .byteCount, .bool,
-            .integer, .unsigned:
+            .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .position, .length, .membership,
+            .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .removed,
+            .byteCount, .bool, .integer, .unsigned:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features
@@ -64,5 +64,7 @@ extension ContentKind {
 
 extension Features {
     /// The names of the features in the order of their bits.
-    static let registeredNames = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments", "accountSession"]
+    static let registeredNames = [
+        "zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments", "accountSession",
+    ]
 }

@@ -2,6 +2,9 @@ public import MartletWire
 
 /// The identity of a client, and its bounds.
 public struct ClientConfiguration: Sendable {
+    /// The maximum number of transfers of attachments at once.
+    public static let maxTransferCount = 256
+
     /// The requested account.
     public var account: AccountName
     /// The device ID. It is a part of each message ID, and must not change while messages are unaccepted.
@@ -98,6 +101,8 @@ public enum ClientError: Error, Hashable, Sendable {
     case messageTooLarge
     /// The client has `maxRequests` requests without an outcome.
     case tooManyRequests
+    /// The client has the maximum number of transfers.
+    case tooManyTransfers
     /// The counter of the message is not above the room's last counter.
     case counterNotRising
 }

@@ -357,6 +357,7 @@ public struct ClientEngine: ~Copyable {
 
     /// Updates the state that is derived from several events, and reports changes of the status.
     private mutating func finishTurn(now: Instant) {
+        rooms.fillAttachments(&port, now: now)
         let hasUnacknowledged = link.hasUnacknowledged
         if connection.isEstablished {
             if connection.hasBackup {

@@ -26,6 +26,8 @@ public enum ClientOutput: Equatable, Sendable {
     case account(AccountEvent)
     /// The outcome of a request.
     case response(request: UInt64, RequestOutcome)
+    /// An event of a transfer of an attachment.
+    case transfer(TransferID, TransferEvent)
     /// The last connection has ended after `stop`.
     case stopped
 }

@@ -12,6 +12,11 @@ extension ClientRooms {
                 return try receiveFromAccount(type, content, on: session, credit, &port, now: now)
             }
             port.link.release(credit, on: session)
+            if type == .response, attachments.owns(session) {
+                return try content.withBody { body throws(LinkError) in
+                    attachments.answered(try Link.parse(Response.self, body), on: session, &port, now: now)
+                }
+            }
             guard session == .control, type == .request else { return }
             // Requests on the control session are declined, because it belongs to no room (S-58).
             return try content.withBody { body throws(LinkError) in

@@ -49,6 +49,7 @@ struct ClientRooms: ~Copyable {
     var requests: ClientRequests
     /// The account's own session.
     var account = ClientAccount()
+    var attachments = ClientAttachments()
     var timers = TimerQueue<Timer>()
     /// The number of bytes of all rooms' messages that the application holds.
     var heldByteCount = 0
@@ -132,6 +133,7 @@ struct ClientRooms: ~Copyable {
     /// Removes a room. Its pending messages and requests fail.
     private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort) {
         requests.fail(of: id, code ?? .cancelled, onlySent: false, &port)
+        attachments.fail(of: id, .closed(code), &port)
         guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
         heldByteCount -= room.reader.heldByteCount
         if let session = room.session { leave(session, &port) }
@@ -155,6 +157,7 @@ struct ClientRooms: ~Copyable {
         if account.session != nil { port.outputs.append(.account(.interrupted)) }
         account.linkBegan()
         timers.cancel(.accountPage)
+        attachments.linkBegan()
         for index in rooms.indices { rooms[at: index].endSession() }
     }
 
@@ -199,7 +202,7 @@ struct ClientRooms: ~Copyable {
     /// Reports that the relay has admitted a session.
     mutating func opened(_ session: SessionID, _ opened: Opened, _ port: inout ClientPort, now: Instant) {
         if accountOpened(session, &port, now: now) { return }
-        guard let index = index(ofSession: session) else { return }
+        guard let index = index(ofSession: session) else { return attachments.opened(session) }
         let id = rooms[at: index].id
         if let previous = rooms[at: index].enter(opened, on: session) {
             rooms[at: index].ledger.withLedger { $0.discardOffsets() }
@@ -217,7 +220,10 @@ struct ClientRooms: ~Copyable {
             return openSession(room.id, &port, now: now)
         }
         if accountEnded(session, code, &port, now: now) { return }
-        guard let index = index(ofSession: session) else { return }
+        guard let index = index(ofSession: session) else {
+            return attachments.sessionEnded(
+                session, code, isFinal: Self.finalCodes.contains(code), random: random.next(), &port, now: now)
+        }
         let id = rooms[at: index].id
         leave(session, &port)
         rooms[at: index].endSession()
@@ -431,6 +437,13 @@ struct ClientRooms: ~Copyable {
         }
     }
 
+    // MARK: Attachments
+
+    /// Requests what the transfers need.
+    mutating func fillAttachments(_ port: inout ClientPort, now: Instant) {
+        attachments.fill(&port, now: now) { [rooms] in rooms[$0.rawValue]?.name }
+    }
+
     /// Whether a message or a request waits for the server.
     var hasPending: Bool {
         requests.count > 0 || rooms.indices.contains { rooms[at: $0].ledger.withLedger { $0.pendingCount > 0 } }
@@ -438,7 +451,7 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Time
 
-    var deadline: Instant? { timers.earliest.orEarlier(requests.deadline) }
+    var deadline: Instant? { timers.earliest.orEarlier(requests.deadline).orEarlier(attachments.deadline) }
 
     mutating func deadlinePassed(_ port: inout ClientPort, now: Instant) {
         while let timer = timers.popExpired(now: now) {

@@ -347,6 +347,10 @@ public struct Link: Sendable {
     func queued(perFrame overhead: Int) -> LinkBacklog {
         var backlog = LinkBacklog()
         for slot in sessions.indices where sessions[slot].isLive {
+            if sessions[slot].kind == .attachment {
+                backlog.attachments += sessions[slot].send.byteCount + sessions[slot].send.count * overhead
+                continue
+            }
             let send = sessions[slot].send.backlog
             let messages = send.messageByteCount + send.messageFrameCount * overhead
             if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.nonBulk += messages }

@@ -30,7 +30,9 @@ struct LinkBacklog: Equatable, Sendable {
     var others = 0
     /// Requests and the bodies of responses, which have a bound of their own.
     var requests = 0
+    /// Frames of sessions of kind attachment.
+    var attachments = 0
 
-    /// The sum without requests.
+    /// The sum without requests and attachments.
     var byteCount: Int { bulk + nonBulk + others }
 }

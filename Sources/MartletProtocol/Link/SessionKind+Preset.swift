@@ -9,7 +9,7 @@ public struct SessionPreset: Equatable, Sendable {
     /// The maximum number of bytes of a body in one frame.
     public var fragmentByteCount: Int
 
-    /// Signalling precedes chat, chat precedes media, and files are last (S-51).
+    /// Signalling precedes chat, chat precedes media, and files are last (S-51, S-60).
     public init(_ kind: SessionKind) {
         switch kind {
         case .chat: self.init(priority: .high, windowByteCount: 256 * 1024, fragmentByteCount: 16 * 1024)

@@ -7,6 +7,7 @@ extension ClientEngine {
         check.add(link.quiescence())
         check.unset("a timer of the rooms", rooms.deadline)
         check.empty("requests without an outcome", count: rooms.requests.count)
+        check.equal("transfers of attachments and their sessions", rooms.attachments.isIdle, true)
         check.empty("backup connections", count: connection.hasBackup ? 1 : 0)
         check.equal("sessions of rooms", rooms.idOfSession.count, rooms.rooms.count)
         check.equal("sessions", link.sessionCount, rooms.rooms.count)

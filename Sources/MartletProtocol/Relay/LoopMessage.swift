@@ -43,6 +43,8 @@ public enum RoomCall: Sendable {
     case broadcast(MemberHandle, Transient)
     /// A request of the member.
     case request(MemberHandle, Request)
+    /// A request of a session of kind attachment, and the credit of its frames.
+    case attachment(MemberHandle, correlation: UInt64, AttachmentRequest, creditByteCount: Int)
     /// An answer of the member.
     case respond(MemberHandle, Response)
     /// The member no longer needs the answer.

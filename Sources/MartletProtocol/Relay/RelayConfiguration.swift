@@ -189,6 +189,8 @@ public enum RelayOutput: Sendable {
     case accountRequest(AccountRequestID, Request)
     /// Answer a request without a recipient; the result is `respond`.
     case request(RoomName, MemberHandle, Request)
+    /// Call the attachment store; the result is `attachmentAnswered`. Calls may be concurrent.
+    case attachment(AttachmentCallID, AttachmentCall)
     /// Pass messages to the engine of another loop with `receive`, in their order.
     case send(loop: Int, [LoopMessage])
     /// The connection belongs to another loop: take it with `transfer`, and pass it to the other engine with `adopt`.

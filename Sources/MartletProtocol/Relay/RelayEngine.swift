@@ -26,6 +26,7 @@ public import MartletWire
 /// | `saveRoles` | calls the store | `rolesSaved` |
 /// | `request`, `accountRequest` | asks the request handler | `respond` |
 /// | `readMemberships`, `saveMemberships` | calls the store | `membershipsRead`, `membershipsSaved` |
+/// | `attachment` | calls the attachment store | `attachmentAnswered` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `transfer` | calls `transfer`, and passes the connection to another loop | `adopt` there |
 /// | `note` | writes a log | |
@@ -286,6 +287,12 @@ public struct RelayEngine: ~Copyable {
     public mutating func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
         noteEvent()
         sessions.rooms.local.read(id, entries, first: first)
+    }
+
+    /// The result of `.attachment`.
+    public mutating func attachmentAnswered(_ id: AttachmentCallID, _ result: AttachmentResult) {
+        noteEvent()
+        sessions.rooms.local.attachmentAnswered(id, result)
     }
 
     /// The result of `.request`.

@@ -99,6 +99,8 @@ struct RelayLink: Sendable {
         var room: RoomName?
         /// Whether the session has the priority of bulk.
         var isBulk: Bool
+        /// Whether the session is of kind attachment, and no member.
+        var isAttachment = false
         /// The handle in the room; nil until the room has admitted the session.
         var handle: MemberHandle?
         /// The permissions of the room policy.
@@ -280,6 +282,14 @@ struct RelayLink: Sendable {
         return true
     }
 
+    /// Queues a response on a session of kind attachment, whose requests are bounded apart; false when its
+    /// queue is full.
+    mutating func sendAttachment(_ body: EncodedBody, on session: SessionID) -> Bool {
+        guard link.send(.response, body, on: session) != .full else { return false }
+        queued.attachments += body.byteCount + body.fragmentCount * RelayLink.entryByteCount
+        return true
+    }
+
     private func fitsRequest(_ byteCount: Int) -> Bool {
         queued.requests == 0 || queued.requests + byteCount <= RelayLink.maxRequestByteCount
     }
@@ -390,12 +400,12 @@ struct RelayLink: Sendable {
     /// Bytes queued for the device, and received bytes that no room has taken, objects included.
     @inline(__always)
     var waitingByteCount: Int {
-        queued.byteCount + queued.requests + link.heldByteCount + heldByteCount
+        queued.byteCount + queued.requests + queued.attachments + link.heldByteCount + heldByteCount
             + Int(truncatingIfNeeded: link.linkCreditReceived &- link.linkCreditReleased)
     }
 
     /// Whether the queues hold anything, by the last count.
-    var hasQueued: Bool { queued.byteCount + queued.requests > 0 }
+    var hasQueued: Bool { queued.byteCount + queued.requests + queued.attachments > 0 }
 
     // MARK: Idle
 

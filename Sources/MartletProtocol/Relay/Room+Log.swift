@@ -219,6 +219,7 @@ extension Room {
             effects.append(.reset(members[slot].key, .storeUnavailable))
             leave(handle(slot), into: &effects)
         }
+        resetAttachments(into: &effects)
         endClosed(into: &effects)
     }
 
@@ -255,7 +256,9 @@ extension Room {
 
     /// A member's link has acknowledged frames, so it may receive more.
     mutating func credit(_ handle: MemberHandle, byteCount: Int, into effects: inout Deque<RoomEffect>) {
-        guard let slot = members.slot(handle) else { return }
+        guard let slot = members.slot(handle) else {
+            return usesAttachments ? creditAttachments(handle, byteCount: byteCount, into: &effects) : ()
+        }
         members[slot].credit = min(members[slot].credit + byteCount, RoomMember.creditByteCount)
         deliverNext(slot, into: &effects)
     }

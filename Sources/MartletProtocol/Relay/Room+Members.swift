@@ -194,6 +194,7 @@ extension Room {
 
     /// The requester no longer needs the answer (S-56).
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
+        if usesAttachments { cancelAttachment(handle, correlation) }
         guard let slot = members.slot(handle), let number = requests.number(of: correlation, from: slot) else { return }
         cancel(number, into: &effects)
     }

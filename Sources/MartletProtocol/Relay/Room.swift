@@ -40,6 +40,8 @@ public enum RoomEffect: Sendable {
     case changed(loop: Int, RoomName, [RoomChange])
     /// The rooms of one loop are watched for an account of another one.
     case watched(loop: Int, AccountName, by: Int)
+    /// Call the attachment store; the result is `attachmentAnswered`.
+    case attachment(AttachmentCallID, AttachmentCall)
     /// An event for a log, and the member whose peer it concerns.
     case note(RelayNote, of: MemberKey?)
 }
@@ -94,7 +96,8 @@ public struct MemberHandle: Hashable, Sendable {
 ///
 /// `RoomLog` has the durable messages, `Publication` the others, `RoomMembers` the members and their presence,
 /// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, `HistoryReads` those for pages of
-/// history, `DeduplicationWindows` the counters of devices, `RoomThrottle` the rate, and `RoomModeration` the roles.
+/// history, `RoomAttachments` the sessions of kind attachment, `DeduplicationWindows` the counters of devices,
+/// `RoomThrottle` the rate, and `RoomModeration` the roles.
 struct Room: Sendable {
     enum State: Sendable {
         case loading([JoinRequest])
@@ -128,6 +131,22 @@ struct Room: Sendable {
     private(set) var allocatedChanges = OnDemand<RoomChanges>()
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
+
+    /// Allocated while the room has sessions of kind attachment, or calls of their store.
+    private var allocatedAttachments = OnDemand<RoomAttachments>()
+
+    var attachments: RoomAttachments {
+        @inline(__always) _read { yield allocatedAttachments.value }
+        @inline(__always) _modify { yield &allocatedAttachments.value }
+    }
+
+    /// Whether there are sessions of kind attachment, or calls of their store.
+    var usesAttachments: Bool { allocatedAttachments.isAllocated }
+
+    /// Releases the memory for attachments, unless it is in use.
+    mutating func releaseIdleAttachments() {
+        if usesAttachments, attachments.isIdle { allocatedAttachments.release() }
+    }
 
     var publication: Publication {
         @inline(__always) _read { yield allocatedPublication.value }
@@ -168,7 +187,7 @@ struct Room: Sendable {
     var isIdle: Bool {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
-            && !isChangingMemberships
+            && !isChangingMemberships && !usesAttachments
     }
 
     /// The instant at which the room has work although no event occurs.
@@ -232,6 +251,7 @@ struct Room: Sendable {
         guard mayEnter(join.who.account, join.permissions) else {
             return effects.append(.reset(join.member, .roomForbidden))
         }
+        if join.open.kind == .attachment { return joinAttachments(join, into: &effects) }
         guard !members.isFull else { return effects.append(.reset(join.member, .roomFull)) }
         guard !throttle.isAllocated || !throttle.value.withholds(from: join.who.account) else {
             return effects.append(.reset(join.member, .serverBusy))
@@ -251,6 +271,7 @@ struct Room: Sendable {
     }
 
     mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        if leaveAttachments(handle) { return }
         guard let slot = members.slot(handle) else { return }
         depart(slot, into: &effects)
         members.remove(slot)
@@ -259,6 +280,7 @@ struct Room: Sendable {
 
     /// A member has closed its session: it leaves, and its session ends when its messages are accepted (S-7, R-49).
     mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        if leaveAttachments(handle) { return effects.append(.closed(handle.key)) }
         guard let slot = members.slot(handle), !members[slot].hasLeft else { return }
         depart(slot, into: &effects)
         publication.close(handle, durable: log.lastOffset)
@@ -295,7 +317,8 @@ struct Room: Sendable {
     }
 
     /// A member's link lost its connection, or has one again.
-    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
+    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        if setAttachmentsAway(isAway, handle, into: &effects) { return }
         if let slot = members.slot(handle) { members.setAway(isAway, of: slot) }
     }
 
@@ -368,6 +391,7 @@ struct Room: Sendable {
         }
         if case .loading(let joins) = state { byteCount += joins.count * Room.memberByteCount }
         byteCount += members.slots.count * Room.memberByteCount + windows.count * Room.windowByteCount
+        if usesAttachments { byteCount += attachments.byteCount }
         byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
         if usesRoles { byteCount += moderation.byteCount }
@@ -388,6 +412,7 @@ struct Room: Sendable {
         if isWatched { changes.check(&check, lastOffset: log.lastOffset) }
         requests.check(&check)
         history.check(&check)
+        attachments.check(&check)
         receipts.check(&check)
         check.equal("messages that were not offered", log.hasUnoffered, false)
         check.equal("memory for messages that are not durable", isBusy && log.tail.isEmpty, false)

@@ -69,7 +69,8 @@ extension RoomCall {
             .setFeatures(let handle, _), .setAway(let handle, _), .setPermissions(let handle, _),
             .sendPending(let handle),
             .publish(let handle, _, _, _, _), .credit(let handle, _), .progressed(let handle, _),
-            .broadcast(let handle, _), .request(let handle, _), .respond(let handle, _), .cancel(let handle, _):
+            .broadcast(let handle, _), .request(let handle, _), .attachment(let handle, _, _, _),
+            .respond(let handle, _), .cancel(let handle, _):
             Int(handle.loop)
         }
     }
@@ -92,7 +93,9 @@ extension RoomEffect {
             .answered(let key, _):
             key
         case .note(_, let key): key
-        case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .changed, .watched: nil
+        case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .attachment, .changed,
+            .watched:
+            nil
         }
     }
 }

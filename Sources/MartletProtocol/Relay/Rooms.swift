@@ -104,7 +104,7 @@ struct Rooms: ~Copyable, Sendable {
             with(handle) { $0.setSuspended(isSuspended, handle, cursor: cursor, into: &$1) }
         case .setHeldBack(let handle, let isHeldBack): with(handle) { $0.setHeldBack(isHeldBack, handle, into: &$1) }
         case .setFeatures(let handle, let features): with(handle) { room, _ in room.setFeatures(features, handle) }
-        case .setAway(let handle, let isAway): with(handle) { room, _ in room.setAway(isAway, handle) }
+        case .setAway(let handle, let isAway): with(handle) { $0.setAway(isAway, handle, into: &$1) }
         case .setPermissions(let handle, let permissions):
             with(handle) { $0.setPermissions(permissions, handle, into: &$1) }
         case .sendPending(let handle): with(handle) { $0.sendPending(handle, into: &$1) }
@@ -119,6 +119,15 @@ struct Rooms: ~Copyable, Sendable {
         case .request(let handle, let request):
             let wallClock = wallClock
             with(handle) { $0.request(handle, request, at: wallClock, now: now, into: &$1) }
+        case .attachment(let handle, let correlation, let request, let creditByteCount):
+            guard rooms.isLive(Int(handle.room)) else {
+                return effects.append(.release(handle.key, byteCount: creditByteCount))  // S-38
+            }
+            let wallClock = wallClock
+            with(handle) {
+                $0.requestAttachment(
+                    handle, correlation, request, creditByteCount: creditByteCount, at: wallClock, into: &$1)
+            }
         case .respond(let handle, let response): with(handle) { $0.respond(handle, response, into: &$1) }
         case .cancel(let handle, let correlation): with(handle) { $0.cancel(handle, correlation, into: &$1) }
         case .membership(let call): receive(call)
@@ -322,6 +331,11 @@ struct Rooms: ~Copyable, Sendable {
         }
     }
 
+    /// The result of a call of the attachment store.
+    mutating func attachmentAnswered(_ id: AttachmentCallID, _ result: AttachmentResult) {
+        with(id.session) { $0.attachmentAnswered(id, result, into: &$1) }
+    }
+
     /// The answer of the relay's request handler, to a request of a member.
     mutating func respond(_ handle: MemberHandle, _ response: Response) {
         with(handle) { $0.respond(nil, response, into: &$1) }
@@ -334,9 +348,11 @@ struct Rooms: ~Copyable, Sendable {
         return rooms[index].opened
     }
 
-    /// Whether a member of a room of this loop has not left.
+    /// Whether a member, or a session of kind attachment, of a room of this loop has not left.
     mutating func isMember(_ handle: MemberHandle) -> Bool {
-        rooms.isLive(Int(handle.room)) && rooms[Int(handle.room)].members.slot(handle) != nil
+        guard rooms.isLive(Int(handle.room)) else { return false }
+        let index = Int(handle.room)
+        return rooms[index].members.slot(handle) != nil || rooms[index].attachments.slot(handle) != nil
     }
 
     /// The name of a member's room; nil when the member has left.

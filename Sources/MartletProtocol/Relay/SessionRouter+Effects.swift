@@ -48,6 +48,7 @@ extension SessionRouter {
             outputs.append(.saveRoles(room, roles, creation: creation))
         case .read(let room, let id, let range): outputs.append(.read(room, id, range))
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
+        case .attachment(let id, let call): outputs.append(.attachment(id, call))
         case .charge(let key, let units):
             if let slot = dirtySlot(key) { links.spendOperation(units, of: slot, now: now) }
         case .saveMemberships(let room, let changes): outputs.append(.saveMemberships(room, changes))
@@ -108,6 +109,12 @@ extension SessionRouter {
     /// is not reset for a frame of another member; the requester receives the error (S-44, R-41, Specs/hostile.md row
     /// 39).
     private mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
+        if let index = links[slot].sessions.index(of: key.session), links[slot].sessions[at: index].isAttachment {
+            guard links[slot].sendAttachment(body, on: key.session) else {
+                return reset(key.session, .slowConsumer, of: slot)
+            }
+            return
+        }
         guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
             return decline(type, body, .messageTooLarge, to: key, of: slot)
         }

@@ -264,13 +264,20 @@ struct SessionRouter: ~Copyable {
 
     private mutating func join(_ open: Open, _ session: SessionID, of slot: Int, now: Instant) {
         if open.kind == .account { return openAccount(open, session, of: slot, now: now) }
-        guard open.kind != .attachment else { return links[slot].link.reset(session, code: .unsupportedKind) }
-        if isOpen(open.room, onLink: slot) { return links[slot].link.reset(session, code: .alreadyOpen) }
+        let isAttachment = open.kind == .attachment
+        // A session of this kind is opened only with the feature.
+        if isAttachment, !links[slot].link.features.contains(.attachments) {
+            return links[slot].link.reset(session, code: .unsupportedKind)
+        }
+        if isOpen(open.room, isAttachment: isAttachment, onLink: slot) {
+            return links[slot].link.reset(session, code: .alreadyOpen)
+        }
         // S-4, R-54, Specs/hostile.md rows 44 and 54
         guard links.waitsUntil(slot, now: now) == nil, links.takeOpen(slot, now: now) else {
             return links[slot].link.reset(session, code: .serverBusy)
         }
-        let membership = RelayLink.Membership(room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
+        let membership = RelayLink.Membership(
+            room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk, isAttachment: isAttachment)
         links.addSession(session, membership, of: slot)
         if configuration.asksRoomPolicy {
             askPolicy(about: session, of: slot, open: open, now: now)
@@ -288,10 +295,11 @@ struct SessionRouter: ~Copyable {
                     features: links[slot].link.features, isHeldBack: true, permissions: permissions)))
     }
 
-    private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
+    /// Whether a link has a session on a room, of kind attachment or of another kind.
+    private mutating func isOpen(_ room: RoomName, isAttachment: Bool, onLink slot: Int) -> Bool {
         // The room's index finds the sessions that it has admitted, without a comparison of names.
         let admitted = rooms.local.index(of: room)
-        for index in links[slot].sessions.indices {
+        for index in links[slot].sessions.indices where links[slot].sessions[at: index].isAttachment == isAttachment {
             if let name = links[slot].sessions[at: index].room {
                 if name == room { return true }
             } else if let handle = links[slot].sessions[at: index].handle, Int(handle.room) == admitted,
@@ -341,6 +349,11 @@ struct SessionRouter: ~Copyable {
                 return
             }
             return content.withBody { hold(type, $0, credit, session, slot) }
+        }
+        if links[slot].sessions[at: index].isAttachment {
+            return try content.withBody { body throws(LinkError) in
+                try receiveAttachment(type, body, handle, session, credit, at: index, of: slot, now: now)
+            }
         }
         if type == .data {
             guard links[slot].sessions[at: index].permissions.contains(.publish) else {

@@ -20,6 +20,8 @@ struct TurnBudget {
     /// The work of an operation on a room, which saves all roles of the room (Specs/hostile.md row 58), or of a page of
     /// history, which is read in several steps (Specs/hostile.md row 74).
     static let operationUnits = 64
+    /// The work of a request about an attachment, which calls a store (Specs/hostile.md row 85).
+    static let attachmentUnits = 8
     /// The work of a join, which reports the other members.
     static let openUnits = 16
     /// The work of the begin of a deflate stream, which allocates and loads the dictionary.

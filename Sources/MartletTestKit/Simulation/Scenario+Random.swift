@@ -69,6 +69,7 @@ extension Scenario {
         if generator.below(8) == 0 { credentialLifetime = .seconds(20 + generator.below(100)) }
         if generator.below(8) == 0 { addRoles(&generator, until: at) }
         if generator.below(3) == 0 { addHistory(&generator, until: at) }
+        if generator.below(3) == 0 { addAttachments(&generator, until: at) }
     }
 
     /// Adds requests for pages of history.
@@ -79,6 +80,32 @@ extension Scenario {
             let place = generator.below(generator.below(3) == 0 ? 200 : 20)
             let action = Action.readHistory(
                 device: generator.below(devices.count), room: generator.below(roomCount), direction, place: place)
+            steps.append(Step(at: .milliseconds(generator.below(milliseconds + 1)), action: action))
+        }
+        sortSteps()
+    }
+
+    /// Adds transfers of attachments, and faults of their store.
+    private mutating func addAttachments(_ generator: inout Generator, until end: Duration) {
+        let milliseconds = Int(end.nanoseconds / 1_000_000)
+        for index in devices.indices where devices[index].features.contains(.compact) {
+            devices[index].features.insert(.attachments)
+        }
+        for _ in 0..<(4 + generator.below(16)) {
+            let (device, room) = (generator.below(devices.count), generator.below(roomCount))
+            let byteCount = generator.below(8) == 0 ? generator.below(40) : generator.below(600_000)
+            let action: Action =
+                switch generator.below(8) {
+                case 0..<4:
+                    .upload(
+                        device: device, room: room, byteCount: byteCount, number: UInt64(generator.below(6)))
+                case 4..<6: .download(device: device, room: room, number: generator.below(100))
+                case 6: .cancelTransfer(device: device)
+                default:
+                    generator.below(2) == 0
+                        ? .failStore(.attachments, lasts: generator.pause())
+                        : .loseUploads(byteCount: generator.below(100_000), down: .milliseconds(generator.below(3000)))
+                }
             steps.append(Step(at: .milliseconds(generator.below(milliseconds + 1)), action: action))
         }
         sortSteps()

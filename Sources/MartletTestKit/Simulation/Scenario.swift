@@ -63,6 +63,14 @@ public struct Scenario: Sendable {
         /// A device requests a page of history. The place is a number of messages before the last one that the device
         /// knows.
         case readHistory(device: Int, room: Int, Direction, place: Int)
+        /// A device uploads an attachment. Equal numbers and lengths are the same bytes.
+        case upload(device: Int, room: Int, byteCount: Int, number: UInt64)
+        /// A device downloads one of the attachments that the room has.
+        case download(device: Int, room: Int, number: Int)
+        /// A device cancels its latest upload.
+        case cancelTransfer(device: Int)
+        /// The relay's process crashes, and its attachment store loses the last bytes of incomplete uploads.
+        case loseUploads(byteCount: Int, down: Duration)
     }
 
     /// A direction in a log.
@@ -85,6 +93,8 @@ public struct Scenario: Sendable {
         case load
         /// Reading messages.
         case read
+        /// All calls for attachments.
+        case attachments
     }
 
     /// A device and its path to the relay.

@@ -211,6 +211,9 @@ final class SimulatedDevice {
         progressCount += 1
     }
 
+    /// A transfer has made progress.
+    func progressed() { progressCount += 1 }
+
     func skip(_ offsets: ClosedRange<UInt64>, in room: RoomName) {
         progressCount += 1
         skipped[room, default: []].formUnion(offsets)

@@ -49,6 +49,7 @@ extension Simulation {
             if !operationEnded(key, outcome), !historyEnded(key, outcome) {
                 note(.requestsEndOnce, requests.ended(key, outcome, at: now))
             }
+        case .transfer(let id, let event): check(event, of: id, on: device)
         case .transmit, .fetchCredential, .answerChallenge, .account: break
         }
     }

@@ -53,7 +53,9 @@ extension Simulation {
     }
 
     private var isDone: Bool {
-        guard activeFaultCount == 0, devices.allSatisfy({ !$0.hasUnsettled && !$0.hasUnsynced }) else { return false }
+        guard activeFaultCount == 0, attachments.openCount == 0,
+            devices.allSatisfy({ !$0.hasUnsettled && !$0.hasUnsynced })
+        else { return false }
         return devices.allSatisfy { device in
             rooms.allSatisfy { missing($0, on: device) == nil && knowsLog(of: $0, on: device) }
         }
@@ -65,6 +67,10 @@ extension Simulation {
     }
 
     func compare() {
+        if attachments.openCount > 0 {
+            let detail = "\(attachments.openCount) transfers have not ended"
+            ledger.fail(.attachmentsAreWhole, at: world.now, detail)
+        }
         for device in devices {
             if device.hasUnsettled {
                 let detail =
@@ -110,6 +116,7 @@ extension Simulation {
             faults += device.client.engine.creditTable.differences(from: table).map { "device \(device.id), \($0)" }
         }
         if let count = roles?.openCount, count > 0 { faults.append("\(count) operations without an outcome") }
+        if attachments.openCount > 0 { faults.append("\(attachments.openCount) transfers have not ended") }
         if requests.openCount > 0 { faults.append("\(requests.openCount) requests without an outcome") }
         return faults
     }

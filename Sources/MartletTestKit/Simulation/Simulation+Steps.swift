@@ -75,6 +75,13 @@ extension Simulation {
                 device.sendDrafts(in: simulation.world)
             }
         case .revoke(let number, let time): revoke(devices[number].account, time)
+        case .upload(let number, let room, let byteCount, let content):
+            upload(devices[number], rooms[room], byteCount, number: content)
+        case .download(let number, let room, let which): download(devices[number], rooms[room], number: which)
+        case .cancelTransfer(let number): cancelTransfer(of: devices[number])
+        case .loseUploads(let byteCount, let time):
+            restartRelay(time)
+            world.relay.attachments.loseEnds(byteCount: byteCount)
         case .operate(let operation, let room): operate(operation, in: rooms[room])
         case .readHistory(let number, let room, let direction, let place):
             readHistory(devices[number], rooms[room], direction, place: place)
@@ -162,12 +169,16 @@ extension Simulation {
         guard device.isRunning else { return }
         trace.note(world.now, device: device.number, "crashes")
         requests.removeDevice(device.id)
+        let transfers = attachments.removeDevice(device.id)
         roles?.removeDevice(device.id)
         members.removeDevice(device.id)
         for draft in device.crash(&random, in: world) {
             ledger.removed(Ledger.Key(device: device.id, counter: draft.counter))
         }
-        endFault(device.number, after: time) { $0.devices[device.number].start(in: $0.world) }
+        endFault(device.number, after: time) { simulation in
+            simulation.devices[device.number].start(in: simulation.world)
+            for work in transfers { simulation.begin(work, on: device) }
+        }
     }
 
     private func suspend(_ device: SimulatedDevice, _ room: RoomName, _ time: Duration) {
@@ -200,6 +211,7 @@ extension Simulation {
         case .appendHalf: world.relay.refusesHalves = fails
         case .load: world.relay.refusesLoads = fails
         case .read: world.relay.refusesReads = fails
+        case .attachments: world.relay.attachments.refusesCalls = fails
         }
     }
 }

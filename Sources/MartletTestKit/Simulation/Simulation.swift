@@ -24,6 +24,8 @@ public final class Simulation {
         public var answerCount: Int
         /// Pages of history with messages.
         public var pageCount: Int
+        /// Completed transfers of attachments.
+        public var transferCount: Int
         /// Faults in the scenario.
         public var faultCount: Int
         /// Established connections.
@@ -57,6 +59,7 @@ public final class Simulation {
     var requests = RequestLedger()
     var members = MemberLedger()
     var history = HistoryLedger()
+    var attachments = AttachmentLedger()
     /// The roles of rooms; nil if the relay keeps none.
     var roles: RoleLedger?
     /// Operations on rooms that were performed.
@@ -169,7 +172,8 @@ public final class Simulation {
         return Result(
             seed: scenario.seed, traceHash: trace.hash, trace: trace.lines, violations: ledger.violations,
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
-            answerCount: requests.answeredCount, pageCount: history.pageCount, faultCount: scenario.faultCount,
+            answerCount: requests.answeredCount, pageCount: history.pageCount,
+            transferCount: attachments.finishedCount, faultCount: scenario.faultCount,
             connectionCount: world.connectionCount, handshakeCount: world.tls?.handshakeCount ?? 0,
             resumptionCount: world.tls?.resumptionCount ?? 0, virtualTime: world.now - start, settlingTime: settlingTime
         )

@@ -39,6 +39,9 @@ public struct Violation: Sendable, CustomStringConvertible {
         case requestsEndOnce = "requests end once"
         /// The messages of a page of history are those of the log, without a gap, from the place that was requested.
         case pagesAreOfTheLog = "pages of history are parts of the log"
+        /// A transfer of an attachment ends, what arrives is what was sent, and a position that the relay names is
+        /// stored.
+        case attachmentsAreWhole = "attachments are whole"
         /// A receipt does not exceed what the account has taken or read, and publishers receive the receipts for their
         /// last message.
         case receiptsAreCorrect = "receipts are correct"

@@ -4,13 +4,18 @@ import MartletToolSupport
 
 /// `martlet send`: sends lines as messages.
 enum SendCommand {
+    private static let file = Option.text(
+        "file", "PATH", help: "send the file PATH as an attachment, in place of standard input")
+    private static let mediaType = Option.text(
+        "media-type", "TYPE", help: "with --file: its media type, such as image/jpeg")
     private static let json = Option.flag("json", help: "print a summary as a JSON object at the end")
 
     static let spec = CommandSpec(
         name: "send",
         summary: "Send each line of standard input as a message.",
         options: ClientOptions.specs + [
-            ClientOptions.outbox.spec, ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec,
+            ClientOptions.outbox.spec, ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec, file.spec,
+            mediaType.spec,
         ],
         notes: [
             """
@@ -18,18 +23,34 @@ enum SendCommand {
             every line exactly once, after any number of reconnections. A terminal shows the progress.
             """,
             """
+            With --file the relay keeps the file for the members of the room, and a message refers to it; 'martlet \
+            fetch' downloads it. A command that was killed is continued by the next one with the same file. What the \
+            relay has of the file is not sent again.
+            """,
+            """
             With --outbox lines are read without a connection, too. A command that was killed is continued by the next \
             one with FILE, which sends the lines that were read and not accepted, before its own.
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "every line was accepted"),
+            ExitMeaning(.success, "every line, or the message with the file, was accepted"),
             ExitMeaning(.failure, "some lines were refused"),
             ExitMeaning(.inputOutput, "reading failed"),
         ] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
+    /// Uploads a file, and sends a message that refers to it.
+    private static func send(file path: String, _ arguments: ParsedArguments) async throws -> ExitCode {
+        let type = arguments[mediaType]
+        try await AttachmentTransfer.run(arguments, agent: "send") { room in
+            let attachment = try await room.upload(fileAt: path, mediaType: type).value()
+            _ = try await room.send(.attachment(attachment)).accepted()
+        }
+        return .success
+    }
+
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        if let path = arguments[file] { return try await send(file: path, arguments) }
         let outbox = ClientOptions.outbox(arguments)
         let client = try ClientOptions.client(arguments, agent: "send", outbox: outbox)
         let input = StandardInput()

@@ -121,7 +121,8 @@ enum ServeCommand {
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
-        let relay = try relay(arguments, access, store) { event in
+        let attachments = try attachmentStore(arguments)
+        let relay = try relay(arguments, access, store, attachments) { event in
             if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
@@ -173,7 +174,7 @@ enum ServeCommand {
 
     private static func relay(
         _ arguments: ParsedArguments, _ access: RelayAccess, _ diskStore: (any RoomStore)?,
-        onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ attachments: any AttachmentStore, onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         // An eighth of the memory is reserved for the program and the overhead of the allocator.
         let budget = arguments[memory] ?? 1 << 30
@@ -198,7 +199,17 @@ enum ServeCommand {
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
             configuration: configuration, store: diskStore ?? memoryStore(arguments, budget),
-            authenticator: access.authenticator, policy: access.policy, onEvent: onEvent)
+            authenticator: access.authenticator, policy: access.policy, attachments: attachments, onEvent: onEvent)
+    }
+
+    /// The store of attachments: a folder beside the rooms of `--store`, or memory without this option.
+    private static func attachmentStore(_ arguments: ParsedArguments) throws -> any AttachmentStore {
+        guard let directory = arguments[store] else { return InMemoryAttachmentStore() }
+        do {
+            return try FileAttachmentStore(directory: "\(directory)/attachments")
+        } catch {
+            throw CommandError(.cannotCreate, "\(error)")
+        }
     }
 
     /// A rate with a burst of ten seconds.

@@ -105,6 +105,7 @@ enum RelayLog {
             named(
                 "tlsFailed",
                 [.init("error", .string("\(error)"))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
+        case .attachmentsFailed(let error): named("attachmentsFailed", [.init("error", .string("\(error)"))])
         case .storeFailed(let room, let error):
             named("storeFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         case .membershipsFailed(let account, let error):

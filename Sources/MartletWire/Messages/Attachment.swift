@@ -16,6 +16,10 @@ public struct Attachment: Hashable, Sendable {
     public static let maxMediaTypeByteCount = 128
     /// The number of bytes of a digest.
     public static let digestByteCount = 32
+    /// The maximum number of bytes of a thumbnail.
+    public static let maxThumbnailByteCount = 16 * 1024
+    /// The location of an attachment at the relay, in the room of the message, whose name is the digest (M-20).
+    public static let relayLocation = "martlet:attachment"
 
     /// The bytes of the file, or where they are.
     public var source: Source
@@ -29,20 +33,30 @@ public struct Attachment: Hashable, Sendable {
     public var digest: [UInt8]?
     /// A text beside the file, which is not empty.
     public var caption: String?
+    /// A small image of the file, at most ``maxThumbnailByteCount`` bytes (M-21).
+    public var thumbnail: [UInt8]?
+
+    /// The name of the attachment at the relay of the message's room; nil if its bytes are elsewhere (M-20).
+    public var relayDigest: AttachmentDigest? {
+        source == .location(Self.relayLocation) ? digest.flatMap { AttachmentDigest($0) } : nil
+    }
 
     /// Creates an attachment with the bytes of the file.
-    public init(data: [UInt8], name: String? = nil, mediaType: String? = nil, caption: String? = nil) {
+    public init(
+        data: [UInt8], name: String? = nil, mediaType: String? = nil, caption: String? = nil, thumbnail: [UInt8]? = nil
+    ) {
         source = .data(data)
         byteCount = UInt64(data.count)
         self.name = name
         self.mediaType = mediaType
         self.caption = caption
+        self.thumbnail = thumbnail
     }
 
     /// Creates an attachment whose bytes are elsewhere.
     public init(
         location: String, byteCount: UInt64, name: String? = nil, mediaType: String? = nil, digest: [UInt8]? = nil,
-        caption: String? = nil
+        caption: String? = nil, thumbnail: [UInt8]? = nil
     ) {
         source = .location(location)
         self.byteCount = byteCount
@@ -50,6 +64,7 @@ public struct Attachment: Hashable, Sendable {
         self.mediaType = mediaType
         self.digest = digest
         self.caption = caption
+        self.thumbnail = thumbnail
     }
 
     /// Appends the fields.
@@ -63,5 +78,6 @@ public struct Attachment: Hashable, Sendable {
         if let mediaType { writer.append(.mediaType, string: mediaType) }
         if let digest { writer.append(.digest, bytes: digest) }
         if let caption { writer.append(.text, string: caption) }
+        if let thumbnail { writer.append(.thumbnail, bytes: thumbnail) }
     }
 }

@@ -47,7 +47,7 @@ public enum MessageBody: Hashable, Sendable {
             let fields = try Fields(content, [.event, .text])
             self = .system(event: try fields.event.required(.event), text: fields.text)
         case .attachment:
-            let tags: [Tag] = [.byteCount, .location, .data, .name, .mediaType, .digest, .text]
+            let tags: [Tag] = [.byteCount, .location, .data, .name, .mediaType, .digest, .text, .thumbnail]
             self = .attachment(try Fields(content, tags).attachment())
         case .command: self = .command(try ContentValue(content: content.bytes.rawBytes))
         default: self = .other(content.kind)
@@ -112,6 +112,7 @@ public enum MessageBody: Hashable, Sendable {
         var name: String?
         var mediaType: String?
         var digest: [UInt8]?
+        var thumbnail: [UInt8]?
 
         /// Reads the fields that the kind has, and skips others.
         init(_ content: MessageContent, _ tags: [Tag]) throws(WireError) {
@@ -142,6 +143,9 @@ public enum MessageBody: Hashable, Sendable {
             case .name: try name.fill(.name, field.string(maxByteCount: Attachment.maxNameByteCount))
             case .mediaType:
                 try mediaType.fill(.mediaType, field.string(maxByteCount: Attachment.maxMediaTypeByteCount))
+            case .thumbnail:
+                guard field.value.byteCount <= Attachment.maxThumbnailByteCount else { throw .invalidValue(.thumbnail) }
+                try thumbnail.fill(.thumbnail, field.bytes())
             default:
                 guard field.value.byteCount == Attachment.digestByteCount else { throw .invalidValue(field.tag) }
                 try digest.fill(.digest, field.bytes())
@@ -164,6 +168,10 @@ public enum MessageBody: Hashable, Sendable {
             attachment.mediaType = mediaType
             attachment.digest = digest
             attachment.caption = text
+            attachment.thumbnail = thumbnail
+            if attachment.source == .location(Attachment.relayLocation), digest == nil {
+                throw .missingField(.digest)  // M-20
+            }
             return attachment
         }
     }

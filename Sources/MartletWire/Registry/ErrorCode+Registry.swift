@@ -193,6 +193,24 @@ extension ErrorCode {
     /// The counter is below the device's deduplication window.
     @inlinable
     public static var counterTooOld: ErrorCode { ErrorCode(rawValue: 0x040D) }
+    /// The room has no such attachment.
+    @inlinable
+    public static var unknownAttachment: ErrorCode { ErrorCode(rawValue: 0x0500) }
+    /// The attachment is longer than the limit.
+    @inlinable
+    public static var attachmentTooLarge: ErrorCode { ErrorCode(rawValue: 0x0501) }
+    /// The attachments of the account exceed its quota.
+    @inlinable
+    public static var attachmentQuota: ErrorCode { ErrorCode(rawValue: 0x0502) }
+    /// The relay has no room for attachments.
+    @inlinable
+    public static var attachmentsFull: ErrorCode { ErrorCode(rawValue: 0x0503) }
+    /// The position is not one of the attachment.
+    @inlinable
+    public static var wrongPosition: ErrorCode { ErrorCode(rawValue: 0x0504) }
+    /// The bytes do not have the digest.
+    @inlinable
+    public static var digestMismatch: ErrorCode { ErrorCode(rawValue: 0x0505) }
     /// The account or the room has too many membership records.
     @inlinable
     public static var tooManyMemberships: ErrorCode { ErrorCode(rawValue: 0x0508) }
@@ -213,6 +231,7 @@ extension ErrorCode {
         .roomFull, .alreadyOpen, .creditExceeded, .messageTooLarge, .unsupportedKind, .closedByPeer, .kicked,
         .tooManyRooms, .invalidValue, .missingField, .duplicateField, .storeUnavailable, .refused, .expired, .cancelled,
         .deadlineExceeded, .unknownMethod, .noRecipient, .tooManyRequests, .rateLimited, .counterTooOld,
+        .unknownAttachment, .attachmentTooLarge, .attachmentQuota, .attachmentsFull, .wrongPosition, .digestMismatch,
         .tooManyMemberships, .notJoined,
     ]
 }
@@ -285,6 +304,12 @@ extension ErrorCode: CustomStringConvertible {
         case .tooManyRequests: "tooManyRequests"
         case .rateLimited: "rateLimited"
         case .counterTooOld: "counterTooOld"
+        case .unknownAttachment: "unknownAttachment"
+        case .attachmentTooLarge: "attachmentTooLarge"
+        case .attachmentQuota: "attachmentQuota"
+        case .attachmentsFull: "attachmentsFull"
+        case .wrongPosition: "wrongPosition"
+        case .digestMismatch: "digestMismatch"
         case .tooManyMemberships: "tooManyMemberships"
         case .notJoined: "notJoined"
         default: hexadecimal(rawValue)
@@ -358,6 +383,12 @@ extension ErrorCode: CustomStringConvertible {
         case .tooManyRequests: "too many requests have no response"
         case .rateLimited: "the rate is too high"
         case .counterTooOld: "the counter is below the device's deduplication window"
+        case .unknownAttachment: "the room has no such attachment"
+        case .attachmentTooLarge: "the attachment is longer than the limit"
+        case .attachmentQuota: "the attachments of the account exceed its quota"
+        case .attachmentsFull: "the relay has no room for attachments"
+        case .wrongPosition: "the position is not one of the attachment"
+        case .digestMismatch: "the bytes do not have the digest"
         case .tooManyMemberships: "the account or the room has too many membership records"
         case .notJoined: "the account has not joined the room"
         default: "error \(hexadecimal(rawValue))"

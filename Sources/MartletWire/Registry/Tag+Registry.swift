@@ -193,6 +193,12 @@ extension Tag {
     /// u8, 0 or 1.
     @inlinable
     public static var typing: Tag { Tag(rawValue: 0x0081) }
+    /// u64, the number of an attachment's bytes before it.
+    @inlinable
+    public static var position: Tag { Tag(rawValue: 0x0090) }
+    /// u32 from 1, the maximum number of an attachment's bytes.
+    @inlinable
+    public static var length: Tag { Tag(rawValue: 0x0091) }
     /// The body of an `update` with a room; repeats up to 64 times.
     @inlinable
     public static var entry: Tag { Tag(rawValue: 0x00A0) }
@@ -274,6 +280,9 @@ extension Tag {
     /// Exactly 32 bytes, SHA-256 of an attachment.
     @inlinable
     public static var digest: Tag { Tag(rawValue: 0x020C) }
+    /// At most 16,384 bytes, an image.
+    @inlinable
+    public static var thumbnail: Tag { Tag(rawValue: 0x020D) }
     /// Empty.
     @inlinable
     public static var null: Tag { Tag(rawValue: 0x0210) }
@@ -303,10 +312,10 @@ extension Tag {
         .nonce, .creditUsed, .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor,
         .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .before, .limit,
         .acceptedRun, .receiptKind, .upTo, .message, .maxAge, .maxCount, .maxByteCount, .correlation, .method,
-        .deadline, .recipient, .status, .presence, .typing, .entry, .membership, .inviter, .changedAt, .readUpTo,
-        .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .limits, .resume, .content, .array, .object,
-        .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest,
-        .null, .bool, .integer, .unsigned, .double, .key,
+        .deadline, .recipient, .status, .presence, .typing, .position, .length, .entry, .membership, .inviter,
+        .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .limits, .resume,
+        .content, .array, .object, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event,
+        .byteCount, .location, .digest, .thumbnail, .null, .bool, .integer, .unsigned, .double, .key,
     ]
 }
 
@@ -378,6 +387,8 @@ extension Tag: CustomStringConvertible {
         case .status: "status"
         case .presence: "presence"
         case .typing: "typing"
+        case .position: "position"
+        case .length: "length"
         case .entry: "entry"
         case .membership: "membership"
         case .inviter: "inviter"
@@ -405,6 +416,7 @@ extension Tag: CustomStringConvertible {
         case .byteCount: "byteCount"
         case .location: "location"
         case .digest: "digest"
+        case .thumbnail: "thumbnail"
         case .null: "null"
         case .bool: "bool"
         case .integer: "integer"

@@ -5,6 +5,7 @@ from vector_bytes import compact, flat, nest, repeat, t, times, u8, u64
 
 TEXT, DATA, NAME, MEDIA = 0x0201, 0x0202, 0x0203, 0x0204
 TARGET, REACTION, REMOVED, EVENT, COUNT, LOCATION, DIGEST = 0x0206, 0x0207, 0x0208, 0x0209, 0x020A, 0x020B, 0x020C
+THUMBNAIL = 0x020D
 ARRAY, OBJECT, NULL, BOOL, INTEGER, UNSIGNED, DOUBLE, KEY = (
     0x0160, 0x0161, 0x0210, 0x0211, 0x0212, 0x0213, 0x0214, 0x0215)
 EDIT, DELETE, REACT, REPLY, SYSTEM, ATTACHMENT, COMMAND = 0x1009, 0x100A, 0x100B, 0x100C, 0x100D, 0x100E, 0x1008
@@ -97,6 +98,13 @@ def others(file):
     bad("an attachment without bytes and location", "M-8", ATTACHMENT, size, "missingField")
     bad("an attachment with bytes and location", "M-8", ATTACHMENT, [size, t(DATA, b"ab"), t(LOCATION, "x")],
         "invalidValue")
+    at_relay = t(LOCATION, "martlet:attachment")
+    good("an attachment at the relay, with a thumbnail", "M-20 M-21", ATTACHMENT,
+         [size, at_relay, t(DIGEST, sums), t(THUMBNAIL, b"png")],
+         {"byteCount": "2", "location": "martlet:attachment", "digest": sums.hex(), "thumbnail": "706e67"})
+    bad("an attachment at the relay without a digest", "M-20", ATTACHMENT, [size, at_relay], "missingField")
+    bad("a thumbnail of 16,385 bytes", "M-21", ATTACHMENT,
+        [size, t(DATA, b"ab"), t(THUMBNAIL, repeat(b"p", 16385))], "invalidValue")
     bad("a digest of 31 bytes", "M-8", ATTACHMENT, [size, t(DATA, b"ab"), t(DIGEST, bytes(31))], "invalidValue")
     bad("a file name of 257 bytes", "M-8", ATTACHMENT, [size, t(DATA, b"ab"), t(NAME, "n" * 257)], "invalidValue")
     bad("a media type of 129 bytes", "M-8", ATTACHMENT, [size, t(DATA, b"ab"), t(MEDIA, "m" * 129)], "invalidValue")

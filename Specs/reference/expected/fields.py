@@ -77,7 +77,7 @@ BOUNDED = [
     (0x6001, "method", 1, 64), (0x6001, "recipient", 1, 128),
 ]
 REPEATS = ("spokenVersion", "sessionAck", "acceptedRun", "member")
-LISTED = [(0x5001, "sessionKind", range(4)), (0x5001, "noLocal", range(2)), (0x1001, "typing", range(2))]
+LISTED = [(0x5001, "sessionKind", range(5)), (0x5001, "noLocal", range(2)), (0x1001, "typing", range(2))]
 
 
 def body(kind, name, *values):
@@ -183,7 +183,7 @@ def listed(file):
 
 
 def features(file):
-    for bit, name in enumerate(("zlib", "requests", "receipts", "presence", "compact", "sharedDeflate")):
+    for bit, name in enumerate(("zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments")):
         value = u64(1 << bit)
         good(file, f"hello: {name} alone", 0x4001, "features", value, str(1 << bit))
         good(file, f"welcome: {name} alone", 0x4002, "features", value, str(1 << bit))
@@ -198,7 +198,7 @@ def kinds(file):
     fields = [(0x0201, b"a film"), (0x0202, b"\x00\xff"), (0x0203, b"a.mp4"), (0x0204, b"video/mp4"),
               (0x0205, u64(0) + u64(2) + b"ab"), (0x0206, u64(7) + u64(3) + u64(0) + b"ada"), (0x0207, b"!"),
               (0x0208, u8(0)), (0x0208, u8(1)), (0x0209, b"call.started"), (0x020A, u64(2)),
-              (0x020B, b"https://a.example/b"), (0x020C, bytes(32)), (0x0210, b""), (0x0211, u8(0)), (0x0211, u8(1)),
+              (0x020B, b"https://a.example/b"), (0x020C, bytes(32)), (0x020D, b"png"), (0x0210, b""), (0x0211, u8(0)), (0x0211, u8(1)),
               (0x0212, u64(1)), (0x0213, u64(1 << 63)), (0x0214, bytes(8)), (0x0215, b"k")]
     good(file, "data: a content of every field that has a name", 0x1000, "content", [t(*field) for field in fields],
          [[tag, value.hex()] for tag, value in fields])

@@ -268,6 +268,32 @@ def histories(file):
              (0x66, u64(1 << 20)))
 
 
+def attachments(file):
+    """Requests about attachments and their responses (relay.md 8.4)."""
+    def shown(fields):
+        return [[tag, value.hex()] for tag, value in fields]
+
+    def asked(name, method, *fields):
+        file.good(name, "W-68", 0x6001,
+                  [t(0x70, u64(3)), t(0x71, method), t(0x72, u32(5000)), t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "method": method, "deadline": 5000, "content": shown(fields)})
+
+    def answered(name, *fields):
+        file.good(name, "W-69", 0x6002,
+                  [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "status": 0, "content": shown(fields)}, FROM_SERVER)
+
+    digest, size = (0x020C, bytes(range(32))), (0x020A, u64(1 << 30))
+    asked("the begin of an upload", "attachment.begin", digest, size, (0x0204, b"video/mp4"))
+    asked("bytes of an upload", "attachment.write", digest, (0x90, u64(15360)), (0x0202, b"abc"))
+    asked("a read of one byte", "attachment.read", digest, (0x90, u64(0)), (0x91, u32(1)))
+    asked("a read of 15,360 bytes", "attachment.read", digest, (0x90, u64(1 << 29)), (0x91, u32(15360)))
+    asked("a question for the length", "attachment.info", digest)
+    asked("the end of an upload", "attachment.remove", digest)
+    answered("the position of an upload", (0x90, u64(15363)), size)
+    answered("bytes of an attachment", size, (0x0202, b"abc"))
+
+
 def make():
     data_file = VectorFile("data", "data (wire.md 9.1).")
     data(data_file)
@@ -283,4 +309,6 @@ def make():
     operations(operated)
     paged = VectorFile("history", "Requests for history and their responses (relay.md 8.2).")
     histories(paged)
-    return [data_file, around, asked, operated, paged]
+    attached = VectorFile("attachments", "Requests about attachments and their responses (relay.md 8.4).")
+    attachments(attached)
+    return [data_file, around, asked, operated, paged, attached]

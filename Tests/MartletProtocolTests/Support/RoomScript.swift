@@ -29,6 +29,7 @@ struct RoomScript: ~Copyable {
         case answered(String, ErrorCode)
         case changed([String])
         case watched(String)
+        case attachment(String, AttachmentCall)
     }
 
     var rooms: Rooms
@@ -220,6 +221,7 @@ struct RoomScript: ~Copyable {
             guard let request = id.request else { return .read(name, from: range.from) }
             return .readHistory(name, request: request, range.from...range.from + UInt64(range.maxCount) - 1)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
+        case .attachment(let id, let call): return .attachment(name(id.session.key), call)
         }
     }
 

@@ -120,6 +120,7 @@ final class EngineFixture: @unchecked Sendable {
             case .authorize(let question, let request): engine.authorized(question, policy(request), now: now)
             case .saveMemberships, .readMemberships, .accountRequest:
                 preconditionFailure("no session of this relay is one of an account")
+            case .attachment(let id, _): engine.attachmentAnswered(id, .failed(.unavailable))
             case .send, .transfer: preconditionFailure("this relay has one loop")
             }
         }

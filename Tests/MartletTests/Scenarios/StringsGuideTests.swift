@@ -40,7 +40,8 @@ struct StringsGuideTests {
             .tooManyRooms(limit: 0), .tooManyRequests(limit: 0), .notStarted, .stopped, .gaveUp(.revoked),
             .roomClosed(), .notAccepted(.expired), .answeredWithFailure(.refused), .deadlineExceeded, .connectionLost,
             .logReplaced(current: nil), .outboxFailed(""), .outboxFull(limit: .messages(0)), .unknownDeadLetter,
-            .alreadyIterating, .alreadyAcknowledged, .tooManyReplies(limit: 0),
+            .alreadyIterating, .alreadyAcknowledged, .tooManyReplies(limit: 0), .attachmentsUnsupported,
+            .attachmentRefused(.forbidden), .attachmentDamaged, .fileFailed(path: "", ""), .tooManyTransfers(limit: 0),
         ]
         #expect(Set(errors.map(\.code)) == Set(MartletError.Code.known))
         #expect(errors.allSatisfy { $0.localizedDescription == $0.description && !$0.description.isEmpty })

@@ -96,6 +96,7 @@ extension MessageBody {
             fields["mediaType"] = attachment.mediaType.map { .text($0) }
             fields["digest"] = attachment.digest.map { .hex($0) }
             fields["text"] = attachment.caption.map { .text($0) }
+            fields["thumbnail"] = attachment.thumbnail.map { .hex($0) }
         case .command(let value): fields = ["value": value.json]
         }
         return .object(fields)

@@ -2,8 +2,8 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// Roles and pages of rooms: nothing traps, decoded roles encode to the same bytes, operations keep the bounds and an
-/// owner, and pages are as requested.
+/// Roles and pages of rooms, and requests about attachments: nothing traps, decoded roles and requests encode to the
+/// same bytes, operations keep the bounds and an owner, and pages and answers are as requested.
 ///
 /// Input: a byte for a method or for stored roles, then the content of a request or the roles. The operation of a
 /// request is applied to the roles of a small room, by each rank.
@@ -32,6 +32,19 @@ enum RolesTarget {
         let query = HistoryQuery(.after(0), limit: 3)
         if let page = try? HistoryPage(parsing: bytes, answering: query), let offsets = page.offsets {
             hold(offsets.upperBound <= page.head && page.messages.count <= 3, "a page has too many messages")
+        }
+        for method in AttachmentMethod.allCases {
+            guard let request = try? AttachmentRequest(method, content: bytes) else { continue }
+            let again = try? AttachmentRequest(method, content: request.content)
+            hold(again == request && request.method == method, "a request about an attachment encodes to another")
+            if case .write(_, _, let data) = request {
+                hold((1...AttachmentRequest.maxChunkByteCount).contains(data.count), "a write has too many bytes")
+            }
+            if let answer = try? AttachmentResponse(parsing: bytes, answering: request),
+                case .position(let position, let byteCount) = answer
+            {
+                hold(position <= byteCount, "a position is above the length")
+            }
         }
         if let roster = try? RoomRoster(parsing: bytes) {
             hold((try? RoomRoster(parsing: roster.encode())) == roster, "a roster encodes to another")

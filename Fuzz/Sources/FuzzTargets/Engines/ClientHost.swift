@@ -164,7 +164,10 @@ final class ClientHost {
                 let offset = message.relay?.offset ?? 0
                 untaken.append((room, byteCount, offset))
             case .room(_, .request(let request)): asked.append(request.correlation)
-            case .status, .room, .response, .stopped: break
+            case .transfer(let id, .needs(let position, let byteCount)):
+                engine.provide([UInt8](repeating: 7, count: byteCount), at: position, for: id, now: now)
+            case .transfer(let id, .received): engine.consumed(id, now: now)
+            case .status, .room, .response, .transfer, .stopped: break
             }
         }
         LinkBounds.check(engine.link)

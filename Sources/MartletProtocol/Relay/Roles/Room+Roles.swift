@@ -104,6 +104,10 @@ extension Room {
     mutating func setPermissions(
         _ permissions: RoomPermissions, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>
     ) {
+        if let slot = attachments.slot(handle) {
+            attachments[slot].permissions = permissions
+            return expelAttachments(.roomForbidden, into: &effects)
+        }
         guard let slot = members.slot(handle) else { return }
         members[slot].permissions = permissions
         if usesRoles { moderation.setPermissions(permissions, of: members[slot].who) }
@@ -200,6 +204,7 @@ extension Room {
             // A record without a session is removed too.
             guard !slots.isEmpty || memberships[account] != nil else { throw .noMember }
             for slot in slots { expel(slot, .kicked, into: &effects) }
+            expelAttachments(of: account, .kicked, into: &effects)
             conclude(pending, nil, into: &effects)
         case .announce(let content): try announce(content, pending, at: now, batch: &batch)
         case .listRoles, .ban, .unban, .mute, .unmute, .invite, .setRole, .setAccess:
@@ -260,8 +265,9 @@ extension Room {
         case .ban(let account), .setRole(_, let account):
             expelUnentitled(members.slots(of: account), into: &effects)
         case .setAccess: expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
-        case .kick, .unban, .mute, .unmute, .invite, .announce, .listRoles: break
+        case .kick, .unban, .mute, .unmute, .invite, .announce, .listRoles: return
         }
+        expelAttachments(.roomForbidden, into: &effects)
     }
 
     private mutating func expelUnentitled(_ slots: [Int], into effects: inout Deque<RoomEffect>) {

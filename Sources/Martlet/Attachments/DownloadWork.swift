@@ -1,0 +1,97 @@
+import MartletAuthentication
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// The file or the memory into which an attachment is downloaded.
+///
+/// The bytes of a file are written into a file beside it, which a later download continues. When all bytes are there,
+/// those of a whole attachment are verified, and the file is synced and given its name.
+///
+/// `@unchecked Sendable`: the thread for files accesses all state; the loop reads `kind` after the preparation, and the
+/// caller the memory after the end.
+final class DownloadWork: TransferWork, @unchecked Sendable {
+    enum Destination {
+        case file(path: String)
+        case memory
+    }
+
+    private let digest: AttachmentDigest
+    private let byteCount: UInt64
+    private let range: Range<UInt64>
+    private let destination: Destination
+    private var file: RegularFile?
+    private var stream = DigestStream()
+    /// The bytes of the range that are written, and those of an earlier process among them.
+    private var written: UInt64 = 0
+    private var earlier: UInt64?
+    private(set) var memory: [UInt8] = []
+
+    init(_ digest: AttachmentDigest, byteCount: UInt64, _ range: Range<UInt64>?, to destination: Destination) {
+        self.digest = digest
+        self.byteCount = byteCount
+        self.range = range ?? 0..<byteCount
+        self.destination = destination
+    }
+
+    private var isWhole: Bool { range == 0..<byteCount }
+    private var length: UInt64 { range.upperBound - range.lowerBound }
+    var totalByteCount: UInt64? { length }
+    var kind: TransferKind { .download(digest, range.lowerBound + written..<range.upperBound, byteCount: byteCount) }
+
+    private func partPath(_ path: String) -> String {
+        let part = isWhole ? "" : ".\(range.lowerBound)-\(range.upperBound)"
+        return "\(path).\(digest.description.prefix(16))\(part).part"
+    }
+
+    func prepareStep() throws -> Bool {
+        guard case .file(let path) = destination else { return true }
+        return try checked(path) { () throws(FileError) in
+            guard let file, let earlier else {
+                let opened = try RegularFile(partPath(path), .write)
+                let found = try opened.byteCount()
+                if found > length { try opened.truncate(to: 0) }
+                earlier = found > length ? 0 : found
+                self.file = opened
+                return earlier == 0
+            }
+            // The digest of the bytes of an earlier process.
+            let step = Int(min(earlier - written, UInt64(UploadWork.stepByteCount)))
+            stream.add(try file.read(step, at: written))
+            written += UInt64(step)
+            return written == earlier
+        }
+    }
+
+    private func checked<Value>(_ path: String, _ body: () throws(FileError) -> Value) throws -> Value {
+        do { return try body() } catch { throw MartletError.fileFailed(path: path, "\(error)") }
+    }
+
+    func read(_ byteCount: Int, at position: UInt64) -> [UInt8] { [] }
+
+    func write(_ bytes: [UInt8], at position: UInt64) throws {
+        switch destination {
+        case .memory: memory.append(contentsOf: bytes)
+        case .file(let path): try checked(path) { () throws(FileError) in try file?.write(bytes, at: written) }
+        }
+        stream.add(bytes)
+        written += UInt64(bytes.count)
+    }
+
+    func conclude() throws -> TransferConclusion {
+        guard !isWhole || stream.finish() == digest.bytes else {
+            guard case .file(let path) = destination else { throw MartletError.attachmentDamaged }
+            try checked(path) { () throws(FileError) in try Folder.removeFile(partPath(path)) }
+            guard let earlier, earlier > 0 else { throw MartletError.attachmentDamaged }
+            (file, self.earlier, written, stream) = (nil, nil, 0, DigestStream())
+            return .restart
+        }
+        if case .file(let path) = destination {
+            try checked(path) { () throws(FileError) in
+                try file?.sync()
+                try Folder.rename(partPath(path), to: path)
+            }
+        }
+        return .done(nil)
+    }
+}

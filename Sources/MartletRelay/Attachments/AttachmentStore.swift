@@ -1,0 +1,46 @@
+public import MartletProtocol
+public import MartletWire
+
+/// The storage of attachments: the interface of a relay to files or an object store.
+///
+/// A relay has at most one call for each upload in progress; calls for different ones are concurrent. An error other
+/// than `AttachmentFailure` is reported as `RelayEvent.storeFailed`, and answered with `storeUnavailable`.
+public protocol AttachmentStore: Sendable {
+    /// Begins an upload, or continues it. A complete attachment of the room is kept for its whole lifetime from now on.
+    ///
+    /// - Returns: The number of durable bytes; `byteCount` if the room has the attachment. Of an upload that was begun
+    ///   with another length, nothing is kept.
+    /// - Throws: `AttachmentFailure.tooLarge`, `quota`, `full`; `digestMismatch` for a length of 0 with another digest.
+    func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) async throws -> UInt64
+
+    /// Makes bytes durable, all or none. With the last byte it verifies the digest, and completes the attachment.
+    ///
+    /// - Returns: The number of durable bytes, and the length.
+    /// - Throws: `AttachmentFailure.unknown` if the upload was not begun or has expired; `wrongPosition` unless
+    ///   `position` is the number of durable bytes; `digestMismatch`, after which nothing is kept; `full`.
+    func write(
+        _ chunks: [[UInt8]], at position: UInt64, of upload: AttachmentKey
+    ) async throws -> (position: UInt64, byteCount: UInt64)
+
+    /// Reads up to `length` bytes of a complete attachment.
+    ///
+    /// - Throws: `AttachmentFailure.unknown`; `wrongPosition` if there is no byte at the position.
+    func read(
+        _ digest: AttachmentDigest, in room: RoomName, at position: UInt64, length: Int
+    ) async throws -> (bytes: [UInt8], byteCount: UInt64)
+
+    /// The length and the media type of a complete attachment.
+    ///
+    /// - Throws: `AttachmentFailure.unknown`.
+    func info(
+        _ digest: AttachmentDigest, in room: RoomName
+    ) async throws -> (byteCount: UInt64, mediaType: String?)
+
+    /// Discards an incomplete upload, if there is one.
+    func remove(_ upload: AttachmentKey) async throws
+
+    /// Removes attachments whose lifetime has ended, a bounded number in one call. The relay calls it once a minute.
+    ///
+    /// - Returns: Whether there are more.
+    func removeExpired() async throws -> Bool
+}

@@ -1,0 +1,202 @@
+import MartletAuthentication
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// The uploads of a file store, on the thread that writes.
+///
+/// | state of an upload | owns | ends |
+/// |---|---|---|
+/// | on disk | a file | `begin` |
+/// | open | a descriptor, the digest of the first bytes | complete, discarded; the oldest of too many; a failed write |
+///
+/// After a restart the digest of the stored bytes is computed in steps between other jobs, and the upload goes on
+/// meanwhile. Only its end waits for it.
+///
+/// `@unchecked Sendable`: the thread accesses all state.
+final class AttachmentUploads: @unchecked Sendable {
+    /// The maximum number of open uploads.
+    static let maxOpenCount = 64
+    /// The bytes that one step adds to a digest.
+    static let stepByteCount = 1 << 20
+
+    private struct Open {
+        var file: AttachmentFile
+        var digest = DigestStream()
+        /// The bytes in the digest.
+        var digested: UInt64 = 0
+        var use: UInt64
+    }
+
+    private let folder: AttachmentFolder
+    private let index: SharedIndex
+    private let clock: @Sendable () -> UInt64
+    private var open: [AttachmentIndex.Name: Open] = [:]
+    private var useCount: UInt64 = 0
+
+    typealias SharedIndex = GuardedIndex
+
+    init(_ folder: AttachmentFolder, _ index: SharedIndex, _ clock: @escaping @Sendable () -> UInt64) {
+        self.folder = folder
+        self.index = index
+        self.clock = clock
+    }
+
+    /// The position of an upload. An upload whose bytes are all stored is verified first.
+    func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) throws -> UInt64 {
+        let (complete, name) = (upload.completeName, upload.incompleteName)
+        if let entry = index.entry(complete) {
+            guard entry.byteCount == byteCount else { throw AttachmentFailure.digestMismatch }
+            var file = try AttachmentFile(opening: folder.file(complete), isRecovered: true)
+            try file?.touch(time: clock())
+            index.update(complete) { [clock] in $0.time = clock() }
+            return byteCount
+        }
+        if let entry = index.entry(name) {
+            if entry.byteCount == byteCount, let position = try reopened(name) { return position }
+            try discard(name)
+        }
+        try index.admit(name, byteCount, of: upload.account)
+        try folder.create(for: upload.room)
+        let head = AttachmentFile.Head(
+            room: upload.room, account: upload.account, digest: upload.digest, byteCount: byteCount,
+            mediaType: mediaType)
+        let file = try AttachmentFile(creating: folder.file(name), head, time: clock())
+        try Folder.sync(folder.room(upload.room))
+        index.insert(
+            name,
+            AttachmentIndex.Entry(
+                account: upload.account, byteCount: byteCount, position: 0, mediaType: mediaType, time: clock()))
+        add(Open(file: file, use: 0), name)
+        return 0
+    }
+
+    /// The position of an upload that was begun; nil if its file is not valid.
+    private func reopened(_ name: AttachmentIndex.Name) throws -> UInt64? {
+        if let position = open[name]?.file.slot.position { return position }
+        guard let file = try AttachmentFile(opening: folder.file(name), isRecovered: true) else { return nil }
+        index.update(name) { $0.position = file.slot.position }
+        add(Open(file: file, use: 0), name)
+        return file.slot.position
+    }
+
+    private func add(_ upload: Open, _ name: AttachmentIndex.Name) {
+        if open.count >= Self.maxOpenCount, let oldest = open.min(by: { $0.value.use < $1.value.use }) {
+            open[oldest.key] = nil
+        }
+        useCount += 1
+        open[name] = upload
+        open[name]?.use = useCount
+    }
+
+    /// Makes bytes durable. Returns the position.
+    func write(_ chunks: [[UInt8]], at position: UInt64, of upload: AttachmentKey) throws -> UInt64 {
+        let name = upload.incompleteName
+        guard let entry = index.entry(name), let stored = try reopened(name), var file = open[name]?.file else {
+            throw AttachmentFailure.unknown
+        }
+        let end = position + UInt64(chunks.reduce(0) { $0 + $1.count })
+        guard position == stored, end <= entry.byteCount else { throw AttachmentFailure.wrongPosition }
+        let time = clock()
+        do throws(FileError) {
+            try file.append(chunks, time: time)
+        } catch {
+            // What was written in part must not count after the next begin.
+            let isReverted = (try? file.revert()) != nil
+            open[name] = nil
+            if !isReverted { try? discard(name) }
+            throw error
+        }
+        open[name]?.file = file
+        if open[name]?.digested == position {
+            for chunk in chunks { open[name]?.digest.add(chunk) }
+            open[name]?.digested = end
+        }
+        index.update(name) {
+            $0.position = end
+            $0.time = time
+        }
+        return end
+    }
+
+    /// Adds stored bytes to the digest of an upload. Returns whether all of them are in it.
+    func digestStep(_ upload: AttachmentKey) throws -> Bool {
+        let name = upload.incompleteName
+        guard let state = open[name] else { return true }
+        let rest = state.file.slot.position - state.digested
+        guard rest > 0 else { return true }
+        let step = min(rest, UInt64(Self.stepByteCount))
+        let bytes = try state.file.file.read(Int(step), at: AttachmentFile.headByteCount + state.digested)
+        guard UInt64(bytes.count) == step else {
+            try discard(name)
+            throw AttachmentFailure.unavailable
+        }
+        state.digest.add(bytes)
+        open[name]?.digested += step
+        return step == rest
+    }
+
+    /// Verifies an upload whose bytes are all stored, and completes or discards it.
+    func complete(_ upload: AttachmentKey) throws {
+        let name = upload.incompleteName
+        guard let state = open[name], var entry = index.entry(name), state.digested == entry.byteCount else {
+            throw AttachmentFailure.unknown
+        }
+        guard state.digest.finish() == upload.digest.bytes else {
+            try discard(name)
+            throw AttachmentFailure.digestMismatch
+        }
+        open[name] = nil
+        try Folder.rename(folder.file(name), to: folder.file(upload.completeName))
+        try Folder.sync(folder.room(upload.room))
+        entry.time = clock()
+        entry.position = entry.byteCount
+        index.replace(name, by: upload.completeName, entry)
+    }
+
+    /// Removes an attachment and its file.
+    func discard(_ name: AttachmentIndex.Name) throws {
+        open[name] = nil
+        index.remove(name)
+        try Folder.removeFile(folder.file(name))
+        Folder.removeIfEmpty(folder.room(name.room))
+    }
+}
+
+/// The index of a file store, which two threads use.
+final class GuardedIndex: Sendable {
+    private let state: Guarded<AttachmentIndex>
+
+    init(_ limits: AttachmentLimits) {
+        state = Guarded(AttachmentIndex(limits))
+    }
+
+    func entry(_ name: AttachmentIndex.Name) -> AttachmentIndex.Entry? { state.withLock { $0[name] } }
+
+    func update(_ name: AttachmentIndex.Name, _ change: @Sendable (inout AttachmentIndex.Entry) -> Void) {
+        state.withLock { $0.update(name, change) }
+    }
+
+    func admit(_ name: AttachmentIndex.Name, _ byteCount: UInt64, of account: AccountName) throws(AttachmentFailure) {
+        try state.withLock { state throws(AttachmentFailure) in try state.admit(name, byteCount, of: account) }
+    }
+
+    func insert(_ name: AttachmentIndex.Name, _ entry: AttachmentIndex.Entry) {
+        state.withLock { $0.insert(name, entry) }
+    }
+
+    func replace(_ name: AttachmentIndex.Name, by other: AttachmentIndex.Name, _ entry: AttachmentIndex.Entry) {
+        state.withLock {
+            $0.remove(name)
+            $0.insert(other, entry)
+        }
+    }
+
+    func remove(_ name: AttachmentIndex.Name) {
+        state.withLock { _ = $0.remove(name) }
+    }
+
+    func expired(at now: UInt64, stepCount: Int) -> (names: [AttachmentIndex.Name], hasMore: Bool) {
+        state.withLock { $0.expired(at: now, stepCount: stepCount) }
+    }
+}

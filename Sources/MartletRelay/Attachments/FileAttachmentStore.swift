@@ -1,0 +1,177 @@
+public import MartletProtocol
+import MartletTransport
+public import MartletWire
+
+/// A store of attachments in files of a folder, which one object uses at a time.
+///
+/// An upload continues after a crash of the process or a loss of power at the last position that it has answered: bytes
+/// are synced before. One thread writes and one reads.
+public final class FileAttachmentStore: AttachmentStore {
+    /// The number of attachments that one call of `removeExpired` visits.
+    static let expiryStepCount = 256
+
+    private let folder: AttachmentFolder
+    private let lock: RegularFile
+    private let index: GuardedIndex
+    private let uploads: AttachmentUploads
+    private let downloads: AttachmentDownloads
+    private let writer = FileThread(named: "martlet-attach")
+    private let reader = FileThread(named: "martlet-attread")
+    private let clock: @Sendable () -> UInt64
+
+    /// Opens a folder, which is created if its parent exists. The heads of all files are read.
+    ///
+    /// - Throws: ``AttachmentStoreError``.
+    public convenience init(directory: String, limits: AttachmentLimits = AttachmentLimits()) throws {
+        try self.init(directory: directory, limits: limits) { EventLoop.wallClock }
+    }
+
+    /// Opens a folder, with a clock in milliseconds since 1970.
+    package init(
+        directory: String, limits: AttachmentLimits = AttachmentLimits(), clock: @escaping @Sendable () -> UInt64
+    ) throws {
+        self.clock = clock
+        folder = AttachmentFolder(path: directory)
+        index = GuardedIndex(limits)
+        do throws(FileError) {
+            try Folder.create(directory)
+            lock = try RegularFile("\(directory)/lock", .write)
+        } catch {
+            throw AttachmentStoreError.cannotOpen(path: directory, "\(error)")
+        }
+        uploads = AttachmentUploads(folder, index, clock)
+        downloads = AttachmentDownloads(folder)
+        guard lock.lock() else { throw AttachmentStoreError.inUse(path: directory) }
+        do throws(FileError) {
+            try folder.scan { [index] in index.insert($0, $1) }
+        } catch {
+            throw AttachmentStoreError.cannotOpen(path: directory, "\(error)")
+        }
+    }
+
+    /// See `AttachmentStore`.
+    public func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) async throws -> UInt64 {
+        let position = try await onWriter { try $0.begin(upload, byteCount: byteCount, mediaType: mediaType) }
+        // All bytes were stored when the process ended.
+        if position == byteCount, index.entry(upload.completeName) == nil { try await complete(upload) }
+        return position
+    }
+
+    /// See `AttachmentStore`.
+    public func write(
+        _ chunks: [[UInt8]], at position: UInt64, of upload: AttachmentKey
+    ) async throws -> (position: UInt64, byteCount: UInt64) {
+        let byteCount = index.entry(upload.incompleteName)?.byteCount ?? 0
+        let end = try await onWriter { try $0.write(chunks, at: position, of: upload) }
+        if end == byteCount {
+            try await complete(upload)
+        } else {
+            // After a restart the digest catches up while the upload goes on.
+            _ = try await onWriter { try $0.digestStep(upload) }
+        }
+        return (end, byteCount)
+    }
+
+    private func complete(_ upload: AttachmentKey) async throws {
+        while try await !onWriter({ try $0.digestStep(upload) }) {}
+        try await onWriter { try $0.complete(upload) }
+    }
+
+    private func onWriter<Value: Sendable>(
+        _ body: @escaping @Sendable (AttachmentUploads) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await writer.perform { [uploads] in try body(uploads) }
+        } catch let error as FileError where error.isFull {
+            throw AttachmentFailure.full
+        }
+    }
+
+    /// See `AttachmentStore`.
+    public func read(
+        _ digest: AttachmentDigest, in room: RoomName, at position: UInt64, length: Int
+    ) async throws -> (bytes: [UInt8], byteCount: UInt64) {
+        let name = AttachmentIndex.Name(room: room, digest: digest)
+        guard let entry = index.entry(name) else { throw AttachmentFailure.unknown }
+        guard position < entry.byteCount else { throw AttachmentFailure.wrongPosition }
+        let count = Int(min(UInt64(length), entry.byteCount - position))
+        let bytes = try await reader.perform { [downloads] in try downloads.read(name, count, at: position) }
+        return (bytes, entry.byteCount)
+    }
+
+    /// See `AttachmentStore`.
+    public func info(
+        _ digest: AttachmentDigest, in room: RoomName
+    ) async throws -> (byteCount: UInt64, mediaType: String?) {
+        guard let entry = index.entry(AttachmentIndex.Name(room: room, digest: digest)) else {
+            throw AttachmentFailure.unknown
+        }
+        return (entry.byteCount, entry.mediaType)
+    }
+
+    /// See `AttachmentStore`.
+    public func remove(_ upload: AttachmentKey) async throws {
+        try await onWriter { try $0.discard(upload.incompleteName) }
+    }
+
+    /// See `AttachmentStore`.
+    public func removeExpired() async throws -> Bool {
+        let (names, hasMore) = index.expired(at: clock(), stepCount: Self.expiryStepCount)
+        for name in names { try await onWriter { try $0.discard(name) } }
+        if !names.isEmpty { _ = try await reader.perform { [downloads] in downloads.close() } }
+        return hasMore
+    }
+}
+
+/// The files of complete attachments that were read last, on the thread that reads.
+///
+/// `@unchecked Sendable`: the thread accesses all state.
+final class AttachmentDownloads: @unchecked Sendable {
+    /// The maximum number of open files.
+    static let maxOpenCount = 64
+
+    private let folder: AttachmentFolder
+    private var files: [AttachmentIndex.Name: RegularFile] = [:]
+
+    init(_ folder: AttachmentFolder) {
+        self.folder = folder
+    }
+
+    func read(_ name: AttachmentIndex.Name, _ count: Int, at position: UInt64) throws -> [UInt8] {
+        let file: RegularFile
+        if let known = files[name] {
+            file = known
+        } else {
+            if files.count >= Self.maxOpenCount { close() }
+            do throws(FileError) {
+                file = try RegularFile(folder.file(name), .read)
+            } catch  where error.isMissing {
+                throw AttachmentFailure.unknown
+            }
+            files[name] = file
+        }
+        let bytes = try file.read(count, at: AttachmentFile.headByteCount + position)
+        guard bytes.count == count else { throw AttachmentFailure.unavailable }
+        return bytes
+    }
+
+    func close() { files = [:] }
+}
+
+/// An error of the opening of a file store.
+public enum AttachmentStoreError: Error, Hashable, Sendable {
+    /// Another object or process uses the folder.
+    case inUse(path: String)
+    /// The folder cannot be opened, created or read. The text is the system's.
+    case cannotOpen(path: String, String)
+}
+
+extension AttachmentStoreError: CustomStringConvertible {
+    /// A description for people.
+    public var description: String {
+        switch self {
+        case .inUse(let path): "another process uses the attachments in \(path)"
+        case .cannotOpen(let path, let text): "the attachments in \(path) cannot be opened: \(text)"
+        }
+    }
+}

@@ -1,0 +1,183 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The error number of a failed call for a file.
+package struct FileError: Error, Equatable {
+    /// The error number.
+    package var number: Int32
+    /// The failed call.
+    package var call: String
+
+    init(_ call: StaticString) {
+        number = errno
+        self.call = "\(call)"
+    }
+
+    /// Whether the file system has no room, or the user's quota is used up.
+    package var isFull: Bool { number == ENOSPC || number == EDQUOT }
+    /// Whether the file does not exist.
+    package var isMissing: Bool { number == ENOENT }
+}
+
+extension FileError: CustomStringConvertible {
+    /// The call and the system's text.
+    package var description: String {
+        "\(call): \(unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)")"
+    }
+}
+
+/// An open file of the file system. It is closed when the object is released. Calls block.
+package final class RegularFile: Sendable {
+    private let descriptor: Int32
+
+    /// The use for which a file is opened.
+    package enum Mode: Sendable {
+        /// The file exists and is read.
+        case read
+        /// The file exists, or is created for its owner only, and is read and written.
+        case write
+    }
+
+    /// Opens a file. A symbolic link in place of the file is an error.
+    package init(_ path: String, _ mode: Mode) throws(FileError) {
+        let flags = mode == .read ? O_RDONLY : O_RDWR | O_CREAT
+        descriptor = unsafe open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileError("open") }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// The number of bytes of the file.
+    package func byteCount() throws(FileError) -> UInt64 {
+        let end = lseek(descriptor, 0, SEEK_END)
+        guard end >= 0 else { throw FileError("lseek") }
+        return UInt64(end)
+    }
+
+    /// Reads up to `count` bytes from a position; fewer at the end of the file.
+    package func read(_ count: Int, at position: UInt64) throws(FileError) -> [UInt8] {
+        var failure: FileError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
+            while used < count {
+                let part = unsafe pread(
+                    descriptor, buffer.baseAddress! + used, count - used, off_t(position) + off_t(used))
+                if part < 0, errno == EINTR { continue }
+                if part < 0 { failure = FileError("pread") }
+                guard part > 0 else { break }
+                used += part
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Writes all bytes at a position.
+    package func write(_ bytes: [UInt8], at position: UInt64) throws(FileError) {
+        var failure: FileError?
+        unsafe bytes.withUnsafeBytes { buffer in
+            var used = 0
+            while used < buffer.count {
+                let part = unsafe pwrite(
+                    descriptor, buffer.baseAddress! + used, buffer.count - used, off_t(position) + off_t(used))
+                if part < 0, errno == EINTR { continue }
+                guard part > 0 else {
+                    failure = FileError("pwrite")
+                    break
+                }
+                used += part
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Makes the bytes and the length durable.
+    package func sync() throws(FileError) {
+        #if canImport(Darwin)
+            let result = fcntl(descriptor, F_FULLFSYNC)
+        #else
+            let result = fdatasync(descriptor)
+        #endif
+        guard result == 0 else { throw FileError("fsync") }
+    }
+
+    /// Sets the length.
+    package func truncate(to byteCount: UInt64) throws(FileError) {
+        guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw FileError("ftruncate") }
+    }
+
+    /// Locks the file until the object is released; false if another object or process has the lock.
+    package func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+    /// Lets the system forget the bytes that it keeps in memory of the file.
+    package func dropCache() {
+        #if os(Linux)
+            _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        #endif
+    }
+}
+
+/// Folders of the file system. Calls block.
+package enum Folder {
+    /// Creates a folder for its owner only, unless it exists. The parent exists.
+    package static func create(_ path: String) throws(FileError) {
+        guard unsafe mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        throw FileError("mkdir")
+    }
+
+    /// The names in a folder, in ascending order; none if it does not exist.
+    package static func names(in path: String) throws(FileError) -> [String] {
+        guard let folder = unsafe opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw FileError("opendir")
+        }
+        defer { unsafe closedir(folder) }
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Gives a file another name, in place of a file that has it.
+    package static func rename(_ path: String, to other: String) throws(FileError) {
+        guard Self.systemRename(path, other) == 0 else { throw FileError("rename") }
+    }
+
+    private static func systemRename(_ path: String, _ other: String) -> Int32 {
+        #if canImport(Glibc)
+            unsafe Glibc.rename(path, other)
+        #elseif canImport(Musl)
+            unsafe Musl.rename(path, other)
+        #else
+            unsafe Darwin.rename(path, other)
+        #endif
+    }
+
+    /// Removes a file, if it exists.
+    package static func removeFile(_ path: String) throws(FileError) {
+        guard unsafe unlink(path) != 0, errno != ENOENT else { return }
+        throw FileError("unlink")
+    }
+
+    /// Removes an empty folder; false if it is not empty.
+    @discardableResult
+    package static func removeIfEmpty(_ path: String) -> Bool { unsafe rmdir(path) == 0 }
+
+    /// Makes the names in a folder durable.
+    package static func sync(_ path: String) throws(FileError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError("open") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileError("fsync") }
+    }
+}

@@ -1,0 +1,71 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct AttachmentUploadTests {
+    private func waiter(_ correlation: UInt64) -> AttachmentUpload.Waiter {
+        let key = MemberKey(link: LinkKey(slot: 0, generation: 1), session: SessionID(rawValue: 3))
+        return AttachmentUpload.Waiter(
+            session: MemberHandle(room: 0, slot: -2, key: key), correlation: correlation, creditByteCount: 10)
+    }
+
+    private func opened(_ byteCount: UInt64, at position: UInt64 = 0) -> AttachmentUpload {
+        var upload = AttachmentUpload(byteCount: byteCount)
+        #expect(!upload.begin(waiter(1)))
+        #expect(upload.opened(at: position).map(\.correlation) == [1])
+        return upload
+    }
+
+    //
+    @Test func `bytes that arrive during a call are stored by the next call together`() {
+        var upload = opened(100)
+        #expect(upload.write([1, 2], at: 0, waiter(2)) == .waits)
+        let first = upload.nextWrite()
+        #expect(first?.position == 0 && first?.chunks == [[1, 2]])
+        #expect(upload.write([3], at: 2, waiter(3)) == .waits)
+        #expect(upload.write([4, 5], at: 3, waiter(4)) == .waits)
+        #expect(upload.nextWrite() == nil)
+        #expect(upload.stored(upTo: 2).map(\.correlation) == [2])
+        let second = upload.nextWrite()
+        #expect(second?.position == 2 && second?.chunks == [[3], [4, 5]])
+        #expect(upload.stored(upTo: 5).map(\.correlation) == [3, 4])
+        #expect(upload.isIdle && upload.position == 5)
+    }
+
+    //
+    @Test func `bytes that are stored are answered at once, and those on their way with them`() {
+        var upload = opened(100, at: 10)
+        #expect(upload.write([1], at: 9, waiter(2)) == .stored)
+        #expect(upload.write([1, 2], at: 10, waiter(3)) == .waits)
+        _ = upload.nextWrite()
+        #expect(upload.write([1, 2], at: 10, waiter(4)) == .waits)
+        #expect(upload.stored(upTo: 12).map(\.correlation) == [3, 4])
+        #expect(upload.nextWrite() == nil)
+    }
+
+    //
+    @Test func `bytes that overlap those before are stored once`() {
+        var upload = opened(100)
+        #expect(upload.write([1, 2, 3], at: 0, waiter(2)) == .waits)
+        #expect(upload.write([2, 3, 4, 5], at: 1, waiter(3)) == .waits)
+        #expect(upload.nextWrite()?.chunks == [[1, 2, 3], [4, 5]])
+    }
+
+    @Test(arguments: [(UInt64(1), 1), (UInt64(100), 1), (UInt64.max, 2), (UInt64(0), 101)])
+    func `bytes after a gap or beyond the length have a wrong position`(position: UInt64, count: Int) {
+        var upload = opened(100)
+        let bytes = [UInt8](repeating: 0, count: count)
+        #expect(upload.write(bytes, at: position, waiter(2)) == .wrongPosition)
+        #expect(upload.nextWrite() == nil)
+    }
+
+    @Test func `the end of an upload answers every request`() {
+        var upload = opened(100)
+        _ = upload.write([1], at: 0, waiter(2))
+        _ = upload.nextWrite()
+        _ = upload.write([2], at: 1, waiter(3))
+        #expect(upload.takeAll().map(\.correlation) == [2, 3])
+        #expect(upload.isIdle)
+    }
+}
