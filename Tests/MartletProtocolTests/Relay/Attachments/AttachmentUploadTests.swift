@@ -12,52 +12,70 @@ import Testing
 
     private func opened(_ byteCount: UInt64, at position: UInt64 = 0) -> AttachmentUpload {
         var upload = AttachmentUpload(byteCount: byteCount)
-        #expect(!upload.begin(waiter(1)))
-        #expect(upload.opened(at: position).map(\.correlation) == [1])
+        let result1 = upload.begin(waiter(1))
+        #expect(!result1)
+        let result2 = upload.opened(at: position).map(\.correlation)
+        #expect(result2 == [1])
         return upload
     }
 
     //
     @Test func `bytes that arrive during a call are stored by the next call together`() {
         var upload = opened(100)
-        #expect(upload.write([1, 2], at: 0, waiter(2)) == .waits)
+        let result3 = upload.write([1, 2], at: 0, waiter(2))
+        #expect(result3 == .waits)
         let first = upload.nextWrite()
         #expect(first?.position == 0 && first?.chunks == [[1, 2]])
-        #expect(upload.write([3], at: 2, waiter(3)) == .waits)
-        #expect(upload.write([4, 5], at: 3, waiter(4)) == .waits)
-        #expect(upload.nextWrite() == nil)
-        #expect(upload.stored(upTo: 2).map(\.correlation) == [2])
+        let result4 = upload.write([3], at: 2, waiter(3))
+        #expect(result4 == .waits)
+        let result5 = upload.write([4, 5], at: 3, waiter(4))
+        #expect(result5 == .waits)
+        let result6 = upload.nextWrite()
+        #expect(result6 == nil)
+        let result7 = upload.stored(upTo: 2).map(\.correlation)
+        #expect(result7 == [2])
         let second = upload.nextWrite()
         #expect(second?.position == 2 && second?.chunks == [[3], [4, 5]])
-        #expect(upload.stored(upTo: 5).map(\.correlation) == [3, 4])
+        let result8 = upload.stored(upTo: 5).map(\.correlation)
+        #expect(result8 == [3, 4])
         #expect(upload.isIdle && upload.position == 5)
     }
 
     //
     @Test func `bytes that are stored are answered at once, and those on their way with them`() {
         var upload = opened(100, at: 10)
-        #expect(upload.write([1], at: 9, waiter(2)) == .stored)
-        #expect(upload.write([1, 2], at: 10, waiter(3)) == .waits)
+        let result9 = upload.write([1], at: 9, waiter(2))
+        #expect(result9 == .stored)
+        let result10 = upload.write([1, 2], at: 10, waiter(3))
+        #expect(result10 == .waits)
         _ = upload.nextWrite()
-        #expect(upload.write([1, 2], at: 10, waiter(4)) == .waits)
-        #expect(upload.stored(upTo: 12).map(\.correlation) == [3, 4])
-        #expect(upload.nextWrite() == nil)
+        let result11 = upload.write([1, 2], at: 10, waiter(4))
+        #expect(result11 == .waits)
+        let result12 = upload.stored(upTo: 12).map(\.correlation)
+        #expect(result12 == [3, 4])
+        let result13 = upload.nextWrite()
+        #expect(result13 == nil)
     }
 
     //
     @Test func `bytes that overlap those before are stored once`() {
         var upload = opened(100)
-        #expect(upload.write([1, 2, 3], at: 0, waiter(2)) == .waits)
-        #expect(upload.write([2, 3, 4, 5], at: 1, waiter(3)) == .waits)
-        #expect(upload.nextWrite()?.chunks == [[1, 2, 3], [4, 5]])
+        let result14 = upload.write([1, 2, 3], at: 0, waiter(2))
+        #expect(result14 == .waits)
+        let result15 = upload.write([2, 3, 4, 5], at: 1, waiter(3))
+        #expect(result15 == .waits)
+        let result16 = upload.nextWrite()?.chunks
+        #expect(result16 == [[1, 2, 3], [4, 5]])
     }
 
     @Test(arguments: [(UInt64(1), 1), (UInt64(100), 1), (UInt64.max, 2), (UInt64(0), 101)])
     func `bytes after a gap or beyond the length have a wrong position`(position: UInt64, count: Int) {
         var upload = opened(100)
         let bytes = [UInt8](repeating: 0, count: count)
-        #expect(upload.write(bytes, at: position, waiter(2)) == .wrongPosition)
-        #expect(upload.nextWrite() == nil)
+        let result17 = upload.write(bytes, at: position, waiter(2))
+        #expect(result17 == .wrongPosition)
+        let result18 = upload.nextWrite()
+        #expect(result18 == nil)
     }
 
     @Test func `the end of an upload answers every request`() {
@@ -65,7 +83,8 @@ import Testing
         _ = upload.write([1], at: 0, waiter(2))
         _ = upload.nextWrite()
         _ = upload.write([2], at: 1, waiter(3))
-        #expect(upload.takeAll().map(\.correlation) == [2, 3])
+        let result19 = upload.takeAll().map(\.correlation)
+        #expect(result19 == [2, 3])
         #expect(upload.isIdle)
     }
 }
