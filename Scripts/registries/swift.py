@@ -194,7 +194,7 @@ def shapes(registry):
         extension("ContentKind", switch(
             "package var name: String", NAME, [*names(registry.kinds), "default: hex(rawValue, digits: 4)"])),
         extension("Features", comment("The names of the features in the order of their bits."),
-                  f"    static let registeredNames = [{known}]"))
+                  f"    static let registeredNames = [\n        {known},\n    ]"))
 
 
 FILES = {
