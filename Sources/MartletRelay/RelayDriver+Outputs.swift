@@ -299,7 +299,7 @@ extension RelayDriver {
 
     private func perform(_ call: AttachmentCall, _ id: AttachmentCallID) {
         storeCalls += 1
-        Task { [parts, loop] in
+        loop.startTask { [parts, loop] in
             let result = await parts.perform(call)
             loop.execute {
                 self.storeCalls -= 1
@@ -313,7 +313,7 @@ extension RelayDriver {
     func removeExpiredAttachments() {
         guard let store = parts.attachments else { return }
         storeCalls += 1
-        Task { [loop, onEvent = parts.onEvent] in
+        loop.startTask { [loop, onEvent = parts.onEvent] in
             do {
                 while try await store.removeExpired() {}
             } catch {
