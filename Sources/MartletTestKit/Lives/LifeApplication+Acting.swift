@@ -64,7 +64,7 @@ extension LifeApplication {
             } else if happens(perMille: 200) {
                 group.addTask { await self.observeStates(of: handle, text) }
             }
-        } catch MartletError.stopped {
+        } catch MartletError.Code.stopped {
             // The outbox may have stored the message.
         } catch {
             ledger.note(text, .isNotStored)
@@ -126,7 +126,7 @@ extension LifeApplication {
         do {
             _ = try await call("open again", within: .seconds(1)) { try await client.open(room: room.name) }
             ledger.fail(.errorsAreDocumented, "device \(number) has opened \(room.name) twice")
-        } catch MartletError.roomAlreadyOpen, MartletError.stopped, MartletError.gaveUp, is CancellationError {
+        } catch MartletError.Code.roomAlreadyOpen, MartletError.Code.stopped, MartletError.Code.gaveUp, is CancellationError {
         } catch {
             ledger.fail(.errorsAreDocumented, "device \(number): open throws \(error)")
         }
