@@ -164,7 +164,7 @@ mutants: deps ## make small mutations in the engines and report those that nothi
 	@Scripts/install-dependencies python3
 	@Scripts/mutants --count $(MUTANTS) --seed $(MUTANTS_SEED)
 
-reconnect: programs ## cut a path every 3 s, and kill a relay with 20 and with 10,000 clients on it; default configuration
+reconnect: programs ## cut a path every 3 s, and kill a relay with 20 and with 10,000 clients on it
 	@.build/release/martlet-lab reconnect
 	@.build/release/martlet-lab storm
 
