@@ -138,7 +138,7 @@ simulate: deps ## play whole conversations over a simulated faulty network: make
 	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
 	@.build/release/martlet-lab simulate --seeds $(STORED_SEEDS) --store sqlite $(tls)
 
-lives: deps ## run real clients and relays in virtual time, and check the promises of their API: make lives LIVES=1..1000
+lives: deps ## run real clients and relays in virtual time, and check the promises: make lives LIVES=1..1000
 	@$(SWIFT) build --configuration release --quiet --product martlet-lab
 	@.build/release/martlet-lab lives --seeds $(LIVES)
 

@@ -64,5 +64,7 @@ extension ContentKind {
 
 extension Features {
     /// The names of the features in the order of their bits.
-    static let registeredNames = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments", "accountSession"]
+    static let registeredNames = [
+        "zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments", "accountSession",
+    ]
 }

@@ -97,7 +97,7 @@ def opens(file):
     bad("a room whose name reads from right to left", "W-31", "invalidValue", t(0x50, "a\u202eb"), kind, cursor)
     bad("a room with a byte order mark", "W-31", "invalidValue", t(0x50, "\ufefflobby"), kind, cursor)
     bad("a room that ends with a blank", "W-31", "invalidValue", t(0x50, "lobby "), kind, cursor)
-    bad("a session of kind 4", "W-55", "invalidValue", room, t(0x51, u8(4)), cursor)
+    bad("a session of kind 6", "W-55", "invalidValue", room, t(0x51, u8(6)), cursor)
     bad("noLocal 2", "W-55", "invalidValue", room, kind, cursor, t(0x58, u8(2)))
     bad("two rooms", "W-25", "duplicateField", room, room, kind, cursor)
 

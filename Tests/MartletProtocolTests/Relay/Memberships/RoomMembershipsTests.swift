@@ -25,7 +25,11 @@ struct RoomMembershipsTests {
         memberships.append(call(.leave, 2))
         let first = memberships.beginSaving(at: 7, open)
         #expect(first.answers.isEmpty)
-        #expect(first.changes == [.alice: MembershipRecord(isJoined: true, changedAt: 7), .bob: MembershipRecord(isJoined: true, changedAt: 7)])
+        #expect(
+            first.changes == [
+                .alice: MembershipRecord(isJoined: true, changedAt: 7),
+                .bob: MembershipRecord(isJoined: true, changedAt: 7),
+            ])
         #expect(memberships.beginSaving(at: 8, open).changes.isEmpty)
         let saved = memberships.saved(refused: [])
         #expect(saved.answers.map(\.status) == [.none, .none] && memberships.joined.count == 2)
