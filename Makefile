@@ -142,7 +142,7 @@ simulate: deps ## play whole conversations over a simulated faulty network: make
 	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
 	@.build/release/martlet-lab simulate --seeds $(STORED_SEEDS) --store sqlite $(tls)
 
-lives: deps ## run real clients and relays in virtual time, and check the promises of their API: make lives LIVES=1..1000
+lives: deps ## run real clients and relays in virtual time, and check the promises: make lives LIVES=1..1000
 	@$(SWIFT) build --configuration release --quiet --product martlet-lab
 	@.build/release/martlet-lab lives --seeds $(LIVES)
 
@@ -168,7 +168,7 @@ mutants: deps ## make small mutations in the engines and report those that nothi
 	@Scripts/install-dependencies python3
 	@Scripts/mutants --count $(MUTANTS) --seed $(MUTANTS_SEED)
 
-reconnect: programs ## cut a path every 3 s, and kill a relay with 20 and with 10,000 clients on it; default configuration
+reconnect: programs ## cut a path every 3 s, and kill a relay with 20 and with 10,000 clients on it
 	@.build/release/martlet-lab reconnect
 	@.build/release/martlet-lab storm
 

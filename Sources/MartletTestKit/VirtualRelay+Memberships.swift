@@ -7,7 +7,9 @@ extension VirtualRelay {
     @discardableResult
     func store(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
         let refused = checked { try $0.saveMemberships(changes, of: room) } ?? []
-        for (account, record) in changes where !refused.contains(account) { memberships[room, default: [:]][account] = record }
+        for (account, record) in changes where !refused.contains(account) {
+            memberships[room, default: [:]][account] = record
+        }
         if memberships[room]?.isEmpty == true { memberships[room] = nil }
         return refused
     }

@@ -76,8 +76,9 @@ function tlv.add(tree, tvb, fields) addLevel(tree, tvb:range(), fields, false, 0
 local summaries = {
     data = "offset sender counter", transient = "typing presence sender", receipt = "upTo counter", gap = "first upTo",
     hello = "account", welcome = "account epoch", reject = "code", goaway = "code", open = "room cursor",
-    opened = "head first", close = "code", reset = "session code", resume = "cursor", update = "room head", request = "correlation method",
-    response = "correlation status", cancel = "correlation", ack = "linkCredit", auth = "credentialLifetime",
+    opened = "head first", close = "code", reset = "session code", resume = "cursor",
+    update = "room head", request = "correlation method", response = "correlation status",
+    cancel = "correlation", ack = "linkCredit", auth = "credentialLifetime",
 }
 local isText = { sender = true, account = true, room = true, method = true }
 local isCode = { code = true, status = true }

@@ -5,7 +5,7 @@ extension Client {
     ///
     /// ```swift
     /// configuration.logger = { event in
-    ///     log.log(level: Logger.Level(rawValue: event.level.rawValue) ?? .info, "\(event)", metadata: ["event": "\(event.name)"])
+    ///     log.log(level: Logger.Level(rawValue: event.level.rawValue) ?? .info, "\(event)")
     /// }
     /// ```
     public struct LogEvent: Sendable, Hashable {

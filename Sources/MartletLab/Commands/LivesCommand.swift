@@ -19,7 +19,8 @@ enum LivesCommand {
 
     static let spec = CommandSpec(
         name: "lives",
-        summary: "Run real clients and a relay in virtual time with random faults, and check the promises of their API.",
+        summary:
+            "Run real clients and a relay in virtual time with random faults, and check the promises of their API.",
         options: [seeds.spec, minutes.spec, trace.spec, twice.spec, jobs.spec],
         notes: [
             """

@@ -1,7 +1,7 @@
 import MartletWire
 
-/// The assembly of the list of an account's rooms from pages and updates, in the order in which the relay sent them: what
-/// was received last is the latest.
+/// The assembly of the list of an account's rooms from pages and updates, in the order in which the relay sent them:
+/// what was received last is the latest.
 ///
 /// | state | owns | ends |
 /// |---|---|---|

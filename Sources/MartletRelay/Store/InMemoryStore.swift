@@ -10,8 +10,8 @@ public import MartletWire
 /// and beyond `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
 /// Specs/hostile.md row 48). Relays may share a store while each room is served by one of them at a time.
 ///
-/// Roles and membership records are kept apart from the logs and never removed. Beyond their bound no room is created and no role is set
-/// (Specs/hostile.md row 59).
+/// Roles and membership records are kept apart from the logs and never removed. Beyond their bound no room is created
+/// and no role is set (Specs/hostile.md row 59).
 public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
     /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {

@@ -64,7 +64,7 @@ extension LifeApplication {
             } else if happens(perMille: 200) {
                 group.addTask { await self.observeStates(of: handle, text) }
             }
-        } catch MartletError.stopped {
+        } catch MartletError.Code.stopped {
             // The outbox may have stored the message.
         } catch {
             ledger.note(text, .isNotStored)
@@ -72,7 +72,9 @@ extension LifeApplication {
     }
 
     private func cancel(_ handle: MessageHandle, _ text: String) async {
-        guard let isCancelled = try? await call("cancel", within: .seconds(1), { await handle.cancel() }) else { return }
+        guard let isCancelled = try? await call("cancel", within: .seconds(1), { await handle.cancel() }) else {
+            return
+        }
         if isCancelled { ledger.note(text, .isNotStored) }
     }
 
@@ -107,10 +109,12 @@ extension LifeApplication {
         let cursor = RoomCursor(log: room.log, offset: offset)
         let isBefore = happens(perMille: 500)
         guard
-            let page = try? await call("history", within: .seconds(11), {
-                if isBefore { return try await room.messages(before: cursor, limit: 20) }
-                return try await room.messages(after: cursor, limit: 20)
-            })
+            let page = try? await call(
+                "history", within: .seconds(11),
+                {
+                    if isBefore { return try await room.messages(before: cursor, limit: 20) }
+                    return try await room.messages(after: cursor, limit: 20)
+                })
         else { return }
         var expected = page.messages.first?.offset ?? 0
         for message in page.messages {
@@ -126,7 +130,9 @@ extension LifeApplication {
         do {
             _ = try await call("open again", within: .seconds(1)) { try await client.open(room: room.name) }
             ledger.fail(.errorsAreDocumented, "device \(number) has opened \(room.name) twice")
-        } catch MartletError.roomAlreadyOpen, MartletError.stopped, MartletError.gaveUp, is CancellationError {
+        } catch MartletError.Code.roomAlreadyOpen, MartletError.Code.stopped, MartletError.Code.gaveUp,
+            is CancellationError
+        {
         } catch {
             ledger.fail(.errorsAreDocumented, "device \(number): open throws \(error)")
         }

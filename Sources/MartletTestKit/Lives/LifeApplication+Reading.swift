@@ -55,7 +55,7 @@ extension LifeApplication {
             case .messages: return try await call("messages") { try await readMessages(reader, room, limit) }
             case .items: return try await call("items") { try await readItems(reader, room, limit) }
             }
-        } catch MartletError.gaveUp {
+        } catch MartletError.Code.gaveUp {
             return true
         } catch {
             if !(error is CancellationError), error as? MartletError != .stopped {
@@ -151,7 +151,7 @@ extension LifeApplication {
             reader.endHandling(upTo: offset)
             for text in texts { ledger.replied(text) }
             return true
-        } catch MartletError.stopped {
+        } catch MartletError.Code.stopped {
             // The outbox has stored the cursor and the replies, or neither.
             return false
         } catch {

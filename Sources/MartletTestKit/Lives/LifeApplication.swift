@@ -191,7 +191,8 @@ final class LifeApplication: @unchecked Sendable {
     private var remainder: String {
         readers.map { reader in
             guard let room = rooms[reader.room] else { return "\(reader.room) is not open" }
-            return "\(reader.room) has \(room.pending.count) pending messages, and has handled \(reader.mayBeHandled) of "
+            return
+                "\(reader.room) has \(room.pending.count) pending messages, and has handled \(reader.mayBeHandled) of "
                 + "\(reader.lastForeign)"
         }.joined(separator: "; ") + "; the client is \(client?.currentStatus.description ?? "gone")"
     }
@@ -201,7 +202,8 @@ final class LifeApplication: @unchecked Sendable {
             guard let room = rooms[reader.room] else { continue }
             let (last, count) = (room.snapshot.lastOffset, UInt64(ledger.log[reader.room].count))
             if last != count {
-                ledger.fail(.snapshotsAreCurrent, "device \(number) knows \(last) of \(count) messages of \(reader.room)")
+                ledger.fail(
+                    .snapshotsAreCurrent, "device \(number) knows \(last) of \(count) messages of \(reader.room)")
             }
         }
     }

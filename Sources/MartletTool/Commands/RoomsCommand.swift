@@ -70,7 +70,8 @@ enum RoomsCommand {
         }
         let operands = Array(arguments.operands.dropFirst())
         guard operands.count == action.operandCount else {
-            let wanted = action.operandCount == 2 ? "a room and an account" : action.operandCount == 1 ? "a room" : "no room"
+            let wanted =
+                action.operandCount == 2 ? "a room and an account" : action.operandCount == 1 ? "a room" : "no room"
             throw UsageError(message: "'\(action.rawValue)' takes \(wanted)")
         }
         return (action, operands)

@@ -66,7 +66,8 @@ HANDSHAKE = {0x4001, 0x4002, 0x4004, 0x4005}
 FIXED = [
     (0x1000, "offset acceptedAt device counter kind timeToLive"), (0x1001, "typing"), (0x2001, "linkCredit echo"),
     (0x2002, "receiptKind"), (0x2003, "acceptedRun"), (0x2004, "first upTo"), (0x3002, "nonce echo reconnectSpread"),
-    (0x4001, "spokenVersion features device"), (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval reconnectSpread"),
+    (0x4001, "spokenVersion features device"),
+    (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval reconnectSpread"),
     (0x4004, "code retryAfter"), (0x4005, "credentialLifetime"), (0x5001, "sessionKind cursor log tail noLocal"),
     (0x5002, "head first log"), (0x5004, "session creditUsed"), (0x6001, "correlation deadline"), (0x6002, "status"),
 ]

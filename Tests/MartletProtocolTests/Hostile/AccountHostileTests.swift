@@ -1,3 +1,4 @@
+import MartletTestKit
 import MartletWire
 import Testing
 
@@ -79,7 +80,7 @@ struct AccountHostileTests {
         let mallory = peer(stage)
         stage.run(for: .seconds(3))
         for number in 1...20 {
-            request(UInt64(number), mallory, in: .named("room \(number)"))
+            request(UInt64(number), .join, mallory, in: .named("room \(number)"))
             mallory.say(CancelRequest(correlation: UInt64(number)), on: .first)
         }
         stage.run(for: .seconds(10))
@@ -93,7 +94,7 @@ struct AccountHostileTests {
         stage.relay.storeDelay = .seconds(1)
         let mallory = peer(stage)
         stage.run(for: .seconds(3))
-        request(1, mallory)
+        request(1, .join, mallory)
         mallory.say(GoAway(Notice(code: .none)))
         stage.run(for: .seconds(400))
         #expect(stage.relay.engine.statistics.links == 0 && stage.relay.engine.statistics.rooms == 0)

@@ -160,20 +160,6 @@ import Testing
     }
 
     // W-41, W-42
-    // C-92
-    @Test func `welcome and pong name the spread of the present number of clients`() throws {
-        let stage = RelayStage()
-        let first = try #require(stage.connect())
-        // One arrival counts for itself and for twelve more.
-        #expect(try #require(first.greet("alice")).reconnectSpread == .milliseconds(16))
-        for number in 1...39 { _ = stage.member("member-\(number)") }
-        first.say(Ping(nonce: 1))
-        #expect(first.log.last(Pong.self)?.reconnectSpread == .milliseconds(1024))
-        stage.run(for: .seconds(2))
-        first.say(Ping(nonce: 2))
-        #expect(first.log.last(Pong.self)?.reconnectSpread == .milliseconds(64))
-    }
-
     @Test func `a welcome contains the lower limits and the common features of both sides`() throws {
         let stage = RelayStage { $0.features = [.receipts, .zlib] }
         let peer = try #require(stage.connect())

@@ -102,7 +102,8 @@ struct MembershipTests {
     }
 
     //
-    @Test("more rooms than a page holds are listed completely and in order, also from several loops", arguments: [1, 3])
+    @Test(
+        "more rooms than a page holds are listed completely and in order, also from several loops", arguments: [1, 3])
     func pages(loopCount: Int) throws {
         let stage = AccountStage(loopCount: loopCount)
         let alice = stage.client("alice", list: false)

@@ -15,7 +15,8 @@ import Testing
     private func joined(at time: UInt64 = 1) -> MembershipRecord { MembershipRecord(isJoined: true, changedAt: time) }
 
     //
-    @Test func `records of two rooms -> entries with log, progress, unread count and last message, also after a restart`()
+    @Test
+    func `records of two rooms -> entries with log, progress, unread count and last message, also after a restart`()
         async throws
     {
         let store = try await SQLiteStore(at: folder.path)
@@ -60,7 +61,9 @@ import Testing
     @Test func `more unread messages than are counted -> the maximum`() throws {
         let store = try folder.store()
         _ = try store.load(.lobby)
-        for first in stride(from: UInt64(1), through: 201, by: 20) { _ = try store.append(entries(first...first + 19), to: .lobby) }
+        for first in stride(from: UInt64(1), through: 201, by: 20) {
+            _ = try store.append(entries(first...first + 19), to: .lobby)
+        }
         _ = try store.saveMemberships([bob: joined(), alice: joined()], of: .lobby)
         #expect(try store.memberships(of: bob, .page(after: nil, maxCount: 1))[0].unreadCount == 100)
         #expect(try store.memberships(of: alice, .page(after: nil, maxCount: 1))[0].unreadCount == 0)

@@ -8,7 +8,9 @@ import Testing
 /// Answers `balance` with the account.
 private struct Bank: RequestHandler {
     func respond(to request: RelayRequest) async -> RequestAnswer {
-        guard request.room == nil, request.method.text == "balance" else { return RequestAnswer(status: .unknownMethod) }
+        guard request.room == nil, request.method.text == "balance" else {
+            return RequestAnswer(status: .unknownMethod)
+        }
         let content = MessageContent(text: "\(request.sender): 5").bytes
         return (try? RequestAnswer(content: content)) ?? RequestAnswer(status: .refused)
     }

@@ -5,7 +5,8 @@ import Testing
 @Suite struct RoomUpdateTests {
     private let entry = RoomEntry(
         room: RoomName("lobby")!, membership: .invited, inviter: AccountName("bob"), changedAt: 5,
-        log: LogID(rawValue: 6), lastOffset: 9, firstOffset: 2, message: [1, 2], isShortened: true, delivered: 4, read: 3,
+        log: LogID(rawValue: 6), lastOffset: 9, firstOffset: 2, message: [1, 2], isShortened: true, delivered: 4,
+        read: 3,
         unreadCount: 7)
 
     // W-102
@@ -25,7 +26,9 @@ import Testing
             var writer = TLVWriter()
             let body = RoomUpdate(entry).encode()
             var reader = TLVReader(body.rawBytes)
-            while let field = try? reader.next() { if field.tag != tag { writer.append(field.tag, bytes: field.value) } }
+            while let field = try? reader.next() {
+                if field.tag != tag { writer.append(field.tag, bytes: field.value) }
+            }
             let bytes = writer.bytes
             #expect(throws: WireError.missingField(tag)) { try RoomUpdate(parsing: bytes.rawBytes) }
         }

@@ -20,11 +20,14 @@ import Testing
     }
 
     // Specs/hostile.md row 82
-    @Test("rooms that do not rise, were not requested or are too many are refused, and so is a page that continues nothing")
+    @Test(
+        "rooms that do not rise, were not requested or are too many are refused, and so is a page that continues nothing"
+    )
     func hostile() {
         let query = RoomListQuery(after: RoomName("b"), limit: 2)
         let bad: [[RoomEntry]] = [
-            [entry("b")], [entry("d"), entry("c")], [entry("c"), entry("c")], [RoomEntry(room: RoomName("c")!, membership: .none)],
+            [entry("b")], [entry("d"), entry("c")], [entry("c"), entry("c")],
+            [RoomEntry(room: RoomName("c")!, membership: .none)],
         ]
         for entries in bad {
             let content = RoomListPage(entries: entries, hasMore: false).content

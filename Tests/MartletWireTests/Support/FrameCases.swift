@@ -135,6 +135,15 @@ let frameCases: [FrameCase] = [
     FrameCase("suspend", .suspend(Suspend()), required: []),
     FrameCase("resume", .resume(Resume(cursor: 4)), required: []),
     FrameCase(
+        "update",
+        .update(
+            RoomUpdate(
+                RoomEntry(
+                    room: RoomName("lobby")!, membership: .invited, inviter: noor, changedAt: 5,
+                    log: LogID(rawValue: 6), lastOffset: 9, firstOffset: 2, message: [1, 2], isShortened: true,
+                    delivered: 4, read: 3, unreadCount: 7))),
+        required: [.room, .membership, .head, .first], texts: [.room: name, .inviter: name]),
+    FrameCase(
         "request",
         .request(
             Request(

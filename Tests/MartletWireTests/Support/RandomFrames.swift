@@ -143,6 +143,14 @@ extension SeededRandom {
             resumed: maybe { $0.positions() })
     }
 
+    private mutating func roomEntry() -> RoomEntry {
+        RoomEntry(
+            room: RoomName(text(1...128))!, membership: chance() ? .joined : .invited, inviter: maybe { $0.account() },
+            changedAt: maybe { $0.number() }, log: maybe { LogID(rawValue: $0.number()) }, lastOffset: number(),
+            firstOffset: number(), message: maybe { $0.message().encode() }, isShortened: chance(), delivered: number(),
+            read: number(), unreadCount: long())
+    }
+
     /// Returns a random frame of a registered type.
     mutating func frame(_ type: FrameType) -> Frame? {
         switch type {
@@ -174,6 +182,7 @@ extension SeededRandom {
                 Opened(
                     head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) },
                     members: some(0...30) { $0.account() }))
+        case .update: .update(RoomUpdate(maybe { $0.roomEntry() }))
         case .close: .close(Close(code: maybe { $0.code() }, reason: maybe { $0.reason() }))
         case .reset:
             .reset(Reset(session: SessionID(rawValue: short() | 1), code: code(), reason: maybe { $0.reason() }))

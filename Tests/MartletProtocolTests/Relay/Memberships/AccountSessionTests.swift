@@ -11,11 +11,15 @@ struct AccountSessionTests {
     @Test("the 65th open request is refused, until one is answered or its deadline has passed")
     func requests() {
         var session = AccountSession()
-        for number in 1...64 { #expect(session.begin(UInt64(number), deadline: .seconds(5), now: now)) }
-        #expect(!session.begin(65, deadline: .seconds(5), now: now))
-        #expect(session.finish(1) && !session.finish(1))
-        #expect(session.begin(65, deadline: .seconds(5), now: now))
-        #expect(session.begin(66, deadline: .seconds(5), now: now + .seconds(6)))
+        var begun = (1...65).map { session.begin(UInt64($0), deadline: .seconds(5), now: now) }
+        #expect(begun == Array(repeating: true, count: 64) + [false])
+        let finished = [session.finish(1), session.finish(1)]
+        #expect(finished == [true, false])
+        begun = [
+            session.begin(65, deadline: .seconds(5), now: now),
+            session.begin(66, deadline: .seconds(5), now: now + .seconds(6)),
+        ]
+        #expect(begun == [true, true])
         #expect(session.requestCount == 1)
     }
 
@@ -23,13 +27,18 @@ struct AccountSessionTests {
     @Test("two pages wait or are read, and a third one is refused")
     func pages() {
         var session = AccountSession()
-        #expect(session.append(1, RoomListQuery()) && session.append(2, RoomListQuery()))
-        #expect(!session.append(3, RoomListQuery()))
-        #expect(session.nextRead(hasRoom: false, now: now) == .page(correlation: 1, RoomListQuery()))
-        #expect(!session.append(3, RoomListQuery()))
-        #expect(session.nextRead(hasRoom: true, now: now) == nil)
-        #expect(session.readEnded() == .page(correlation: 1, RoomListQuery()))
-        #expect(session.append(3, RoomListQuery()))
+        let appended = (1...3).map { session.append($0, RoomListQuery()) }
+        #expect(appended == [true, true, false])
+        let first = session.nextRead(hasRoom: false, now: now)
+        #expect(first == .page(correlation: 1, RoomListQuery()))
+        let isThirdAppended = session.append(3, RoomListQuery())
+        #expect(!isThirdAppended)
+        let second = session.nextRead(hasRoom: true, now: now)
+        #expect(second == nil)
+        let ended = session.readEnded()
+        #expect(ended == .page(correlation: 1, RoomListQuery()))
+        let isAppendedAfterwards = session.append(3, RoomListQuery())
+        #expect(isAppendedAfterwards)
     }
 
     //
@@ -37,15 +46,21 @@ struct AccountSessionTests {
     func updates() {
         var session = AccountSession()
         session.pending.note(.lobby, AccountProgress())
-        #expect(session.nextRead(hasRoom: false, now: now) == nil)
-        #expect(session.nextRead(hasRoom: true, now: now) == .rooms([.lobby: AccountProgress()]))
+        var read = session.nextRead(hasRoom: false, now: now)
+        #expect(read == nil)
+        read = session.nextRead(hasRoom: true, now: now)
+        #expect(read == .rooms([.lobby: AccountProgress()]))
         _ = session.readEnded()
         session.pending.note(.hall, AccountProgress())
-        #expect(session.nextRead(hasRoom: true, now: now) == nil)
+        read = session.nextRead(hasRoom: true, now: now)
+        #expect(read == nil)
         #expect(session.deadline == now + AccountSession.updateInterval)
-        #expect(session.append(1, RoomListQuery()))
-        #expect(session.nextRead(hasRoom: true, now: now) == .page(correlation: 1, RoomListQuery()))
+        let isAppended = session.append(1, RoomListQuery())
+        #expect(isAppended)
+        read = session.nextRead(hasRoom: true, now: now)
+        #expect(read == .page(correlation: 1, RoomListQuery()))
         _ = session.readEnded()
-        #expect(session.nextRead(hasRoom: true, now: now + .milliseconds(50)) == .rooms([.hall: AccountProgress()]))
+        read = session.nextRead(hasRoom: true, now: now + .milliseconds(50))
+        #expect(read == .rooms([.hall: AccountProgress()]))
     }
 }

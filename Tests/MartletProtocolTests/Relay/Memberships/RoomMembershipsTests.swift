@@ -25,11 +25,15 @@ struct RoomMembershipsTests {
         memberships.append(call(.leave, 2))
         let first = memberships.beginSaving(at: 7, open)
         #expect(first.answers.isEmpty)
-        #expect(first.changes == [.alice: MembershipRecord(isJoined: true, changedAt: 7), .bob: MembershipRecord(isJoined: true, changedAt: 7)])
+        #expect(
+            first.changes == [
+                .alice: MembershipRecord(isJoined: true, changedAt: 7),
+                .bob: MembershipRecord(isJoined: true, changedAt: 7),
+            ])
         #expect(memberships.beginSaving(at: 8, open).changes.isEmpty)
         let saved = memberships.saved(refused: [])
         #expect(saved.answers.map(\.status) == [.none, .none] && memberships.joined.count == 2)
-        #expect(memberships.beginSaving(at: 8, open).changes == [.alice: .some(nil)])
+        #expect(memberships.beginSaving(at: 8, open).changes == [.alice: MembershipRecord?.none])
         #expect(memberships.saved(refused: []).answers.map(\.status) == [.none])
         #expect(memberships[.alice] == nil && !memberships.isBusy)
     }
@@ -55,7 +59,7 @@ struct RoomMembershipsTests {
     func failure() {
         var memberships = RoomMemberships([.alice: MembershipRecord(isJoined: true, changedAt: 1)])
         memberships.append(call(.leave))
-        #expect(memberships.beginSaving(at: 1, open).changes == [.alice: .some(nil)])
+        #expect(memberships.beginSaving(at: 1, open).changes == [.alice: MembershipRecord?.none])
         #expect(memberships.saved(refused: nil).answers.map(\.status) == [.storeUnavailable])
         #expect(memberships[.alice]?.isJoined == true)
     }
@@ -69,7 +73,7 @@ struct RoomMembershipsTests {
         memberships.noteRemoval(of: .alice)
         _ = memberships.saved(refused: [])
         #expect(memberships[.alice]?.isJoined == true)
-        #expect(memberships.beginSaving(at: 2, open).changes == [.alice: .some(nil)])
+        #expect(memberships.beginSaving(at: 2, open).changes == [.alice: MembershipRecord?.none])
         _ = memberships.saved(refused: [])
         #expect(memberships.isEmpty)
     }
