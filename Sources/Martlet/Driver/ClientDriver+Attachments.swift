@@ -21,7 +21,8 @@ extension ClientDriver {
         guard !core.isCancelled else { return core.end(.failure(CancellationError())) }
         guard phase == .running else { return core.end(.failure(MartletError.stopped)) }
         guard let entry = rooms[core.room.id] else {
-            return core.end(.failure(core.room.end?.error ?? MartletError.roomClosed(nil)))
+            let error = core.room.end?.error(of: core.room.name)
+            return core.end(.failure(error ?? MartletError.roomClosed(room: core.room.name.text)))
         }
         if let reason = life.status.value.phase.stopReason { return core.end(.failure(MartletError.gaveUp(reason))) }
         do throws(ClientError) {
