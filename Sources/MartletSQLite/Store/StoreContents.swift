@@ -2,6 +2,14 @@ package import MartletProtocol
 import MartletRelay
 package import MartletWire
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A part of a store's contents, of which exports and copies consist.
 package enum StoreRecord: Sendable {
     /// A room. Its other parts follow.
@@ -120,12 +128,17 @@ package final class StoreContents {
         }
     }
 
-    /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues.
+    /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues. A failed
+    /// copy is removed.
     package func backUp(to target: String) throws {
         try database.execute("COMMIT")
         let vacuum = try database.prepare("VACUUM INTO ?")
         vacuum.bind(1, target)
-        try vacuum.run()
+        FileLock.createPrivately(target)
+        do { try vacuum.run() } catch {
+            for suffix in ["", "-journal"] { unsafe unlink(target + suffix) }
+            throw error
+        }
         try database.execute("BEGIN")
     }
 }

@@ -75,3 +75,4 @@ package final class StoreFile {
         return database
     }
 }
+        FileLock.createPrivately(path)

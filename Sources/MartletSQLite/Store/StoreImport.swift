@@ -9,6 +9,7 @@ package final class StoreImport {
 
     /// Opens the database at `path`, or creates it.
     package init(path: String, options: Database.Options = Database.Options()) throws {
+        FileLock.createPrivately(path)
         let database = try Database(path: path, options: options)
         try StoreSchema.migrations.run(on: database)
         var retention = StoreRetention()
