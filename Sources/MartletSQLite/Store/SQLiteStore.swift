@@ -64,7 +64,9 @@ public final class SQLiteStore: RoomRoleStore {
         let path = "\(directory)/\(StoreSchema.fileName)"
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
             let lock = try Self.lock(directory)
-            let database = try StoreFile.openDatabase(path, at: EventLoop.wallClock, onEvent: onEvent)
+            let database = try StoreFile.openDatabase(
+                path, at: EventLoop.wallClock, isKnown: lock.isMarked, onEvent: onEvent)
+            try lock.mark()
             database.lock = lock
             return try StoreWriter(database, retention)
         }

@@ -22,6 +22,8 @@ package enum StoreRecord: Sendable {
     case progress([AccountName: AccountProgress])
     /// The roles of a room, and the account that created it.
     case roles(RoomName, [UInt8], creator: AccountName?)
+    /// Roles of rooms that have none in this store were lost with a damaged file.
+    case unknownRoles
 }
 
 /// The whole contents of a store, read in one transaction and in small parts. A relay may use the store meanwhile
@@ -93,10 +95,14 @@ package final class StoreContents {
         }
     }
 
-    /// Calls `body` for the roles of each room.
+    /// Calls `body` for the roles of each room, and for the mark of a store that has lost roles.
     package func forEachRoles(_ body: (StoreRecord) throws -> Void) throws {
         let select = try database.prepare("SELECT room, roles, creator FROM roles ORDER BY room")
         while try select.step() {
+            if select.text(0) == StoreSchema.unknownRolesKey {
+                try body(.unknownRoles)
+                continue
+            }
             guard let room = RoomName(select.text(0)) else { throw DatabaseError.corrupt(path: path) }
             try body(.roles(room, select.bytes(1), creator: select.optionalText(2).flatMap { AccountName($0) }))
         }
@@ -123,8 +129,16 @@ package final class StoreContents {
             }
         }
         try forEachRoles { record in
-            guard case .roles(let room, StoreSchema.lostRoles, _) = record else { return }
-            try report("the roles of room \(room) were lost with a damaged file")
+            switch record {
+            case .roles(let room, StoreSchema.lostRoles, _):
+                try report("the roles of room \(room) were lost with a damaged file")
+            case .roles(let room, let roles, _):
+                do { _ = try RoomRoles(decoding: roles) } catch {
+                    try report("the roles of room \(room) are not valid, and a relay that keeps roles refuses it")
+                }
+            case .unknownRoles: try report("roles were lost with a damaged file, and it is not known of which rooms")
+            default: break
+            }
         }
     }
 

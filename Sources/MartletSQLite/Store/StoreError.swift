@@ -30,5 +30,8 @@ public enum StoreEvent: Sendable {
     /// The clock is this number of milliseconds behind the latest time in the store, or has changed by it in steps.
     case clockJumped(milliseconds: Int64)
     /// The removal of old messages failed; it is repeated later.
+    /// Roles of rooms were lost with a damaged file, and it is not known which rooms had roles. A relay that keeps roles
+    /// refuses every room without stored roles, until `martlet store reset-roles`.
+    case rolesUnknown
     case retentionFailed(any Error)
 }

@@ -47,6 +47,12 @@ package final class StoreImport {
         room = nil
         if writer.database.isInTransaction { try? writer.database.execute("ROLLBACK") }
     }
+        case .unknownRoles:
+            try endRoom()
+            let insert = try writer.database.prepare("INSERT OR IGNORE INTO roles (room, roles) VALUES (?, ?)")
+            insert.bind(1, StoreSchema.unknownRolesKey)
+            insert.bind(2, StoreSchema.lostRoles)
+            try insert.run()
 
     /// Moves everything to the file itself, which is closed afterwards.
     func complete() throws {

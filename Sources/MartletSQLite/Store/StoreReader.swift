@@ -58,7 +58,7 @@ package final class StoreReader: DatabaseContext {
             SELECT account, delivered, read FROM progress WHERE room = ?
             ORDER BY delivered DESC LIMIT \(Self.maxProgressCount)
             """)
-        selectRoles = try database.prepare("SELECT roles FROM roles WHERE room = ?")
+        selectRoles = try database.prepare("SELECT roles FROM roles WHERE \(StoreSchema.rolesOfRoom)")
         selectNewest = try database.prepare(
             "SELECT first_offset, count FROM batches WHERE room = ?1 ORDER BY first_offset DESC LIMIT 1")
         selectBatches = try database.prepare(

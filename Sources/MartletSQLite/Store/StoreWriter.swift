@@ -73,7 +73,8 @@ package final class StoreWriter: DatabaseContext {
             ON CONFLICT (room) DO UPDATE SET roles = excluded.roles, creator = coalesce(creator, excluded.creator)
             """)
         countCreated = try database.prepare("SELECT count(*) FROM roles WHERE creator = ?")
-        selectCreator = try database.prepare("SELECT length(roles), creator FROM roles WHERE room = ?")
+        selectCreator = try database.prepare(
+            "SELECT length(roles), creator FROM roles WHERE \(StoreSchema.rolesOfRoom)")
         sumOfCreator = try database.prepare("SELECT coalesce(sum(length(roles)), 0) FROM roles WHERE creator = ?")
         nextRooms = try database.prepare(
             """

@@ -46,6 +46,9 @@ struct StoreLine: Codable {
         var creator: String?
     }
 
+    /// The mark of a store that has lost roles.
+    struct UnknownRoles: Codable {}
+
     /// A line that is not valid.
     struct Fault: Error {}
 
@@ -54,6 +57,7 @@ struct StoreLine: Codable {
     var device: Device?
     var progress: Progress?
     var roles: Roles?
+    var unknownRoles: UnknownRoles?
 
     /// The lines of a part.
     static func lines(of record: StoreRecord) throws -> [String] {
@@ -95,6 +99,7 @@ struct StoreLine: Codable {
             }
         case .roles(let room, let roles, let creator):
             [StoreLine(roles: Roles(room: room.text, roles: Data(roles), creator: creator?.text))]
+        case .unknownRoles: [StoreLine(unknownRoles: UnknownRoles())]
         }
     }
 
@@ -131,6 +136,7 @@ struct StoreLine: Codable {
             return .progress([account: AccountProgress(delivered: progress.delivered, read: progress.read)])
         }
         guard let roles = parsed.roles, let room = RoomName(roles.room) else { throw Fault() }
+        if parsed.unknownRoles != nil { return .unknownRoles }
         return .roles(room, [UInt8](roles.roles), creator: roles.creator.flatMap { AccountName($0) })
     }
 
