@@ -153,6 +153,11 @@ public final class SQLiteStore: RoomRoleStore {
         try await writer.perform { try $0.saveRoles(roles, of: room, creation: creation) }
     }
 
+    /// Whether the store has roles of rooms.
+    package func hasRoles() async throws -> Bool {
+        try await reader.perform { try $0.hasRoles() }
+    }
+
     /// Notes that rooms are in use.
     public func touch(_ rooms: [RoomName]) async throws {
         let now = EventLoop.wallClock

@@ -111,6 +111,13 @@ package final class StoreReader: DatabaseContext {
         return (snapshot, row.usedAt)
     }
 
+    /// Whether a room has roles, or had roles that were lost.
+    func hasRoles() throws -> Bool {
+        let select = try database.prepare("SELECT 1 FROM roles WHERE room <> ? LIMIT 1")
+        select.bind(1, StoreSchema.unknownRolesKey)
+        return try select.firstInt64() != nil
+    }
+
     /// Checks that the newest batch ends where the room does. Otherwise offsets would be assigned again.
     private func checkEnd(of row: RoomRow, _ room: RoomName) throws {
         guard row.count > 0 else { return }
