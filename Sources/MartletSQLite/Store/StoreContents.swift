@@ -123,6 +123,8 @@ package final class StoreContents {
         }
         try forEachRoom { room in
             do {
+                // What a relay reads when it loads the room, and then all messages.
+                _ = try reader.load(room)
                 try forEachRecord(of: room) { _ in }
             } catch let error as StoreError {
                 try report("\(error)")

@@ -249,6 +249,8 @@ package final class StoreWriter: DatabaseContext {
     package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
         cache.removeAll()
         guard let row = try reader.row(of: room) else { throw LogLost() }
+        // Counters of stored messages are taken.
+        if let stored = try device(key, row.id), stored.watermark > record.watermark { throw StoreError.invalidRecord }
         try save(record, of: key, lastOffset: lastOffset, row.id)
     }
 

@@ -139,6 +139,9 @@ enum StoreCommand {
             }
             if !messages.isEmpty { try target.store.add(.messages(messages)) }
             try target.store.endRoom()
+        } catch DatabaseError.constraint {
+            target.store.discardRoom()
+            throw CommandError(.dataError, "line \(number): the store has this part")
         } catch let error as DatabaseError {
             target.store.discardRoom()
             throw CommandError(.cannotCreate, "\(error)")

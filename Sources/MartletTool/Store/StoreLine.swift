@@ -108,6 +108,7 @@ struct StoreLine: Codable {
     /// - Throws: `Fault`, or an error of `JSONDecoder`.
     static func record(of line: String) throws -> StoreRecord {
         let parsed = try JSONDecoder().decode(StoreLine.self, from: Data(line.utf8))
+        guard parsed.partCount == 1 else { throw Fault() }
         if let room = parsed.room {
             guard let name = RoomName(room.name), let log = UInt64(room.log, radix: 16), room.firstOffset > 0 else {
                 throw Fault()
@@ -135,9 +136,22 @@ struct StoreLine: Codable {
             guard let account = AccountName(progress.account) else { throw Fault() }
             return .progress([account: AccountProgress(delivered: progress.delivered, read: progress.read)])
         }
-        guard let roles = parsed.roles, let room = RoomName(roles.room) else { throw Fault() }
         if parsed.unknownRoles != nil { return .unknownRoles }
-        return .roles(room, [UInt8](roles.roles), creator: roles.creator.flatMap { AccountName($0) })
+        guard let roles = parsed.roles, let room = RoomName(roles.room) else { throw Fault() }
+        let creator = try roles.creator.map { name throws(Fault) in
+            guard let account = AccountName(name) else { throw Fault() }
+            return account
+        }
+        // The mark of lost roles is the only stored form that is not valid.
+        guard roles.roles.elementsEqual([0]) || (try? RoomRoles(decoding: [UInt8](roles.roles))) != nil else {
+            throw Fault()
+        }
+        return .roles(room, [UInt8](roles.roles), creator: creator)
+    }
+
+    /// The number of parts, which is 1 in a valid line.
+    private var partCount: Int {
+        [room != nil, message != nil, device != nil, progress != nil, roles != nil, unknownRoles != nil].count { $0 }
     }
 
     private static func key(_ account: String, _ device: String) throws(Fault) -> DeviceKey {
