@@ -319,7 +319,8 @@ public final class VirtualRelay {
         if let notice = refusals[request.account] { return .refused(notice) }
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())
         return .accepted(
-            Identity(request.account, claims: claims, expiresAt: expiry), TokenGrant(token: token, digest: digest(token)),
+            Identity(request.account, claims: claims, expiresAt: expiry),
+            TokenGrant(token: token, digest: digest(token)),
             presented: request.presentedToken.map(digest), final: final)
     }
 

@@ -10,7 +10,7 @@ import MartletWire
 /// | asked | a question to the room policy, the frames that precede the admission | the decision; the end of the session |
 /// | joining | the frames that precede the admission | `opened`, `reset` of the room; the end of the session |
 /// | member | a handle of its room | `reset` of the room; the end of the session |
-/// | member, asked about other claims | a handle, a question, the frames that precede the decision | as asked |
+/// | member, asked about other claims | a handle, a question, frames that precede the decision | as asked |
 /// | closing | a slot in its room | `closed` of the room, behind the acceptances of its messages (S-7, R-49) |
 struct SessionRouter: ~Copyable {
     let configuration: RelayConfiguration
@@ -297,7 +297,9 @@ struct SessionRouter: ~Copyable {
             if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
             return
         }
-        guard let handle = links[slot].sessions[at: index].handle, !links[slot].sessions[at: index].waitsForDecision else {
+        guard let handle = links[slot].sessions[at: index].handle,
+            !links[slot].sessions[at: index].waitsForDecision
+        else {
             if type == .transient {
                 // A transient frame that precedes the admission has no receiver; one that precedes a decision may be
                 // dropped.

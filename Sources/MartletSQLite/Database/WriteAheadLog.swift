@@ -193,5 +193,6 @@ struct WriteAheadLog: ~Copyable {
 
 /// Four bytes in network order.
 private func word(_ bytes: [UInt8], _ index: Int) -> UInt32 {
-    UInt32(bytes[index]) << 24 | UInt32(bytes[index + 1]) << 16 | UInt32(bytes[index + 2]) << 8 | UInt32(bytes[index + 3])
+    UInt32(bytes[index]) << 24 | UInt32(bytes[index + 1]) << 16 | UInt32(bytes[index + 2]) << 8
+        | UInt32(bytes[index + 3])
 }

@@ -30,7 +30,7 @@ public enum StoreEvent: Sendable {
     /// The file was damaged and has been renamed. The rooms that could be read completely are in a new file. A relay
     /// refuses the rooms whose roles were lost. The counts do not include rooms whose names could not be read.
     case setAside(path: String, savedRoomCount: Int, lostRoomCount: Int, lostRolesCount: Int)
-    /// Roles of rooms were lost with a damaged file, and it is not known which rooms had roles. A relay that keeps roles
+    /// Roles of rooms were lost with a damaged file, and it is not known which rooms had some. A relay that keeps roles
     /// refuses every room without stored roles, until `martlet store reset-roles`.
     case rolesUnknown
     /// The clock is this number of milliseconds behind the latest time in the store, or has changed by it in steps.

@@ -111,8 +111,8 @@ package final class StoreFile {
         // Damage of the tables that every load needs is found now, and that of a room when it is used.
         _ = try database.prepare("SELECT sum(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
         _ = try database.prepare("SELECT sum(length(roles)) FROM roles").firstInt64()
-        for table in ["batches", "devices", "progress"] where try !isReadable(table, of: database) {
-            throw DatabaseError.corrupt(path: path)
+        for table in ["batches", "devices", "progress"] {
+            guard try isReadable(table, of: database) else { throw DatabaseError.corrupt(path: path) }
         }
         return database
     }

@@ -30,6 +30,8 @@ enum StoreSalvage {
         _ path: String, _ damage: StoreDamage, _ options: Database.Options, at now: UInt64
     ) throws -> StoreEvent {
         let replacement = FileReplacement(path: path)
+        // A copy is not taken for a complete one while the file exists.
+        if damage == .empty { FileLock.createPrivately(path) }
         let report = try replacement.copy { try copy(from: path, damage, to: replacement.partial, options) }
         try replacement.replace(at: now)
         return .setAside(

@@ -244,7 +244,7 @@ enum ServeCommand {
         guard hasRoles else { return }
         await store.close()
         throw UsageError(
-            message: "the store has roles of rooms: use --room-roles, or --ignore-room-roles to open its rooms to everyone")
+            message: "the store has roles of rooms: use --room-roles, or --ignore-room-roles to open them to everyone")
     }
 
     /// Waits for a signal, then drains the relay. A second signal ends the draining.

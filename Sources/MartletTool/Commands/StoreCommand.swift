@@ -29,9 +29,9 @@ enum StoreCommand {
             reset-roles require that no relay uses the directory.
             """,
             """
-            After damage of the file that has roles in it, a relay with --room-roles refuses the rooms whose roles were \
-            lost, or every room of which none are stored. reset-roles gives these roles up: such a room is open and has \
-            no owner if it has messages, and otherwise belongs to the account that opens it first. Use it only when an \
+            After damage of a file with roles, a relay with --room-roles refuses the rooms whose roles were lost, or \
+            every room of which none are stored. reset-roles gives these roles up: such a room is open and has no \
+            owner if it has messages, and otherwise belongs to the account that opens it first. Use it only when an \
             account with 'administer' sets the roles again before others use the rooms.
             """,
         ],

@@ -252,7 +252,7 @@ import Testing
     }
 
     //
-    @Test func `frames behind a resume under other claims that permit them -> performed in order, then the close`() throws {
+    @Test func `frames behind a resume under claims that permit them -> performed, then the close`() throws {
         let stage = decide(.granted(.all))
         let peer = try #require(resumed(stage))
         peer.text("one", counter: 1)
