@@ -116,8 +116,28 @@ martlet_signature_key *martlet_signature_key_create_p256(
     return wrap(kind_p256, make_public_key("EC", parameters));
 }
 
+/// The coordinates y of the points of order 8, little-endian. Those of the orders 1, 2 and 4 are 1, -1 and 0.
+static const uint8_t order_8[2][martlet_signature_coordinate_byte_count] = {
+    {0x26, 0xE8, 0x95, 0x8F, 0xC2, 0xB2, 0x27, 0xB0, 0x45, 0xC3, 0xF4, 0x89, 0xF2, 0xEF, 0x98, 0xF0,
+     0xD5, 0xDF, 0xAC, 0x05, 0xD3, 0xC6, 0x33, 0x39, 0xB1, 0x38, 0x02, 0x88, 0x6D, 0x53, 0xFC, 0x05},
+    {0xC7, 0x17, 0x6A, 0x70, 0x3D, 0x4D, 0xD8, 0x4F, 0xBA, 0x3C, 0x0B, 0x76, 0x0D, 0x10, 0x67, 0x0F,
+     0x2A, 0x20, 0x53, 0xFA, 0x2C, 0x39, 0xCC, 0xC6, 0x4E, 0xC7, 0xFD, 0x77, 0x92, 0xAC, 0x03, 0x7A},
+};
+
+/// Whether a public key is a point of small order, for which anyone can make signatures, or not reduced. The highest
+/// bit is the sign of x.
+static int is_weak_ed25519(const uint8_t *x) {
+    uint8_t y[martlet_signature_coordinate_byte_count];
+    memcpy(y, x, sizeof y);
+    y[sizeof y - 1] &= 0x7F;
+    int is_small = y[0] <= 1, is_large = y[0] >= 0xEC && y[sizeof y - 1] == 0x7F;
+    for (size_t index = 1; index < sizeof y; index++) is_small &= y[index] == 0;
+    for (size_t index = 1; index < sizeof y - 1; index++) is_large &= y[index] == 0xFF;
+    return is_small || is_large || !memcmp(y, order_8[0], sizeof y) || !memcmp(y, order_8[1], sizeof y);
+}
+
 martlet_signature_key *martlet_signature_key_create_ed25519(const uint8_t *x, size_t count) {
-    if (count != martlet_signature_coordinate_byte_count) return NULL;
+    if (count != martlet_signature_coordinate_byte_count || is_weak_ed25519(x)) return NULL;
     return wrap(kind_ed25519, EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, x, count));
 }
 

@@ -32,6 +32,8 @@ public final class VirtualRelay {
     public var refusals: [AccountName: Notice] = [:]
     /// The duration after which credentials expire; nil if they do not.
     public var credentialLifetime: Duration?
+    /// The claims of accepted credentials.
+    public var claims = Claims()
     /// The answer to a message of an authentication exchange, which are numbered from 0.
     public var exchange: (_ number: Int, Credential?) -> ExchangeAnswer = { _, _ in .refused }
     /// The delay of a decision of the room policy.
@@ -136,6 +138,7 @@ public final class VirtualRelay {
         authenticationDelay = other.authenticationDelay
         refusals = other.refusals
         credentialLifetime = other.credentialLifetime
+        claims = other.claims
         answersRequests = other.answersRequests
         requests = other.requests
         notes = other.notes
@@ -353,7 +356,8 @@ public final class VirtualRelay {
         if let notice = refusals[request.account] { return .refused(notice) }
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())
         return .accepted(
-            Identity(request.account, expiresAt: expiry), TokenGrant(token: token, digest: digest(token)),
+            Identity(request.account, claims: claims, expiresAt: expiry),
+            TokenGrant(token: token, digest: digest(token)),
             presented: request.presentedToken.map(digest), final: final)
     }
 

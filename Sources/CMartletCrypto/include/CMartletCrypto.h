@@ -30,7 +30,8 @@ martlet_signature_key *_Nullable martlet_signature_key_create_rsa(
 /// A key for ES256 from the coordinates of a point, 32 bytes each. Returns NULL if the point is not on P-256.
 martlet_signature_key *_Nullable martlet_signature_key_create_p256(
     const uint8_t *_Nonnull x, size_t x_count, const uint8_t *_Nonnull y, size_t y_count);
-/// A key for EdDSA from an Ed25519 public key of 32 bytes (RFC 8032 §5.1.5).
+/// A key for EdDSA from an Ed25519 public key of 32 bytes (RFC 8032 §5.1.5); NULL for a point of small order, and for
+/// coordinates that are not reduced.
 martlet_signature_key *_Nullable martlet_signature_key_create_ed25519(const uint8_t *_Nonnull x, size_t count);
 /// A key for HS256 from a secret. Returns NULL if the secret has fewer than 32 bytes.
 martlet_signature_key *_Nullable martlet_signature_key_create_secret(const uint8_t *_Nonnull secret, size_t count);

@@ -229,11 +229,11 @@ struct Publication: Neutral, Sendable {
         if !closing.isEmpty { closing.removeAll { $0.handle == handle } }
     }
 
-    /// Takes the closing sessions whose last messages are durable.
-    mutating func takeClosed(durable: UInt64) -> [MemberHandle] {
+    /// Takes the closing sessions whose last messages are durable, unless they wait for something else.
+    mutating func takeClosed(durable: UInt64, unless waits: (MemberHandle) -> Bool) -> [MemberHandle] {
         guard !closing.isEmpty else { return [] }
-        let closed = closing.filter { $0.lastOffset <= durable }.map(\.handle)
-        closing.removeAll { $0.lastOffset <= durable }
+        let closed = closing.filter { $0.lastOffset <= durable && !waits($0.handle) }.map(\.handle)
+        if !closed.isEmpty { closing.removeAll { closed.contains($0.handle) } }
         return closed
     }
 

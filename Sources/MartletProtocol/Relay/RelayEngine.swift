@@ -224,9 +224,15 @@ public struct RelayEngine: ~Copyable {
     /// The result of `.authorize`; nil when the room policy failed.
     public mutating func authorized(_ question: QuestionID, _ decision: RoomDecision?, now: Instant) {
         noteEvent()
-        if let refusal = sessions.authorized(question, decision, now: now) {
-            note(refusal.note, on: refusal.connection)
-        }
+        let fault = sessions.authorized(question, decision, now: now)
+        finishCall(fault, now: now)
+    }
+
+    /// Notes refused entries, and ends the connection of a peer whose held frame was at fault.
+    private mutating func finishCall(_ fault: SessionRouter.HeldFault?, now: Instant) {
+        while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
+        guard let fault, let connection = sessions.links[fault.slot].connection else { return }
+        fail(connection, fault.error, now: now)
     }
 
     /// The result of `.load`; nil when the store failed.
@@ -444,10 +450,8 @@ public struct RelayEngine: ~Copyable {
             return self.note(note, on: sessions.links[link].connection)
         }
         let fault = sessions.apply(effect, into: &outputs, now: now)
-        while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
         endAccountFaults(now: now)
-        guard let fault else { return }
-        if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
+        finishCall(fault, now: now)
     }
 
     /// Requests the transmission of dirty links, and sets the timers of the others.

@@ -109,6 +109,8 @@ struct RelayLink: Sendable {
         var question: QuestionID?
         /// Whether the `open` waits for the answer, so that the room does not know the session.
         var isAsked = false
+        /// Whether frames wait for the answer, because the last decision was about other claims.
+        var waitsForDecision = false
         /// Whether the session has suspended the delivery of messages.
         var isSuspended = false
         /// The cursor of a `resume` that preceded the admission.
@@ -200,7 +202,7 @@ struct RelayLink: Sendable {
         return membership
     }
 
-    /// Holds a frame of a session whose room is not loaded; false when a bound is exceeded.
+    /// Holds a frame of a session that its room has not admitted, or that waits for a decision; false at a bound.
     mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int, on session: SessionID) -> Bool {
         guard let index = sessions.index(of: session) else { return false }
         let before = sessions[at: index].held.uncreditedCost
@@ -209,12 +211,9 @@ struct RelayLink: Sendable {
         return heldByteCount <= RelayLink.maxHeldByteCount
     }
 
-    /// The peer closes a session. Returns true when the room has not admitted it and frames are held: the close takes
-    /// effect behind them (S-8).
+    /// The peer closes a session. Returns true when frames are held: the close takes effect behind them (S-8).
     mutating func defersClose(of session: SessionID) -> Bool {
-        guard let index = sessions.index(of: session), sessions[at: index].handle == nil,
-            !sessions[at: index].held.isEmpty
-        else { return false }
+        guard let index = sessions.index(of: session), !sessions[at: index].held.isEmpty else { return false }
         sessions[at: index].isClosing = true
         return true
     }

@@ -144,9 +144,12 @@ extension Room {
         effects.append(.append(name, entries))
     }
 
-    /// Ends the closed sessions whose messages are accepted.
+    /// Ends the closed sessions whose messages are accepted and whose requests to the relay are answered.
     private mutating func endClosed(into effects: inout Deque<RoomEffect>) {
-        for handle in publication.takeClosed(durable: log.lastOffset) {
+        let closed = publication.takeClosed(durable: log.lastOffset) { [requests] handle in
+            !requests.asked(by: Int(handle.slot)).isEmpty
+        }
+        for handle in closed {
             guard let slot = members.slot(handle) else { continue }
             effects.append(.closed(members[slot].key))
             members.remove(slot)

@@ -204,11 +204,16 @@ extension Room {
         while let number = requests.popExpired(now: now) { fail(number, .deadlineExceeded, into: &effects) }
     }
 
-    /// A member leaves: its requests are cancelled, and the requests to it are answered with an error.
+    /// A member leaves: its requests to other members are cancelled, and the requests to it are answered with an error.
+    mutating func endForwardedRequests(of slot: Int, into effects: inout Deque<RoomEffect>) {
+        for number in requests.asked(by: slot) where requests[number]?.to != nil { cancel(number, into: &effects) }
+        requests.removeForwarded(of: slot)
+        for number in requests.unanswered(by: handle(slot)) { fail(number, .noRecipient, into: &effects) }
+    }
+
+    /// A member is removed: its requests to the relay are cancelled too.
     mutating func endRequests(of slot: Int, into effects: inout Deque<RoomEffect>) {
         for number in requests.asked(by: slot) { cancel(number, into: &effects) }
-        requests.removeRequester(slot)
-        for number in requests.unanswered(by: handle(slot)) { fail(number, .noRecipient, into: &effects) }
     }
 
     private mutating func cancel(_ number: UInt64, into effects: inout Deque<RoomEffect>) {

@@ -274,11 +274,13 @@ struct Room: Sendable {
         if leaveAttachments(handle) { return }
         guard let slot = members.slot(handle) else { return }
         depart(slot, into: &effects)
+        endRequests(of: slot, into: &effects)
         members.remove(slot)
         if isBusy { publication.removeClosing(handle) }
     }
 
-    /// A member has closed its session: it leaves, and its session ends when its messages are accepted (S-7, R-49).
+    /// A member has closed its session: it leaves, and its session ends when its messages are accepted and its requests
+    /// to the relay are answered (S-7, R-49, R-147).
     mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         if leaveAttachments(handle) { return effects.append(.closed(handle.key)) }
         guard let slot = members.slot(handle), !members[slot].hasLeft else { return }
@@ -289,7 +291,7 @@ struct Room: Sendable {
     /// The member is no longer present, but keeps its slot.
     private mutating func depart(_ slot: Int, into effects: inout Deque<RoomEffect>) {
         guard !members[slot].hasLeft else { return }
-        endRequests(of: slot, into: &effects)
+        endForwardedRequests(of: slot, into: &effects)
         receipts.takePending(slot)
         members.leave(slot)
     }

@@ -113,9 +113,10 @@ struct RoomRequests: Sendable {
     /// The numbers of a requester's requests.
     func asked(by slot: Int) -> [UInt64] { open.isAllocated ? open.value.asked[Int32(slot)] ?? [] : [] }
 
-    /// A requester has left; its slot may be reused while its cancelled requests are open.
-    mutating func removeRequester(_ slot: Int) {
-        if open.isAllocated { open.value.asked[Int32(slot)] = nil }
+    /// A requester has left; its slot may be reused while its cancelled requests are open. Those to the relay remain.
+    mutating func removeForwarded(of slot: Int) {
+        let remaining = asked(by: slot).filter { self[$0]?.to == nil }
+        if open.isAllocated { open.value.asked[Int32(slot)] = remaining.isEmpty ? nil : remaining }
     }
 
     /// The numbers of the requests that a member has to answer, in their order, so that effects do not depend on

@@ -47,10 +47,8 @@ extension SessionRouter {
     /// The policy's decision; nil if the policy failed. A session without a decision is reset with `serverBusy` and
     /// opened again later, because the last decision is no longer valid.
     ///
-    /// - Returns: The note of a refusal, and the connection of its link.
-    mutating func authorized(
-        _ id: QuestionID, _ decision: RoomDecision?, now: Instant
-    ) -> (note: RelayNote, connection: Int?)? {
+    /// - Returns: The fault of a frame that waited for the decision.
+    mutating func authorized(_ id: QuestionID, _ decision: RoomDecision?, now: Instant) -> HeldFault? {
         guard let question = authorizations.answered(id) else { return nil }
         if let call = question.call {
             authorized(call, decision, now: now)
@@ -67,15 +65,17 @@ extension SessionRouter {
         case .refused:
             let room = question.open?.room ?? room(at: index, of: slot)
             reset(session, .roomForbidden, of: slot)
-            return room.map { (.roomRefused(links[slot].who, $0), links[slot].connection) }
+            if let room { refusedEntries.append((.roomRefused(links[slot].who, room), links[slot].connection)) }
         case .granted(let permissions, let validity):
             links[slot].sessions[at: index].permissions = permissions
             links[slot].sessions[at: index].isAsked = false
+            links[slot].sessions[at: index].waitsForDecision = false
             if let validity { authorizations.setExpiry(of: question.member, after: validity, now: now) }
             if let open = question.open {
                 join(open, session, permissions, of: slot)
-            } else if configuration.roomRoles != nil, let handle = links[slot].sessions[at: index].handle {
-                rooms.call(.setPermissions(handle, permissions))
+            } else if let handle = links[slot].sessions[at: index].handle {
+                if configuration.roomRoles != nil { rooms.call(.setPermissions(handle, permissions)) }
+                return deliverHeld(of: session, to: handle, of: slot, now: now)
             }
         }
         return nil
@@ -107,11 +107,14 @@ extension SessionRouter {
         }
     }
 
-    /// Replaces the claims of a link. Decisions about other claims are no longer valid.
+    /// Replaces the claims of a link. Decisions about other claims are no longer valid: frames of its sessions wait for
+    /// the next ones.
     mutating func setClaims(_ claims: Claims, of slot: Int, now: Instant) {
         guard claims != links[slot].claims else { return }
         links[slot].claims = claims
-        if configuration.asksRoomPolicy { askAgain(in: nil, of: slot, now: now) }
+        guard configuration.asksRoomPolicy else { return }
+        for index in links[slot].sessions.indices { links[slot].sessions[at: index].waitsForDecision = true }
+        askAgain(in: nil, of: slot, now: now)
     }
 
     private mutating func askAgain(in name: RoomName?, of slot: Int, now: Instant) {

@@ -2,8 +2,8 @@ import MartletWire
 
 /// Effects of rooms on sessions.
 extension SessionRouter {
-    /// A fault of the link's peer, in a frame that preceded the admission.
-    struct AdmissionFault {
+    /// A fault of the link's peer, in a frame that was held.
+    struct HeldFault {
         var slot: Int
         var error: LinkError
     }
@@ -12,7 +12,7 @@ extension SessionRouter {
     /// become outputs.
     mutating func apply(
         _ effect: consuming RoomEffect, into outputs: inout Deque<RelayOutput>, now: Instant
-    ) -> AdmissionFault? {
+    ) -> HeldFault? {
         if rooms.forward(effect) { return nil }
         switch consume effect {
         case .send(let key, let type, let body):
@@ -175,7 +175,7 @@ extension SessionRouter {
     /// A room has admitted a session: the frames that it sent before follow.
     private mutating func admit(
         _ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant
-    ) -> AdmissionFault? {
+    ) -> HeldFault? {
         guard let slot = links.slot(key.link), let index = links[slot].sessions.index(of: key.session) else {
             rooms.call(.leave(handle))
             return nil
@@ -192,18 +192,28 @@ extension SessionRouter {
         let cursor = links[slot].sessions[at: index].wantedCursor.take()
         if isSuspended || cursor != nil { rooms.call(.setSuspended(handle, isSuspended, cursor: cursor)) }
         links[slot].noteHeldBack(key.session)
-        var held = links[slot].takeHeld(of: key.session)
+        return links[slot].sessions[at: index].waitsForDecision
+            ? nil : deliverHeld(of: key.session, to: handle, of: slot, now: now)
+    }
+
+    /// Passes the held frames of a session to its room, and its close if one followed.
+    mutating func deliverHeld(
+        of session: SessionID, to handle: MemberHandle, of slot: Int, now: Instant
+    ) -> HeldFault? {
+        var held = links[slot].takeHeld(of: session)
         while let (type, body, credit) = held.popFirst() {
             do throws(LinkError) {
-                try deliver(type, .body(body.rawBytes), on: key.session, credit, of: slot, now: now)
+                try deliver(type, .body(body.rawBytes), on: session, credit, of: slot, now: now)
             } catch {
                 // The later frames are acknowledged and would be lost silently, so the session starts again.
-                links[slot].link.release(held.creditByteCount, on: key.session)
-                reset(key.session, .invalidValue, of: slot)
-                return AdmissionFault(slot: slot, error: error)
+                links[slot].link.release(held.creditByteCount, on: session)
+                reset(session, .invalidValue, of: slot)
+                return HeldFault(slot: slot, error: error)
             }
         }
-        if links[slot].sessions[key.session]?.isClosing == true, links.removeSession(key.session, of: slot) != nil {
+        if links[slot].sessions[session]?.isClosing == true, let membership = links.removeSession(session, of: slot) {
+            authorizations.sessionEnded(
+                MemberKey(link: links[slot].key, session: session), question: membership.question)
             rooms.call(.close(handle))
         }
         return nil

@@ -10,6 +10,7 @@ import MartletWire
 /// | asked | a question to the room policy, the frames that precede the admission | the decision; the end of the session |
 /// | joining | the frames that precede the admission | `opened`, `reset` of the room; the end of the session |
 /// | member | a handle of its room | `reset` of the room; the end of the session |
+/// | member, asked about other claims | a handle, a question, frames that precede the decision | as asked |
 /// | closing | a slot in its room | `closed` of the room, behind the acceptances of its messages (S-7, R-49) |
 struct SessionRouter: ~Copyable {
     let configuration: RelayConfiguration
@@ -288,14 +289,17 @@ struct SessionRouter: ~Copyable {
             if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
             return
         }
-        guard let handle = links[slot].sessions[at: index].handle else {
+        guard let handle = links[slot].sessions[at: index].handle,
+            !links[slot].sessions[at: index].waitsForDecision
+        else {
             if session == links[slot].accountSession,
                 accounts[MemberKey(link: links[slot].key, session: session)] != nil
             {
                 return try deliverToAccount(type, content, on: session, credit, of: slot, now: now)
             }
             if type == .transient {
-                // A transient frame that precedes the admission has no receiver.
+                // A transient frame that precedes the admission has no receiver; one that precedes a decision may be
+                // dropped.
                 if !links[slot].takeTransient(now: now) { try links[slot].link.chargeUnproductive(now: now) }
                 return
             }
@@ -352,7 +356,7 @@ struct SessionRouter: ~Copyable {
         }
     }
 
-    /// Holds a frame until the session's room is loaded. Credit bounds messages and requests; receipts have none
+    /// Holds a frame until the session is admitted or decided about. Credit bounds messages and requests; receipts have none
     /// (S-5, R-15).
     private mutating func hold(
         _ type: FrameType, _ body: RawSpan, _ credit: Int, _ session: SessionID, _ slot: Int

@@ -10,6 +10,7 @@
 /// with the process in any case.
 package final class FileLock: Sendable {
     private let descriptor: Int32
+    private let subject: String
 
     /// Locks the file, and creates it if it does not exist. The file remains.
     ///
@@ -17,6 +18,7 @@ package final class FileLock: Sendable {
     /// - Parameter subject: The protected file, for the error.
     /// - Throws: `locked` if another object or process has the lock; `readOnly`, `full`, `cannotOpen`.
     package init(path: String, of subject: String) throws(DatabaseError) {
+        self.subject = subject
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             switch errno {
@@ -31,6 +33,21 @@ package final class FileLock: Sendable {
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Whether `mark` was called for the file at any time.
+    var isMarked: Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
+    }
+
+    /// Writes to the file that the protected one is complete. It returns when the mark is synced.
+    func mark() throws(DatabaseError) {
+        guard !isMarked else { return }
+        let count = unsafe pwrite(descriptor, "1", 1, 0)
+        guard count == 1, fsync(descriptor) == 0 else {
+            throw errno == ENOSPC || errno == EDQUOT ? .full(path: subject) : .readOnly(path: subject)
+        }
     }
 
     /// Creates a missing file for its owner only. SQLite gives the files beside a database the same permissions.

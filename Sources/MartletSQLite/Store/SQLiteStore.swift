@@ -69,7 +69,9 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
             let lock = try Self.lock(directory)
             var options = Database.Options()
             options.checkpointPageCount = Self.checkpointPageCount
-            let database = try StoreFile.openDatabase(path, options: options, at: EventLoop.wallClock, onEvent: onEvent)
+            let database = try StoreFile.openDatabase(
+                path, options: options, at: EventLoop.wallClock, isKnown: lock.isMarked, onEvent: onEvent)
+            try lock.mark()
             database.lock = lock
             return try StoreWriter(database, retention)
         }
@@ -176,6 +178,11 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
         try await reader.perform { reader in
             try reader.memberships?.entries(of: account, read, reader) ?? []
         }
+    }
+
+    /// Whether the store has roles of rooms.
+    package func hasRoles() async throws -> Bool {
+        try await reader.perform { try $0.hasRoles() }
     }
 
     /// Notes that rooms are in use.

@@ -27,6 +27,23 @@ extension StoreContents {
         ])
     }
 
+    /// Whether the table of roles has no damage, so that each room that had roles is known.
+    func hasAllRoles() throws -> Bool {
+        let isSound = try DatabaseError.unlessDamaged { () -> Bool in
+            let check = try database.prepare("PRAGMA integrity_check('roles')")
+            defer { check.reset() }
+            return try check.step() && check.text(0) == "ok"
+        }
+        return isSound == true
+    }
+
+    /// Whether the store has the mark of lost roles.
+    func isMarked() throws -> Bool {
+        let marks = try database.prepare("SELECT count(*) FROM roles WHERE room = ?")
+        marks.bind(1, StoreSchema.unknownRolesKey)
+        return try marks.firstInt64() != 0
+    }
+
     private func readable(_ queries: [String]) throws -> [RoomName] {
         var names: [RoomName] = []
         var known: Set<RoomName> = []
@@ -34,6 +51,7 @@ extension StoreContents {
             guard let select = try DatabaseError.unlessDamaged({ try database.prepare(query) }) else { continue }
             defer { select.reset() }
             while try DatabaseError.unlessDamaged({ try select.step() }) == true {
+                // The mark of lost roles is no name.
                 if let name = RoomName(select.text(0)), known.insert(name).inserted { names.append(name) }
             }
         }

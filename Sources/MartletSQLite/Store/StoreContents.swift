@@ -2,6 +2,14 @@ package import MartletProtocol
 import MartletRelay
 package import MartletWire
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A part of a store's contents, of which exports and copies consist.
 package enum StoreRecord: Sendable {
     /// A room. Its other parts follow.
@@ -16,6 +24,8 @@ package enum StoreRecord: Sendable {
     case roles(RoomName, [UInt8], creator: AccountName?)
     /// The membership record of an account in a room.
     case membership(RoomName, AccountName, MembershipRecord)
+    /// Roles of rooms that have none in this store were lost with a damaged file.
+    case unknownRoles
 }
 
 /// The whole contents of a store, read in one transaction and in small parts. A relay may use the store meanwhile
@@ -87,10 +97,14 @@ package final class StoreContents {
         }
     }
 
-    /// Calls `body` for the roles of each room.
+    /// Calls `body` for the roles of each room, and for the mark of a store that has lost roles.
     package func forEachRoles(_ body: (StoreRecord) throws -> Void) throws {
         let select = try database.prepare("SELECT room, roles, creator FROM roles ORDER BY room")
         while try select.step() {
+            if select.text(0) == StoreSchema.unknownRolesKey {
+                try body(.unknownRoles)
+                continue
+            }
             guard let room = RoomName(select.text(0)) else { throw DatabaseError.corrupt(path: path) }
             try body(.roles(room, select.bytes(1), creator: select.optionalText(2).flatMap { AccountName($0) }))
         }
@@ -126,24 +140,39 @@ package final class StoreContents {
         }
         try forEachRoom { room in
             do {
+                // What a relay reads when it loads the room, and then all messages.
+                _ = try reader.load(room)
                 try forEachRecord(of: room) { _ in }
             } catch let error as StoreError {
                 try report("\(error)")
             }
         }
         try forEachRoles { record in
-            guard case .roles(let room, StoreSchema.lostRoles, _) = record else { return }
-            try report("the roles of room \(room) were lost with a damaged file")
+            switch record {
+            case .roles(let room, StoreSchema.lostRoles, _):
+                try report("the roles of room \(room) were lost with a damaged file")
+            case .roles(let room, let roles, _):
+                do { _ = try RoomRoles(decoding: roles) } catch {
+                    try report("the roles of room \(room) are not valid, and a relay that keeps roles refuses it")
+                }
+            case .unknownRoles: try report("roles were lost with a damaged file, and it is not known of which rooms")
+            default: break
+            }
         }
         try forEachMembership { _ in }
     }
 
-    /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues.
+    /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues. A failed
+    /// copy is removed.
     package func backUp(to target: String) throws {
         try database.execute("COMMIT")
         let vacuum = try database.prepare("VACUUM INTO ?")
         vacuum.bind(1, target)
-        try vacuum.run()
+        FileLock.createPrivately(target)
+        do { try vacuum.run() } catch {
+            for suffix in ["", "-journal"] { unsafe unlink(target + suffix) }
+            throw error
+        }
         try database.execute("BEGIN")
     }
 }

@@ -8,6 +8,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case damaged(RoomName, offset: UInt64)
     /// An imported room exists in the store.
     case roomExists(RoomName)
+    /// An imported part has values that no store has, or belongs to no room.
+    case invalidRecord
 }
 
 extension StoreError: CustomStringConvertible {
@@ -17,6 +19,7 @@ extension StoreError: CustomStringConvertible {
         case .outOfOrder(let lastOffset): "the messages do not follow the room's last offset \(lastOffset)"
         case .damaged(let room, let offset):
             "room \(room) is damaged from offset \(offset) on; run 'martlet store check', and restore a backup"
+        case .invalidRecord: "the part is not one of a store, or follows no room"
         case .roomExists(let room): "the store has a room \(room); import into an empty store"
         }
     }
@@ -27,6 +30,9 @@ public enum StoreEvent: Sendable {
     /// The file was damaged and has been renamed. The rooms that could be read completely are in a new file. A relay
     /// refuses the rooms whose roles were lost. The counts do not include rooms whose names could not be read.
     case setAside(path: String, savedRoomCount: Int, lostRoomCount: Int, lostRolesCount: Int)
+    /// Roles of rooms were lost with a damaged file, and it is not known which rooms had some. A relay that keeps roles
+    /// refuses every room without stored roles, until `martlet store reset-roles`.
+    case rolesUnknown
     /// The clock is this number of milliseconds behind the latest time in the store, or has changed by it in steps.
     case clockJumped(milliseconds: Int64)
     /// The removal of old messages failed; it is repeated later.

@@ -2,6 +2,14 @@ package import MartletProtocol
 package import MartletRelay
 package import MartletWire
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A store on one connection of the caller's thread, for commands, simulations and tests. Each call is a transaction.
 package final class StoreFile {
     package let writer: StoreWriter
@@ -55,31 +63,76 @@ package final class StoreFile {
         try writer.transaction { try writer.removeRoom(row.id) }
     }
 
+    /// Gives up roles that were lost with a damaged file: those of single rooms, and the mark of the store.
+    package static func resetLostRoles(at path: String) throws {
+        let database = try Database(path: path)
+        try StoreSchema.migrations.run(on: database)
+        let delete = try database.prepare("DELETE FROM roles WHERE roles = ?")
+        delete.bind(1, StoreSchema.lostRoles)
+        try delete.run()
+    }
+
     /// Opens a database and brings it to the newest version. A damaged file is set aside, and what can be read of it is
     /// copied to a new one.
+    ///
+    /// - Parameter isKnown: Whether the database was complete at an earlier time, so that an empty or missing file is
+    ///   damaged, and not new.
     static func openDatabase(
-        _ path: String, options: Database.Options = Database.Options(), at now: UInt64,
+        _ path: String, options: Database.Options = Database.Options(), at now: UInt64, isKnown: Bool = false,
         onEvent: (StoreEvent) -> Void
     ) throws -> Database {
         try FileReplacement(path: path).finish(at: now)
-        let database: Database
-        do {
-            database = try open(path, options)
-        } catch DatabaseError.corrupt {
-            onEvent(try StoreSalvage.setAside(path, options, at: now))
-            database = try open(path, options)
+        var database: Database?
+        var damage: StoreDamage?
+        if isKnown, isEmpty(path) {
+            damage = .empty
+        } else if try WriteAheadLog.isDamaged(ofDatabase: path) {
+            damage = .log
+        } else {
+            do { database = try open(path, options) } catch DatabaseError.corrupt { damage = .structure }
         }
+        if let damage { onEvent(try StoreSalvage.setAside(path, damage, options, at: now)) }
+        let opened = try database ?? open(path, options)
+        try report(on: opened, at: now, onEvent)
+        return opened
+    }
+
+    private static func report(on database: Database, at now: UInt64, _ onEvent: (StoreEvent) -> Void) throws {
+        let marks = try database.prepare("SELECT count(*) FROM roles WHERE room = ?")
+        marks.bind(1, StoreSchema.unknownRolesKey)
+        if try marks.firstInt64() != 0 { onEvent(.rolesUnknown) }
         let latest = try database.prepare("SELECT max(used_at) FROM rooms").firstInt64() ?? 0
         if latest > Int64(now) { onEvent(.clockJumped(milliseconds: Int64(now) - latest)) }
-        return database
+    }
+
+    /// Whether a file is missing, or too short for a page of a database.
+    private static func isEmpty(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return errno == ENOENT }
+        return status.st_size < 512
     }
 
     private static func open(_ path: String, _ options: Database.Options) throws -> Database {
+        FileLock.createPrivately(path)
         let database = try Database(path: path, options: options)
         try StoreSchema.migrations.run(on: database)
         // Damage of the tables that every load needs is found now, and that of a room when it is used.
         _ = try database.prepare("SELECT sum(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
         _ = try database.prepare("SELECT sum(length(roles)) FROM roles").firstInt64()
+        for table in ["batches", "devices", "progress"] {
+            guard try isReadable(table, of: database) else { throw DatabaseError.corrupt(path: path) }
+        }
         return database
+    }
+
+    /// Whether the first or the last row of a table can be read, so that its root page is not damaged.
+    private static func isReadable(_ table: String, of database: Database) throws -> Bool {
+        try ["room < 0", "room > \(Int64.max - 1)"].contains { condition in
+            let isRead = try DatabaseError.unlessDamaged {
+                _ = try database.prepare("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1").firstInt64()
+                return true
+            }
+            return isRead == true
+        }
     }
 }

@@ -9,6 +9,7 @@ package final class StoreImport {
 
     /// Opens the database at `path`, or creates it.
     package init(path: String, options: Database.Options = Database.Options()) throws {
+        FileLock.createPrivately(path)
         let database = try Database(path: path, options: options)
         try StoreSchema.migrations.run(on: database)
         var retention = StoreRetention()
@@ -24,14 +25,22 @@ package final class StoreImport {
         switch record {
         case .room(let name, let log, let firstOffset, let usedAt):
             try endRoom()
+            guard
+                RoomRow(
+                    id: 0, log: log.rawValue, firstOffset: firstOffset, lastOffset: firstOffset &- 1, byteCount: 0,
+                    usedAt: usedAt) != nil
+            else { throw StoreError.invalidRecord }
             try writer.database.execute("BEGIN IMMEDIATE")
             guard try writer.reader.row(of: name) == nil else { throw StoreError.roomExists(name) }
             try writer.create(name, log: log, firstOffset: firstOffset, at: usedAt)
             room = name
-        case .messages(let entries): if let room { _ = try writer.append(entries, to: room) }
+        case .messages(let entries):
+            guard entries.allSatisfy({ $0.acceptedAt < UInt64(Int64.max) }) else { throw StoreError.invalidRecord }
+            _ = try writer.append(entries, to: begunRoom())
         case .device(let key, let record, let lastOffset):
-            if let room { try writer.importDevice(key, record, lastOffset: lastOffset, of: room) }
-        case .progress(let progress): if let room { try writer.saveProgress(progress, of: room) }
+            guard max(lastOffset, record.usedAt) < UInt64(Int64.max) else { throw StoreError.invalidRecord }
+            try writer.importDevice(key, record, lastOffset: lastOffset, of: begunRoom())
+        case .progress(let progress): try writer.saveProgress(progress, of: begunRoom())
         case .roles(let room, let roles, let creator):
             try endRoom()
             insertRoles.bind(1, room.text)
@@ -41,7 +50,19 @@ package final class StoreImport {
         case .membership(let room, let account, let record):
             try endRoom()
             _ = try writer.saveMemberships([account: record], of: room)
+        case .unknownRoles:
+            try endRoom()
+            let insert = try writer.database.prepare("INSERT OR IGNORE INTO roles (room, roles) VALUES (?, ?)")
+            insert.bind(1, StoreSchema.unknownRolesKey)
+            insert.bind(2, StoreSchema.lostRoles)
+            try insert.run()
         }
+    }
+
+    /// The room to which a part belongs.
+    private func begunRoom() throws(StoreError) -> RoomName {
+        guard let room else { throw .invalidRecord }
+        return room
     }
 
     /// Rolls back the room that is being added.

@@ -60,7 +60,7 @@ package final class StoreReader: DatabaseContext {
             SELECT account, delivered, read FROM progress WHERE room = ?
             ORDER BY delivered DESC LIMIT \(Self.maxProgressCount)
             """)
-        selectRoles = try database.prepare("SELECT roles FROM roles WHERE room = ?")
+        selectRoles = try database.prepare("SELECT roles FROM roles WHERE \(StoreSchema.rolesOfRoom)")
         let hasMemberships = try database.schemaVersion() >= StoreSchema.membershipVersion
         memberships = hasMemberships ? try MembershipReader(database) : nil
         selectNewest = try database.prepare(
@@ -114,6 +114,13 @@ package final class StoreReader: DatabaseContext {
         if try selectRoles.step() { snapshot.roles = selectRoles.bytes(0) }
         snapshot.memberships = try memberships?.records(of: room) ?? [:]
         return (snapshot, row.usedAt)
+    }
+
+    /// Whether a room has roles, or had roles that were lost.
+    func hasRoles() throws -> Bool {
+        let select = try database.prepare("SELECT 1 FROM roles WHERE room <> ? LIMIT 1")
+        select.bind(1, StoreSchema.unknownRolesKey)
+        return try select.firstInt64() != nil
     }
 
     /// Checks that the newest batch ends where the room does. Otherwise offsets would be assigned again (R-1).

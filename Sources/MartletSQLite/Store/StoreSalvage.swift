@@ -1,6 +1,16 @@
 import MartletProtocol
 import MartletWire
 
+/// The damage of a store's file.
+enum StoreDamage {
+    /// The file is missing or empty, although the store was complete at an earlier time.
+    case empty
+    /// SQLite reports damage.
+    case structure
+    /// Synced transactions in the log are lost: the file is an earlier state of the store.
+    case log
+}
+
 /// Sets a damaged file aside, and copies to a new file the rooms of it that read well (R-70, Specs/hostile.md row
 /// 63). The states of the directory are those of `FileReplacement`.
 enum StoreSalvage {
@@ -9,46 +19,64 @@ enum StoreSalvage {
         var savedRoomCount = 0
         var lostRoomCount = 0
         var lostRolesCount = 0
+        /// Whether each room that had roles is known.
+        var hasAllRoles = false
     }
 
     /// Writes a new file, renames the damaged one, and puts the new one in its place.
     ///
     /// - Throws: Each error that is no damage, such as a full disk (Specs/hostile.md row 71).
-    static func setAside(_ path: String, _ options: Database.Options, at now: UInt64) throws -> StoreEvent {
+    static func setAside(
+        _ path: String, _ damage: StoreDamage, _ options: Database.Options, at now: UInt64
+    ) throws -> StoreEvent {
         let replacement = FileReplacement(path: path)
-        let report = try replacement.copy { try copy(from: path, to: replacement.partial, options) }
+        // A copy is not taken for a complete one while the file exists.
+        if damage == .empty { FileLock.createPrivately(path) }
+        let report = try replacement.copy { try copy(from: path, damage, to: replacement.partial, options) }
         try replacement.replace(at: now)
         return .setAside(
             path: replacement.aside(at: now), savedRoomCount: report.savedRoomCount,
             lostRoomCount: report.lostRoomCount, lostRolesCount: report.lostRolesCount)
     }
 
-    private static func copy(from path: String, to target: String, _ options: Database.Options) throws -> Report {
+    private static func copy(
+        from path: String, _ damage: StoreDamage, to target: String, _ options: Database.Options
+    ) throws -> Report {
         let copy = try StoreImport(path: target, options: options)
         var report = Report()
-        let opened = try DatabaseError.unlessDamaged { try StoreContents(path: path, options: options) }
-        if let source = opened {
+        if damage != .empty,
+            let source = try DatabaseError.unlessDamaged({ try StoreContents(path: path, options: options) })
+        {
             let rooms = try source.readableRooms()
             for room in rooms {
-                if try save(room, from: source, to: copy) {
+                if try save(room, from: source, damage, to: copy) {
                     report.savedRoomCount += 1
                 } else {
                     report.lostRoomCount += 1
                 }
             }
-            report.lostRolesCount = try saveRoles(of: rooms, from: source, to: copy)
+            report.lostRolesCount = try saveRoles(of: rooms, from: source, damage, to: copy)
+            report.hasAllRoles = try damage == .structure && source.hasAllRoles() && !source.isMarked()
             for record in try source.salvagedMemberships() { try copy.add(record) }
         }
+        if !report.hasAllRoles { try copy.add(.unknownRoles) }
         try copy.complete()
         return report
     }
 
-    /// Copies a room with all its parts. Returns false if a part of it is damaged.
-    private static func save(_ room: RoomName, from source: StoreContents, to copy: StoreImport) throws -> Bool {
+    /// Copies a room with all its parts. Returns false if a part of it is damaged. A room that may have lost its last
+    /// messages gets another identity, so that no offset is used twice under one.
+    private static func save(
+        _ room: RoomName, from source: StoreContents, _ damage: StoreDamage, to copy: StoreImport
+    ) throws -> Bool {
         var isFound = false
         do {
             try source.forEachRecord(of: room) { record in
                 isFound = true
+                if damage == .log, case .room(let name, _, let firstOffset, let usedAt) = record {
+                    let log = LogID(rawValue: .random(in: .min ... .max))
+                    return try copy.add(.room(name, log: log, firstOffset: firstOffset, usedAt: usedAt))
+                }
                 try copy.add(record)
             }
             try copy.endRoom()
@@ -64,7 +92,7 @@ enum StoreSalvage {
     /// Copies the roles of all rooms. A room whose roles are lost has roles that are not valid, so that it is refused
     /// and not opened to everyone. Returns the number of these rooms.
     private static func saveRoles(
-        of rooms: [RoomName], from source: StoreContents, to copy: StoreImport
+        of rooms: [RoomName], from source: StoreContents, _ damage: StoreDamage, to copy: StoreImport
     ) throws -> Int {
         var lostCount = 0
         let withRoles = try source.readableRoomsWithRoles()
@@ -72,8 +100,8 @@ enum StoreSalvage {
         for room in withRoles + rooms.filter({ !known.contains($0) }) {
             switch try source.salvagedRoles(of: room, isExpected: known.contains(room)) {
             case .none: break
-            case .saved(let record): try copy.add(record)
-            case .lost:
+            case .saved(let record) where damage != .log: try copy.add(record)
+            case .saved, .lost:
                 lostCount += 1
                 try copy.add(.roles(room, StoreSchema.lostRoles, creator: nil))
             }

@@ -76,7 +76,8 @@ package final class StoreWriter: DatabaseContext {
             ON CONFLICT (room) DO UPDATE SET roles = excluded.roles, creator = coalesce(creator, excluded.creator)
             """)
         countCreated = try database.prepare("SELECT count(*) FROM roles WHERE creator = ?")
-        selectCreator = try database.prepare("SELECT length(roles), creator FROM roles WHERE room = ?")
+        selectCreator = try database.prepare(
+            "SELECT length(roles), creator FROM roles WHERE \(StoreSchema.rolesOfRoom)")
         sumOfCreator = try database.prepare("SELECT coalesce(sum(length(roles)), 0) FROM roles WHERE creator = ?")
         replaceMembership = try database.prepare(
             "INSERT OR REPLACE INTO memberships (account, room, joined, inviter, changed_at) VALUES (?, ?, ?, ?, ?)")
@@ -281,6 +282,8 @@ package final class StoreWriter: DatabaseContext {
     package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
         cache.removeAll()
         guard let row = try reader.row(of: room) else { throw LogLost() }
+        // Counters of stored messages are taken.
+        if let stored = try device(key, row.id), stored.watermark > record.watermark { throw StoreError.invalidRecord }
         try save(record, of: key, lastOffset: lastOffset, row.id)
     }
 

@@ -39,6 +39,8 @@ enum ServeCommand {
         help: "messages a second that all members of a room may publish; ten times as many at once [any number]")
     private static let roomRoles = Option.flag(
         "room-roles", help: "keep roles of rooms: who creates a room owns it, and moderators can remove accounts")
+    private static let ignoreRoomRoles = Option.flag(
+        "ignore-room-roles", help: "serve a store that has roles of rooms without them: everyone may enter every room")
     private static let roomsPerAccount = Option.count(
         "rooms-per-account", in: 0...1_000_000, fallback: 256,
         help: "maximum number of rooms that an account creates, with --room-roles")
@@ -54,7 +56,7 @@ enum ServeCommand {
         options: [
             listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRate.spec,
-            roomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
+            roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
         ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
@@ -121,6 +123,7 @@ enum ServeCommand {
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
+        try await checkRoles(of: store as? SQLiteStore, arguments)
         let attachments = try attachmentStore(arguments)
         let relay = try relay(arguments, access, store, attachments) { event in
             if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
@@ -242,6 +245,17 @@ enum ServeCommand {
         retention.maxByteCountPerRoom = arguments[historyBytes] ?? retention.maxByteCountPerRoom
         retention.maxAge = arguments[historyAge].map { $0 * 24 * 3600 * 1000 }
         return try await .sqlite(at: directory, retention: retention, onEvent: onEvent)
+    }
+
+    /// Refuses to serve the rooms of a store without the roles that it has, unless the arguments say so (R-149).
+    static func checkRoles(of store: SQLiteStore?, _ arguments: ParsedArguments) async throws {
+        guard let store, !arguments.has(roomRoles), !arguments.has(ignoreRoomRoles) else { return }
+        let hasRoles: Bool
+        do { hasRoles = try await store.hasRoles() } catch { throw CommandError(.cannotCreate, "\(error)") }
+        guard hasRoles else { return }
+        await store.close()
+        throw UsageError(
+            message: "the store has roles of rooms: use --room-roles, or --ignore-room-roles to open them to everyone")
     }
 
     /// Waits for a signal, then drains the relay. A second signal ends the draining.

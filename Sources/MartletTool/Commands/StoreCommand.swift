@@ -7,6 +7,7 @@ import MartletToolSupport
 enum StoreCommand {
     private enum Action: String {
         case check, export, `import`, compact, backup
+        case resetRoles = "reset-roles"
     }
 
     /// The messages of one row that an import writes.
@@ -14,7 +15,7 @@ enum StoreCommand {
 
     static let spec = CommandSpec(
         name: "store",
-        summary: "Check, export, import, compact or back up the rooms that a relay keeps on disk.",
+        summary: "Check, export, import, compact or back up the rooms that a relay keeps on disk, or reset lost roles.",
         operand: "ACTION DIR [FILE]",
         options: [],
         notes: [
@@ -24,8 +25,14 @@ enum StoreCommand {
             the new file FILE: put it into a directory as rooms.sqlite to use it.
             """,
             """
-            check, export and backup may be used while a relay runs, and see one instant. import and compact require \
-            that no relay uses the directory.
+            check, export and backup may be used while a relay runs, and see one instant. import, compact and \
+            reset-roles require that no relay uses the directory.
+            """,
+            """
+            After damage of a file with roles, a relay with --room-roles refuses the rooms whose roles were lost, or \
+            every room of which none are stored. reset-roles gives these roles up: such a room is open and has no \
+            owner if it has messages, and otherwise belongs to the account that opens it first. Use it only when an \
+            account with 'administer' sets the roles again before others use the rooms.
             """,
         ],
         exitCodes: [
@@ -39,7 +46,7 @@ enum StoreCommand {
 
     static func run(_ arguments: ParsedArguments) throws -> ExitCode {
         guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
-            throw UsageError(message: "the first operand is check, export, import, compact or backup")
+            throw UsageError(message: "the first operand is check, export, import, compact, backup or reset-roles")
         }
         guard arguments.operands.count == (action == .backup ? 3 : 2) else {
             throw UsageError(message: action == .backup ? "'backup' takes DIR and FILE" : "'\(word)' takes DIR")
@@ -58,6 +65,13 @@ enum StoreCommand {
                 let database = try Database(path: path)
                 try StoreSchema.migrations.run(on: database)
                 try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+            }
+        case .resetRoles:
+            try write {
+                let lock = try SQLiteStore.lock(directory)
+                defer { withExtendedLifetime(lock) {} }
+                _ = try StoreContents(path: path)
+                try StoreFile.resetLostRoles(at: path)
             }
         case .backup:
             let target = arguments.operands[2]
@@ -125,6 +139,9 @@ enum StoreCommand {
             }
             if !messages.isEmpty { try target.store.add(.messages(messages)) }
             try target.store.endRoom()
+        } catch DatabaseError.constraint {
+            target.store.discardRoom()
+            throw CommandError(.dataError, "line \(number): the store has this part")
         } catch let error as DatabaseError {
             target.store.discardRoom()
             throw CommandError(.cannotCreate, "\(error)")

@@ -132,6 +132,7 @@ enum RelayLog {
                     .init("path", .string(path)), .init("savedRooms", .count(savedRoomCount)),
                     .init("lostRooms", .count(lostRoomCount)), .init("lostRoles", .count(lostRolesCount)),
                 ])
+        case .rolesUnknown: named("rolesUnknown", [])
         case .clockJumped(let milliseconds):
             named("clockJumped", [.init("milliseconds", .string("\(milliseconds)"))])
         case .retentionFailed(let error): named("retentionFailed", [.init("error", .string("\(error)"))])

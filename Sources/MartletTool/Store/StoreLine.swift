@@ -54,6 +54,9 @@ struct StoreLine: Codable {
         var changedAt: UInt64
     }
 
+    /// The mark of a store that has lost roles.
+    struct UnknownRoles: Codable {}
+
     /// A line that is not valid.
     struct Fault: Error {}
 
@@ -63,6 +66,7 @@ struct StoreLine: Codable {
     var progress: Progress?
     var roles: Roles?
     var membership: Membership?
+    var unknownRoles: UnknownRoles?
 
     /// The lines of a part.
     static func lines(of record: StoreRecord) throws -> [String] {
@@ -111,6 +115,7 @@ struct StoreLine: Codable {
                         room: room.text, account: account.text, joined: record.isJoined, inviter: record.inviter?.text,
                         changedAt: record.changedAt))
             ]
+        case .unknownRoles: [StoreLine(unknownRoles: UnknownRoles())]
         }
     }
 
@@ -119,6 +124,7 @@ struct StoreLine: Codable {
     /// - Throws: `Fault`, or an error of `JSONDecoder`.
     static func record(of line: String) throws -> StoreRecord {
         let parsed = try JSONDecoder().decode(StoreLine.self, from: Data(line.utf8))
+        guard parsed.partCount == 1 else { throw Fault() }
         if let room = parsed.room {
             guard let name = RoomName(room.name), let log = UInt64(room.log, radix: 16), room.firstOffset > 0 else {
                 throw Fault()
@@ -155,8 +161,25 @@ struct StoreLine: Codable {
                 changedAt: membership.changedAt)
             return .membership(room, account, record)
         }
+        if parsed.unknownRoles != nil { return .unknownRoles }
         guard let roles = parsed.roles, let room = RoomName(roles.room) else { throw Fault() }
-        return .roles(room, [UInt8](roles.roles), creator: roles.creator.flatMap { AccountName($0) })
+        let creator = try roles.creator.map { name throws(Fault) in
+            guard let account = AccountName(name) else { throw Fault() }
+            return account
+        }
+        // The mark of lost roles is the only stored form that is not valid.
+        guard roles.roles.elementsEqual([0]) || (try? RoomRoles(decoding: [UInt8](roles.roles))) != nil else {
+            throw Fault()
+        }
+        return .roles(room, [UInt8](roles.roles), creator: creator)
+    }
+
+    /// The number of parts, which is 1 in a valid line.
+    private var partCount: Int {
+        [
+            room != nil, message != nil, device != nil, progress != nil, roles != nil, membership != nil,
+            unknownRoles != nil,
+        ].count { $0 }
     }
 
     private static func key(_ account: String, _ device: String) throws(Fault) -> DeviceKey {

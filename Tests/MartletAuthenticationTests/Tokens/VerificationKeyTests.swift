@@ -118,6 +118,24 @@ import Testing
         #expect(VerificationKey(.rsa(modulus: [1] + modulus, exponent: [1, 0, 1])) == nil)
     }
 
+    // C-85, Specs/hostile.md row 92
+    @Test func `an Ed25519 key of small order, or with coordinates that are not reduced -> refused`() throws {
+        let zeros = [UInt8](repeating: 0, count: 31)
+        let ones = [UInt8](repeating: 0xFF, count: 30)
+        let order8: [UInt8] = [
+            0x26, 0xE8, 0x95, 0x8F, 0xC2, 0xB2, 0x27, 0xB0, 0x45, 0xC3, 0xF4, 0x89, 0xF2, 0xEF, 0x98, 0xF0, 0xD5, 0xDF,
+            0xAC, 0x05, 0xD3, 0xC6, 0x33, 0x39, 0xB1, 0x38, 0x02, 0x88, 0x6D, 0x53, 0xFC, 0x05,
+        ]
+        var keys = [[0] + zeros, [1] + zeros, order8]
+        for byte in 0xEC...0xFF as ClosedRange<UInt8> { keys.append([byte] + ones + [0x7F]) }
+        for key in keys {
+            #expect(VerificationKey(.ed25519(key)) == nil)
+            #expect(VerificationKey(.ed25519(key[..<31] + [key[31] | 0x80])) == nil)
+        }
+        // The base point, and one more than the smallest coordinates.
+        #expect(VerificationKey(.ed25519([0x58] + [UInt8](repeating: 0x66, count: 31))) != nil)
+    }
+
     @Test func `an RSA modulus that is even or begins with zero is refused`() throws {
         var modulus = try decoded(SignatureVectors.modulus)
         #expect(VerificationKey(.rsa(modulus: [0] + modulus, exponent: [1, 0, 1])) == nil)

@@ -266,6 +266,34 @@ import Testing
         #expect(script.rooms.deadline == nil)
     }
 
+    // S-7, S-58, R-147
+    @Test func `a close behind a request to the relay -> the answer, then the close`() {
+        var script = RoomScript("alice", "bob")
+        let now = script.now
+        script.with("alice") { $0.receive(.request($1, request(5)), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(6, to: .bob)), now: now) }
+        let member = script.handles["alice"]
+        script.with("alice") { $0.receive(.close($1)) }
+        let closing = script.drain()
+        #expect(!closing.contains(.closed("alice")))
+        #expect(closing.contains(.told("bob", .cancelRequest(CancelRequest(correlation: 2)))))
+        if let member { script.rooms.respond(member, Response(correlation: 1)) }
+        #expect(script.drain().about("alice") == [answer("alice", 5), .closed("alice")])
+        #expect(script.rooms.deadline == nil)
+    }
+
+    // S-55, R-147
+    @Test func `a close behind a request that the relay does not answer -> deadlineExceeded, then the close`() {
+        var script = RoomScript("alice", "bob")
+        let now = script.now
+        script.with("alice") { $0.receive(.request($1, request(5)), now: now) }
+        script.with("alice") { $0.receive(.close($1)) }
+        #expect(!script.drain().contains(.closed("alice")))
+        script.now = now + .seconds(10)
+        script.rooms.deadlinePassed(now: script.now)
+        #expect(script.drain().about("alice") == [answer("alice", 5, .deadlineExceeded), .closed("alice")])
+    }
+
     //
     @Test func `requests beyond a member's bound → tooManyRequests until one ends`() {
         var script = RoomScript("alice", "bob")

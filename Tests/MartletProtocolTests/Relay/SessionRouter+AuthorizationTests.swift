@@ -221,6 +221,70 @@ import Testing
         #expect(peer.log.last(Reset.self) == nil)
     }
 
+    /// A member whose link has resumed under other claims, about which the policy decides after a second.
+    private func resumed(_ stage: RelayStage) -> RawPeer? {
+        stage.relay.claims = Claims(roles: ["writer"])
+        let peer = stage.member("alice", of: .lobby)
+        guard let welcome = peer.log.last(Welcome.self), let again = stage.connect() else { return nil }
+        peer.cut()
+        stage.relay.claims = Claims()
+        stage.relay.policyDelay = .seconds(1)
+        again.maker = peer.maker
+        return again.resume("alice", from: welcome)?.resumed == nil ? nil : again
+    }
+
+    private func writersOnly() -> RelayStage {
+        stage { .granted($0.identity.claims.roles == ["writer"] ? .all : [.readHistory]) }
+    }
+
+    // C-18
+    @Test func `frames behind a resume under other claims -> decided by the decision about these claims`() throws {
+        let stage = writersOnly()
+        let peer = try #require(resumed(stage))
+        peer.text("forged", counter: 1)
+        peer.say(Request(correlation: 7, method: .locate, deadline: .seconds(5)), on: .first)
+        #expect(stage.relay.log[.lobby] == nil && peer.log.last(Response.self) == nil)
+        stage.run(for: .seconds(1))
+        #expect(stage.relay.log[.lobby] == nil && stage.relay.requests.isEmpty)
+        #expect(refusals(peer) == [Receipt.Refusal(counter: 1, code: .forbidden)])
+        #expect(peer.log.last(Response.self) == Response(correlation: 7, status: .forbidden))
+        #expect(peer.log.last(Reset.self) == nil)
+    }
+
+    //
+    @Test func `frames behind a resume under claims that permit them -> performed, then the close`() throws {
+        let stage = decide(.granted(.all))
+        let peer = try #require(resumed(stage))
+        peer.text("one", counter: 1)
+        peer.text("two", counter: 2)
+        peer.say(Close(), on: .first)
+        #expect(stage.relay.log[.lobby] == nil)
+        stage.run(for: .seconds(1))
+        #expect(stage.relay.log[.lobby]?.map(\.counter) == [1, 2])
+        #expect(peer.log.last(Close.self) != nil)
+        #expect(stage.relay.engine.sessions.authorizations.deadline == nil)
+    }
+
+    //
+    @Test func `claims that do not permit to enter -> the frames behind the resume have no effect`() throws {
+        let stage = stage { $0.identity.claims.roles == ["writer"] ? .granted(.all) : .refused }
+        let peer = try #require(resumed(stage))
+        peer.text("forged", counter: 1)
+        stage.run(for: .seconds(1))
+        #expect(stage.relay.log[.lobby] == nil)
+        #expect(peer.log.all(Reset.self).map(\.code) == [.roomForbidden])
+    }
+
+    //
+    @Test func `a fault in a frame that waits for a decision -> the session is reset and the connection ends`() throws {
+        let stage = decide(.granted(.all))
+        let peer = try #require(resumed(stage))
+        peer.say(.request, [0xFF], on: .first)
+        #expect(peer.farewell == nil)
+        stage.run(for: .seconds(1))
+        #expect(peer.farewell != nil && peer.log.all(Reset.self).map(\.code) == [.invalidValue])
+    }
+
     //
     @Test func `no question is left when every session has ended`() {
         let stage = decide(.granted(.all, validFor: .seconds(3)))

@@ -39,6 +39,19 @@ import Testing
         #expect(offsets == Array(1...300))
     }
 
+    //
+    @Test func `a room whose last batch is missing or reaches beyond its end -> check reports it`() throws {
+        let store = try folder.store()
+        _ = try store.load(.lobby)
+        _ = try store.append(entries(1...9), to: .lobby)
+        for last in [8, 10] {
+            try store.writer.database.execute("UPDATE rooms SET last_offset = \(last)")
+            var faults: [String] = []
+            try StoreContents(path: folder.storePath).check { faults.append($0) }
+            #expect(faults.count == 1, "\(last)")
+        }
+    }
+
     @Test func `a missing file or another database -> cannotOpen, otherFormat`() throws {
         let none = folder.file("none")
         #expect(throws: DatabaseError.cannotOpen(path: none)) { try StoreContents(path: none) }

@@ -115,7 +115,126 @@ import Testing
         await store.close()
         var faults: [String] = []
         try StoreContents(path: folder.storePath).check { faults.append($0) }
-        #expect(faults.count == 3 && faults.contains("the roles of room ghost were lost with a damaged file"))
+        #expect(faults.count == 4 && faults.contains("the roles of room ghost were lost with a damaged file"))
+    }
+
+    /// Closes the store, changes its file, and opens it. Returns the roles of the rooms then.
+    private func roles(_ rooms: [RoomName], after change: (inout Data) -> Void) async throws -> [[UInt8]?] {
+        let first = try await open()
+        await first.store.close()
+        let url = URL(fileURLWithPath: folder.storePath)
+        var file = try Data(contentsOf: url)
+        change(&file)
+        try file.write(to: url)
+        let (store, events) = try await open()
+        guard case .setAside = events.first else {
+            Issue.record("no event: \(events)")
+            return []
+        }
+        #expect(events.contains { if case .rolesUnknown = $0 { true } else { false } })
+        var roles: [[UInt8]?] = []
+        for room in rooms { roles.append(try await store.load(room).roles) }
+        await store.close()
+        return roles
+    }
+
+    // R-77, Specs/hostile.md row 90
+    @Test func `an empty, truncated or unreadable file -> the roles of every room are lost`() async throws {
+        let changes: [(inout Data) -> Void] = [
+            { $0 = Data() }, { $0 = $0.prefix(100) }, { $0 = $0.prefix(4096) }, { $0[3] ^= 1 }, { $0[100] ^= 1 },
+        ]
+        for change in changes {
+            _ = try fill()
+            try folder.store().saveRoles(RoomRoles().encoded(), of: .attic, creation: nil)
+            let other = RoomName("another")!
+            #expect(try await roles([.attic, other], after: change) == [StoreSchema.lostRoles, StoreSchema.lostRoles])
+            let creation = RoomCreation(account: AccountName("eve")!, maxRoomCount: 9)
+            #expect(throws: RoomHasRoles.self) {
+                try folder.store().saveRoles(RoomRoles().encoded(), of: other, creation: creation)
+            }
+            try StoreFile.resetLostRoles(at: folder.storePath)
+            #expect(try folder.store().load(other).roles == nil)
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                try FileManager.default.removeItem(atPath: folder.file(name))
+            }
+        }
+    }
+
+    //
+    @Test func `a missing file of a store that was complete -> every room's roles are lost`() async throws {
+        let first = try await open()
+        await first.store.close()
+        try FileManager.default.removeItem(atPath: folder.storePath)
+        let (store, _) = try await open()
+        #expect(try await store.load(.attic).roles == StoreSchema.lostRoles)
+        await store.close()
+    }
+
+    //
+    @Test func `a new store -> files that only its owner can read`() async throws {
+        let (store, _) = try await open()
+        _ = try await store.load(.lobby)
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            let mode = try FileManager.default.attributesOfItem(atPath: folder.file(name))[.posixPermissions]
+            #expect(mode as? Int == 0o600, "\(name)")
+        }
+        await store.close()
+        try StoreContents(path: folder.storePath).backUp(to: folder.file("copy"))
+        let mode = try FileManager.default.attributesOfItem(atPath: folder.file("copy"))[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    //
+    @Test func `an export of a store that has lost roles -> the mark is imported`() throws {
+        let copy = try StoreImport(path: folder.storePath)
+        try copy.add(.unknownRoles)
+        var records = 0
+        try StoreContents(path: folder.storePath).forEachRecord { if case .unknownRoles = $0 { records += 1 } }
+        #expect(records == 1)
+    }
+
+    // R-70, Specs/hostile.md row 91
+    @Test(arguments: ["batches", "devices", "progress"])
+    func `a damaged root page of a table -> the file is set aside`(table: String) async throws {
+        _ = try fill()
+        let page = try #require(
+            try folder.store().writer.database.prepare("SELECT rootpage FROM sqlite_master WHERE name = '\(table)'")
+                .firstInt64())
+        try overwrite(at: (Int(page) - 1) * 4096, with: [UInt8](repeating: 0xAA, count: 4096))
+        let (store, events) = try await open()
+        guard case .setAside(_, 0, 2, 0) = events.first else {
+            Issue.record("no event: \(events)")
+            return
+        }
+        #expect(try await store.load(.attic).lastOffset == 0)
+        await store.close()
+    }
+
+    // Specs/hostile.md row 89
+    @Test func `a flipped bit in the log -> set aside, and no room keeps its identity`() async throws {
+        let log = try fill()
+        try folder.store().saveRoles(RoomRoles().encoded(), of: .attic, creation: nil)
+        // The log of a store in use, as a crash leaves it.
+        let store = try folder.store()
+        for offset in 21...25 as ClosedRange<UInt64> { _ = try store.append(entries(offset...offset), to: .attic) }
+        let wal = try Data(contentsOf: URL(fileURLWithPath: folder.storePath + "-wal"))
+        let main = try Data(contentsOf: URL(fileURLWithPath: folder.storePath))
+        withExtendedLifetime(store) {}
+        let crashed = try TemporaryFolder()
+        var damaged = wal
+        damaged[32 + 24 + 100] ^= 1
+        try main.write(to: URL(fileURLWithPath: crashed.storePath))
+        try damaged.write(to: URL(fileURLWithPath: crashed.storePath + "-wal"))
+        let events = Mutex<[StoreEvent]>([])
+        let again = try await SQLiteStore(at: crashed.path) { event in events.withLock { $0.append(event) } }
+        guard case .setAside(_, 2, 0, 1) = events.withLock(\.first) else {
+            Issue.record("no event: \(events.withLock(\.self))")
+            return
+        }
+        let snapshot = try await again.load(.attic)
+        #expect(snapshot.log != log && snapshot.lastOffset == 20 && snapshot.roles == StoreSchema.lostRoles)
+        #expect(try await again.load(.lobby).roles == StoreSchema.lostRoles)
+        await again.close()
     }
 
     // Specs/hostile.md row 71

@@ -23,6 +23,14 @@ import Testing
         #expect(try JSONDecoder().decode([String].self, from: Data(line.utf8)) == [text])
     }
 
+    @Test func `characters that are invisible or change the writing direction are escaped`() throws {
+        for scalar in ["\u{61C}", "\u{200B}", "\u{200F}", "\u{202E}", "\u{2066}", "\u{2069}", "\u{FEFF}"] {
+            let line = JSONLine.string("a\(scalar)b").text
+            #expect(line.unicodeScalars.allSatisfy(\.isASCII))
+            #expect(try JSONDecoder().decode([String].self, from: Data("[\(line)]".utf8)) == ["a\(scalar)b"])
+        }
+    }
+
     @Test func `infinity and NaN are encoded as null`() {
         #expect(JSONLine.decimal(.infinity).text == "null")
         #expect(JSONLine.milliseconds(nil).text == "null")

@@ -36,7 +36,7 @@ import Testing
         _ = try store.load(lobby)
         _ = try store.append(entries(1...300), to: lobby)
         try store.saveProgress([AccountName("bob")!: AccountProgress(delivered: 3, read: 1)], of: lobby)
-        try store.saveRoles([9], of: lobby, creation: RoomCreation(account: AccountName("ada")!, maxRoomCount: 1))
+        try store.saveRoles(RoomRoles().encoded(), of: lobby, creation: RoomCreation(account: AccountName("ada")!, maxRoomCount: 1))
         return try lines(directory)
     }
 
@@ -90,6 +90,48 @@ import Testing
             #expect(try lines("\(folder)/copy").isEmpty)
             #expect(throws: CommandError.self) { try add(exported, to: folder) }
             #expect(try lines(folder) == exported)
+        }
+    }
+
+    @Test func `lines that no export has -> an error with their number, and nothing is imported`() throws {
+        try withTemporaryFolder { folder in
+            let exported = try fill(folder)
+            let (room, message) = (exported[0], exported[1])
+            let device = try #require(exported.first { $0.hasPrefix(#"{"device""#) })
+            let roles = try #require(exported.first { $0.hasPrefix(#"{"roles""#) })
+            let joined = room.dropLast() + "," + message.dropFirst()
+            let cases: [[String]] = [
+                [message], [device], [String(joined)], [roles, roles],
+                [room.replacing(#""usedAt":5"#, with: #""usedAt":9223372036854775808"#)],
+                [room, message.replacing(#""acceptedAt":5"#, with: #""acceptedAt":9223372036854775808"#)],
+                [room, message, device.replacing(#""watermark":300"#, with: #""watermark":0"#)],
+                [roles.replacing(#""creator":"ada""#, with: #""creator":"a\nb""#)],
+                [#"{"roles":{"room":"x","roles":"AQID"}}"#], [#"{"roles":{"room":"x","roles":""}}"#],
+            ]
+            for (number, lines) in cases.enumerated() {
+                let copy = "\(folder)/copy\(number)"
+                do {
+                    try add(lines, to: copy)
+                    Issue.record("case \(number) is imported")
+                } catch let error as CommandError {
+                    #expect(error.code == .dataError, "case \(number)")
+                }
+                #expect(try self.lines(copy).count == (lines == [roles, roles] ? 1 : 0), "case \(number)")
+            }
+        }
+    }
+
+    // R-77
+    @Test func `check of roles that a relay refuses -> a fault; reset-roles gives lost roles up`() throws {
+        try withTemporaryFolder { folder in
+            let store = try StoreFile(path: path(folder)) { 5 }
+            try store.saveRoles([9], of: lobby, creation: nil)
+            #expect(try run("check", folder) == .failure)
+            try store.saveRoles([0], of: lobby, creation: nil)
+            #expect(try run("check", folder) == .failure)
+            #expect(try run("reset-roles", folder) == .success)
+            #expect(try run("check", folder) == .success)
+            #expect(try lines(folder).isEmpty)
         }
     }
 

@@ -10,7 +10,7 @@ extension Room {
         do throws(WireError) {
             query = try HistoryQuery(parsing: request.content)
         } catch {
-            return respond(nil, Response(correlation: number, status: error.code), into: &effects)
+            return respond(nil, Response(correlation: number, status: error.operationStatus), into: &effects)
         }
         guard !history.isFull(member) else {
             return respond(nil, Response(correlation: number, status: .tooManyRequests), into: &effects)

@@ -331,9 +331,9 @@ extension RolesResult {
 }
 
 extension WireError {
-    /// The status of an operation whose content is not valid. A response has no code of the structure, and none of an
-    /// unknown critical tag (W-29, R-56).
-    fileprivate var operationStatus: ErrorCode {
+    /// The status of a request to the relay whose content is not valid. A response has no code of the structure, and none
+    /// of an unknown critical tag (W-29, R-56).
+    var operationStatus: ErrorCode {
         switch self {
         case .missingField, .duplicateField: code
         default: .invalidValue

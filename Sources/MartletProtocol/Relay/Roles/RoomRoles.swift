@@ -133,7 +133,7 @@ public struct RoomRoles: Sendable {
             guard !standing.isBanned else { throw .banned }
             standing.role = standing.role ?? .member
         case .setRole(let role, _):
-            guard !standing.isBanned else { throw .banned }
+            guard role == nil || !standing.isBanned else { throw .banned }
             standing.role = role
         case .kick, .setAccess, .announce, .listRoles: break
         }

@@ -169,4 +169,11 @@ import Testing
         let limit = HistoryQuery(.before(1), limit: 1).content
         #expect(ask(&script, "alice", 2, limit + limit) == [failure("alice", 2, .duplicateField)])
     }
+
+    // W-29, R-80
+    @Test func `a content with an unknown critical tag -> invalidValue`() {
+        var script = RoomScript("alice")
+        let content = HistoryQuery(.before(1), limit: 1).content + [0xF0, 0x01, 0, 0, 0, 0]
+        #expect(ask(&script, "alice", 1, content) == [failure("alice", 1, .invalidValue)])
+    }
 }

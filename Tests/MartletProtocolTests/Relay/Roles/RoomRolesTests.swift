@@ -51,6 +51,8 @@ import Testing
         for operation in [.invite(.bob), .setRole(.member, of: .bob)] as [RoomOperation] {
             #expect(throws: RoomRefusal.banned) { try roles.applying(operation, by: .owner, at: Self.now) }
         }
+        // No role is what it has.
+        #expect(try roles.applying(.setRole(nil, of: .bob), by: .owner, at: Self.now) == nil)
         let after = try #require(try roles.applying(.unban(.bob), by: .owner, at: Self.now))
         #expect(after[.bob] == nil && after.role(of: .bob, .all) == .member)
     }
