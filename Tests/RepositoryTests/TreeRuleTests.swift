@@ -148,7 +148,7 @@ struct TreeRuleTests {
         ("old: if [[a > 2]] {\nnew: true", 1), ("old: a > 1\nnew: true", 1), ("", 1), ("- b()\n- a += 1", 0),
     ])
     func `a planted fault without its one place, invariant or test → a finding`(edit: String, count: Int) {
-        let ledger = SourceFile(PlantedBugRule.invariants, "case order = \"in order\"")
+        let ledger = SourceFile(PlantedBugRule.invariants[0], "case order = \"in order\"")
         let code = SourceFile("Sources/A.swift", "b()\nif a > 1 {\n    b()\n    a += 1\n}\n")
         let bugs = (1...PlantedBugRule.minCount).map { "## bug-\($0): it\nbreaks: in order\n" }.joined()
         func findings(_ list: String) -> [Finding] {

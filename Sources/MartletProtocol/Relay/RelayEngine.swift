@@ -231,6 +231,7 @@ public struct RelayEngine: ~Copyable {
     /// Notes refused entries, and ends the connection of a peer whose held frame was at fault.
     private mutating func finishCall(_ fault: SessionRouter.HeldFault?, now: Instant) {
         while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
+        endAccountFaults(now: now)
         guard let fault, let connection = sessions.links[fault.slot].connection else { return }
         fail(connection, fault.error, now: now)
     }
@@ -450,7 +451,6 @@ public struct RelayEngine: ~Copyable {
             return self.note(note, on: sessions.links[link].connection)
         }
         let fault = sessions.apply(effect, into: &outputs, now: now)
-        endAccountFaults(now: now)
         finishCall(fault, now: now)
     }
 

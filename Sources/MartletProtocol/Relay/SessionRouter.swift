@@ -33,7 +33,7 @@ struct SessionRouter: ~Copyable {
     var reads = Deque<(MembershipReadID, MembershipRead)>()
     var accountRequests = Deque<(AccountRequestID, Request)>()
     /// Faults in frames that preceded the acceptance of an account's session.
-    var accountFaults: [AdmissionFault] = []
+    var accountFaults: [HeldFault] = []
     private var spread = ReconnectSpread()
     private var inflater = Inflater()
     /// The remaining budget of the connection that is read.

@@ -55,7 +55,7 @@ extension SessionRouter {
             } catch {
                 links[slot].link.release(held.creditByteCount, on: key.session)
                 reset(key.session, .invalidValue, of: slot)
-                accountFaults.append(AdmissionFault(slot: slot, error: error))
+                accountFaults.append(HeldFault(slot: slot, error: error))
                 return
             }
         }
