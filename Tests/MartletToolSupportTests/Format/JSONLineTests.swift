@@ -26,7 +26,7 @@ import Testing
     @Test func `characters that are invisible or change the writing direction are escaped`() throws {
         for scalar in ["\u{61C}", "\u{200B}", "\u{200F}", "\u{202E}", "\u{2066}", "\u{2069}", "\u{FEFF}"] {
             let line = JSONLine.string("a\(scalar)b").text
-            #expect(line.unicodeScalars.allSatisfy(\.isASCII))
+            #expect(line.unicodeScalars.allSatisfy { $0.isASCII })
             #expect(try JSONDecoder().decode([String].self, from: Data("[\(line)]".utf8)) == ["a\(scalar)b"])
         }
     }
