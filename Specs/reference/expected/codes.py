@@ -30,7 +30,8 @@ CODES = [
     (0x0409, "unknownMethod", "Q"), (0x040A, "noRecipient", "Q"), (0x040B, "tooManyRequests", "Q"),
     (0x040C, "rateLimited", "PQ"), (0x040D, "counterTooOld", "P"), (0x0500, "unknownAttachment", "Q"),
     (0x0501, "attachmentTooLarge", "Q"), (0x0502, "attachmentQuota", "Q"), (0x0503, "attachmentsFull", "Q"),
-    (0x0504, "wrongPosition", "Q"), (0x0505, "digestMismatch", "Q"), (0xF000, "an application's first", "PQTJG"),
+    (0x0504, "wrongPosition", "Q"), (0x0505, "digestMismatch", "Q"),
+    (0x0508, "tooManyMemberships", "Q"), (0x0509, "notJoined", "Q"), (0xF000, "an application's first", "PQTJG"),
     (0xFFFF, "an application's last", "G"),
     (0x7FFF, "a code that nobody knows", "GJTPQ"),
 ]

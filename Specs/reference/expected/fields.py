@@ -56,6 +56,11 @@ SAMPLES = {
     0x5004: ({}, {
         "session": (0x57, u16(1), 1), "code": (0x01, u16(0x0305), 0x0305), "reason": (0x02, "", ""),
         "creditUsed": (0x34, u64(5), "5")}),
+    0x5007: (FROM_SERVER, {
+        "room": (0x50, "lobby", "lobby"), "membership": (0xA1, u8(1), 1), "inviter": (0xA2, "bob", "bob"),
+        "changedAt": (0xA3, u64(8), "8"), "log": (0x59, u64(6), "6"), "head": (0x53, u64(9), "9"),
+        "first": (0x54, u64(3), "3"), "message": (0x63, b"body", b"body".hex()), "shortened": (0xA7, u8(1), 1),
+        "deliveredUpTo": (0xA5, u64(8), "8"), "readUpTo": (0xA4, u64(7), "7"), "unread": (0xA6, u32(2), 2)}),
     0x6001: ({}, {
         "correlation": (0x70, u64(3), "3"), "method": (0x71, "roll", "roll"), "deadline": (0x72, u32(5000), 5000),
         "recipient": (0x73, "bot", "bot")}),
@@ -69,16 +74,21 @@ FIXED = [
     (0x4001, "spokenVersion features device"),
     (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval reconnectSpread"),
     (0x4004, "code retryAfter"), (0x4005, "credentialLifetime"), (0x5001, "sessionKind cursor log tail noLocal"),
-    (0x5002, "head first log"), (0x5004, "session creditUsed"), (0x6001, "correlation deadline"), (0x6002, "status"),
+    (0x5002, "head first log"), (0x5004, "session creditUsed"),
+    (0x5007, "membership changedAt shortened deliveredUpTo readUpTo unread"), (0x6001, "correlation deadline"),
+    (0x6002, "status"),
 ]
 # The fields of text or bytes, with the bounds of their bytes.
 BOUNDED = [
     (0x1000, "sender", 1, 128), (0x4001, "account", 1, 128), (0x4001, "credential", 0, 4096), (0x4001, "agent", 0, 128),
     (0x4004, "reason", 0, 256), (0x4004, "redirect", 1, 512), (0x5001, "room", 1, 128), (0x5002, "member", 1, 128),
-    (0x6001, "method", 1, 64), (0x6001, "recipient", 1, 128),
+    (0x5007, "inviter", 1, 128), (0x6001, "method", 1, 64), (0x6001, "recipient", 1, 128),
 ]
 REPEATS = ("spokenVersion", "sessionAck", "acceptedRun", "member")
-LISTED = [(0x5001, "sessionKind", range(5)), (0x5001, "noLocal", range(2)), (0x1001, "typing", range(2))]
+LISTED = [
+    (0x5001, "sessionKind", range(6)), (0x5001, "noLocal", range(2)), (0x1001, "typing", range(2)),
+    (0x5007, "membership", range(3)), (0x5007, "shortened", range(2)),
+]
 
 
 def body(kind, name, *values):
@@ -174,7 +184,7 @@ def twice(file):
 def listed(file):
     for kind, name, values in LISTED:
         for value in values:
-            shown = None if (name, value) == ("noLocal", 0) else value
+            shown = None if name in ("noLocal", "shortened") and value == 0 else value
             good(file, f"{NAMES[kind]}: {name} of {value}", kind, name, u8(value), shown)
         bad(file, f"{NAMES[kind]}: {name} of {len(values)}", kind, name, u8(len(values)))
     for value in range(3):
@@ -184,7 +194,8 @@ def listed(file):
 
 
 def features(file):
-    for bit, name in enumerate(("zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments")):
+    names = ("zlib", "requests", "receipts", "presence", "compact", "sharedDeflate", "attachments", "accountSession")
+    for bit, name in enumerate(names):
         value = u64(1 << bit)
         good(file, f"hello: {name} alone", 0x4001, "features", value, str(1 << bit))
         good(file, f"welcome: {name} alone", 0x4002, "features", value, str(1 << bit))
@@ -199,7 +210,8 @@ def kinds(file):
     fields = [(0x0201, b"a film"), (0x0202, b"\x00\xff"), (0x0203, b"a.mp4"), (0x0204, b"video/mp4"),
               (0x0205, u64(0) + u64(2) + b"ab"), (0x0206, u64(7) + u64(3) + u64(0) + b"ada"), (0x0207, b"!"),
               (0x0208, u8(0)), (0x0208, u8(1)), (0x0209, b"call.started"), (0x020A, u64(2)),
-              (0x020B, b"https://a.example/b"), (0x020C, bytes(32)), (0x020D, b"png"), (0x0210, b""), (0x0211, u8(0)), (0x0211, u8(1)),
+              (0x020B, b"https://a.example/b"), (0x020C, bytes(32)),
+              (0x020D, b"png"), (0x0210, b""), (0x0211, u8(0)), (0x0211, u8(1)),
               (0x0212, u64(1)), (0x0213, u64(1 << 63)), (0x0214, bytes(8)), (0x0215, b"k")]
     good(file, "data: a content of every field that has a name", 0x1000, "content", [t(*field) for field in fields],
          [[tag, value.hex()] for tag, value in fields])
@@ -226,8 +238,8 @@ def make():
     for name, about, fill in [
         ("lengths", "Every value that has one length, with a byte less and a byte more (wire.md 13.2).", (lengths,)),
         ("lengths-handshake", "The same of hello, welcome, goaway and auth (wire.md 13.2).", (lengths_in_handshakes,)),
-        ("bounds", "Text and bytes at their bounds and one beyond, values that are listed (wire.md 13.2).",
-         (bounds, listed)),
+        ("bounds", "Text and bytes at their bounds and one beyond (wire.md 13.2).", (bounds,)),
+        ("values", "Values that are listed, and one beyond (wire.md 13.2).", (listed,)),
         ("twice", "Every field that comes once, twice (wire.md 4.1).", (twice,)),
         ("kinds", "Every feature and every kind of content alone; types from their other sender (wire.md 13).",
          (features, kinds, senders)),

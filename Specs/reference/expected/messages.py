@@ -294,6 +294,30 @@ def attachments(file):
     answered("bytes of an attachment", size, (0x0202, b"abc"))
 
 
+def rooms(file):
+    """Requests for the list of an account's rooms and their responses (R-124)."""
+    def asked(name, *fields):
+        file.good(name, "W-68", 0x6001,
+                  [t(0x70, u64(3)), t(0x71, "rooms.list"), t(0x72, u32(5000)),
+                   t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "method": "rooms.list", "deadline": 5000,
+                   "content": [[tag, value.hex()] for tag, value in fields]})
+
+    def answered(name, body, content):
+        file.good(name, "W-69 W-102", 0x6002, [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, body)],
+                  {"correlation": "3", "status": 0, "content": content}, FROM_SERVER)
+
+    asked("the first page of rooms", (0x5F, u16(64)))
+    asked("a page of rooms behind a room", (0x50, b"lobby"), (0x5F, u16(1)))
+    entry = (u16(0x50) + u32(1) + b"a" + u16(0xA1) + u32(1) + u8(2) + u16(0x53) + u32(8) + u64(0)
+             + u16(0x54) + u32(8) + u64(1))
+    for more in (0, 1):
+        answered(f"a page of one room, hasMore {more}", [t(0xA0, entry), t(0xA8, u8(more))],
+                 [[0xA0, entry.hex()], [0xA8, f"{more:02x}"]])
+    answered("a page with the maximum number of entries", [t(0xA0)] * 64, [[0xA0, ""]] * 64)
+    answered("an entry of the maximum size", t(0xA0, repeat(b"a", 8192)), [[0xA0, times("61", 8192)]])
+
+
 def make():
     data_file = VectorFile("data", "data (wire.md 9.1).")
     data(data_file)
@@ -311,4 +335,6 @@ def make():
     histories(paged)
     attached = VectorFile("attachments", "Requests about attachments and their responses (relay.md 8.4).")
     attachments(attached)
-    return [data_file, around, asked, operated, paged, attached]
+    listed = VectorFile("rooms", "Requests for an account's rooms and their responses (relay.md 8.3).")
+    rooms(listed)
+    return [data_file, around, asked, operated, paged, attached, listed]

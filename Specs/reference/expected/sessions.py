@@ -144,6 +144,20 @@ def ends(file):
     file.bad("a resume from two cursors", "W-25", 0x5006, t(0x52, u64(41)) * 2, "duplicateField")
 
 
+def updates(file):
+    least = {
+        "room": t(0x50, "lobby"), "membership": t(0xA1, u8(2)), "head": t(0x53, u64(0)), "first": t(0x54, u64(1)),
+    }
+    shown = {"room": "lobby", "membership": 2, "head": "0", "first": "1"}
+    zeros = [t(0xA7, u8(0)), t(0xA5, u64(0)), t(0xA4, u64(0)), t(0xA6, u32(0))]
+    file.good("an update without fields", "W-102", 0x5007, [], {}, FROM_SERVER)
+    file.good("the least entry of an update", "W-102", 0x5007, [*least.values()], shown, FROM_SERVER)
+    file.good("an update with fields of 0", "W-102", 0x5007, [*least.values(), *zeros], shown, FROM_SERVER)
+    for name in least:
+        body = [tlv for key, tlv in least.items() if key != name]
+        file.bad(f"an update without {name}", "W-102", 0x5007, body, "missingField", FROM_SERVER)
+
+
 def make():
     link = VectorFile("acks", "ack, ping and pong (wire.md 7, 11).")
     acks(link)
@@ -155,4 +169,5 @@ def make():
     opens(life)
     openeds(life)
     ends(life)
+    updates(life)
     return [link, many, life]

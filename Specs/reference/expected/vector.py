@@ -8,7 +8,7 @@ NAMES = {
     0x1000: "data", 0x1001: "transient", 0x2001: "ack", 0x2002: "receipt", 0x2003: "accepted", 0x2004: "gap",
     0x3001: "ping", 0x3002: "pong", 0x4001: "hello", 0x4002: "welcome", 0x4003: "reject", 0x4004: "goaway",
     0x4005: "auth", 0x5001: "open", 0x5002: "opened", 0x5003: "close", 0x5004: "reset", 0x5005: "suspend",
-    0x5006: "resume", 0x6001: "request", 0x6002: "response", 0x6003: "cancel",
+    0x5006: "resume", 0x5007: "update", 0x6001: "request", 0x6002: "response", 0x6003: "cancel",
 }
 DEFAULTS = {"session": 0, "sequence": 0, "timestamp": 0, "flags": PLAIN, "compression": 0, "minor": 0}
 # The types whose frames are reliable, by 13.1.
