@@ -1,7 +1,7 @@
 """A copy of the package with faults, each behind a switch that an environment variable sets at run time.
 
 All faults are compiled into one copy, so one build suffices, and the package itself contains none of them. The copy
-contains the wire, the protocol, the simulator and their tests, and on request the databases with theirs.
+contains the library, the simulator and the tests of the protocol, and on request the databases with their tests.
 """
 
 import os
@@ -13,28 +13,14 @@ import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODULES = [
-    "CMartletCodec", "CMartletSystem", "CMartletTLS", "MartletWire", "MartletTransport", "MartletProtocol",
-    "MartletTestKit",
+    "CMartletCodec", "CMartletCrypto", "CMartletSystem", "CMartletTLS", "MartletWire", "MartletTransport",
+    "MartletProtocol", "MartletAuthentication", "Martlet", "MartletRelay", "MartletTestKit",
 ]
 TESTS = ["MartletProtocolTests"]
 # The modules, tests and targets of the outbox in a file and of the relay's store.
-STORE_MODULES = [
-    "CMartletCrypto", "CSQLite", "MartletAuthentication", "Martlet", "MartletRelay", "MartletSQLite",
-]
+STORE_MODULES = ["CSQLite", "MartletSQLite"]
 STORE_TESTS = ["FaultVFS", "MartletSQLiteTests"]
-STORE_TARGETS = """        .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
-        .systemLibrary(name: "CSQLite"),
-        .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
-        .target(
-            name: "Martlet",
-            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication"],
-            swiftSettings: fast),
-        .target(
-            name: "MartletRelay",
-            dependencies: [
-                "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
-            ],
-            swiftSettings: fast),
+STORE_TARGETS = """        .systemLibrary(name: "CSQLite"),
         .target(
             name: "MartletSQLite",
             dependencies: [
@@ -67,9 +53,18 @@ import MartletTestKit
 
 // Runs seeds until one fails, and prints it with its violation.
 //
-//     play FIRST LAST [LOOPS]
+//     play [lives] FIRST LAST [LOOPS]
 let words = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-guard words.count >= 2, words[0] <= words[1] else { fatalError("play FIRST LAST [LOOPS]") }
+guard words.count >= 2, words[0] <= words[1] else { fatalError("play [lives] FIRST LAST [LOOPS]") }
+if CommandLine.arguments[1] == "lives" {
+    for seed in words[0]...words[1] {
+        let result = ClientLives.run(seed: seed, duration: .seconds(1200))
+        guard let broken = result.broken.first else { continue }
+        print("\(seed)\t\(broken.promise.rawValue)\t\(broken)")
+        exit(1)
+    }
+    exit(0)
+}
 for seed in words[0]...words[1] {
     let result = Simulation.run(Scenario(seed: seed, loopCount: words.count > 2 ? Int(words[2]) : 1))
     guard let violation = result.violations.first else { continue }
@@ -99,8 +94,21 @@ let package = Package(
         .target(
             name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
             swiftSettings: fast),
+        .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
         .target(
-            name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            name: "Martlet",
+            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication"],
+            swiftSettings: fast),
+        .target(
+            name: "MartletRelay",
+            dependencies: [
+                "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+            ],
+            swiftSettings: fast),
+        .target(
+            name: "MartletTestKit",
+            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: fast),
         .executableTarget(name: "Play", dependencies: ["MartletTestKit"], swiftSettings: fast),
         .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: fast),
@@ -189,10 +197,11 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def play(folder, number, first, last, loops=1):
+def play(folder, number, first, last, loops=1, lives=False):
     """The first failing seed and its violation; a seed of None if there is none."""
     environment = dict(os.environ, **{SWITCH: str(number)})
-    command = [os.path.join(folder, ".build/release/Play"), str(first), str(last), str(loops)]
+    mode = ["lives"] if lives else []
+    command = [os.path.join(folder, ".build/release/Play"), *mode, str(first), str(last), str(loops)]
     try:
         run = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit_memory)

@@ -125,6 +125,18 @@ extension FencedStore: RoomRoleStore where Base: RoomRoleStore {
     }
 }
 
+extension FencedStore: RoomMembershipStore where Base: RoomMembershipStore {
+    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
+        try check()
+        return try await base.saveMemberships(changes, of: room)
+    }
+
+    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry] {
+        try check()
+        return try await base.memberships(of: account, read)
+    }
+}
+
 extension FencedStore: ImmediateRoomStore where Base: ImmediateRoomStore {
     func load(_ room: RoomName) throws -> RoomSnapshot {
         try check()
