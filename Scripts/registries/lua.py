@@ -1,5 +1,7 @@
 """The registry in Lua, for the dissector."""
 
+import textwrap
+
 from registries.model import COLUMNS, NOTICE, bounds, form_types, wrapped
 
 NUMBERS = """-- Returns a table of numbers by name for a table of names by number.
@@ -38,6 +40,7 @@ def value(entry):
     row = {"type": entry.type} | bounds(entry) | ({"shown": entry.shown} if entry.shown else {})
     parts = ", ".join(f'{{ "{name}", {size} }}' for size, name in entry.named_parts)
     choices = ", ".join(f'[{choice.number}] = "{choice.name}"' for choice in entry.choices)
+    choices = "\n            ".join(textwrap.wrap(choices, COLUMNS - 40))
     lists = [f"{name} = {{ {text} }}" for name, text in (("parts", parts), ("choices", choices)) if text]
     line = f"{entry.name} = " + ", ".join([shown(row)[:-2], *lists]) + " }"
     return line if len(line) + 5 <= COLUMNS else line.replace(f", {lists[0]}", f",\n        {lists[0]}")

@@ -232,8 +232,11 @@ public struct RelayEngine: ~Copyable {
     private mutating func finishCall(_ fault: SessionRouter.HeldFault?, now: Instant) {
         while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
         endAccountFaults(now: now)
-        guard let fault, let connection = sessions.links[fault.slot].connection else { return }
-        fail(connection, fault.error, now: now)
+        if let fault { finishFault(fault, now: now) }
+    }
+
+    private mutating func finishFault(_ fault: SessionRouter.HeldFault, now: Instant) {
+        if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
     }
 
     /// The result of `.load`; nil when the store failed.
@@ -285,9 +288,7 @@ public struct RelayEngine: ~Copyable {
     }
 
     private mutating func endAccountFaults(now: Instant) {
-        while let fault = sessions.accountFaults.popLast() {
-            if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
-        }
+        while let fault = sessions.accountFaults.popLast() { finishFault(fault, now: now) }
     }
 
     /// The result of `.read`; nil when the store failed. `first` is the lowest offset that the store keeps.

@@ -356,8 +356,8 @@ struct SessionRouter: ~Copyable {
         }
     }
 
-    /// Holds a frame until the session is admitted or decided about. Credit bounds messages and requests; receipts have none
-    /// (S-5, R-15).
+    /// Holds a frame until the session is admitted or decided about. Credit bounds messages and requests; receipts have
+    /// none (S-5, R-15).
     private mutating func hold(
         _ type: FrameType, _ body: RawSpan, _ credit: Int, _ session: SessionID, _ slot: Int
     ) {

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The write-ahead log of a database (`NAME-wal`), read before SQLite reads it.
+/// The write-ahead log of a database (`NAME-wal`), read before SQLite reads it (Specs/hostile.md row 89).
 ///
 /// SQLite ignores all frames from the first one on whose checksum is wrong, because a loss of power leaves such frames
 /// in the last transaction. A transaction is synced before the next one is written. A wrong frame before a later

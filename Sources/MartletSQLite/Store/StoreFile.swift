@@ -73,7 +73,7 @@ package final class StoreFile {
     }
 
     /// Opens a database and brings it to the newest version. A damaged file is set aside, and what can be read of it is
-    /// copied to a new one.
+    /// copied to a new one (R-70, Specs/hostile.md row 90).
     ///
     /// - Parameter isKnown: Whether the database was complete at an earlier time, so that an empty or missing file is
     ///   damaged, and not new.
@@ -89,6 +89,7 @@ package final class StoreFile {
         } else if try WriteAheadLog.isDamaged(ofDatabase: path) {
             damage = .log
         } else {
+            // Specs/hostile.md row 91
             do { database = try open(path, options) } catch DatabaseError.corrupt { damage = .structure }
         }
         if let damage { onEvent(try StoreSalvage.setAside(path, damage, options, at: now)) }

@@ -89,7 +89,13 @@ final class LifeApplication: @unchecked Sendable {
             try? await world.sleep(for: time)
             let ending = Ending.allCases[Int(random.next() % 3)]
             if ending == .release || happens(perMille: 500) { acting.cancel() }
-            if ending == .release { await acting.value }
+            if ending == .release {
+                await acting.value
+                // An iteration keeps the client alive, so all of them end before the release.
+                noteRelease()
+                group.cancelAll()
+                await group.waitForAll()
+            }
             await end(ending)
             acting.cancel()
             await acting.value
@@ -126,14 +132,18 @@ final class LifeApplication: @unchecked Sendable {
             await device.kill()
         case .release:
             // The release of the last reference stops the client without a flush.
-            if plan.reading != .deliveries {
-                for reader in readers { reader.killed(durableAfter: .seconds(weather.fails ? 3600 : 10)) }
-            }
             guard let status = client?.status else { return }
             client = nil
+            rooms = [:]
             device.release()
             try? await call("release", within: .seconds(30)) { for await _ in status {} }
         }
+    }
+
+    /// The cursors of handled messages may not have reached the outbox.
+    private func noteRelease() {
+        guard plan.reading != .deliveries else { return }
+        for reader in readers { reader.killed(durableAfter: .seconds(weather.fails ? 3600 : 10)) }
     }
 
     /// A message that was queued at this instant may not have reached the outbox.

@@ -26,7 +26,7 @@ struct AttachmentTests {
 
     private func read(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-    // R-100, M-20
+    // R-100, M-20, M-21
     @Test func `a file that is sent with a message arrives as it was`() async throws {
         try await withFolder { folder in
             let bytes = content(700_000)

@@ -36,7 +36,8 @@ import Testing
         _ = try store.load(lobby)
         _ = try store.append(entries(1...300), to: lobby)
         try store.saveProgress([AccountName("bob")!: AccountProgress(delivered: 3, read: 1)], of: lobby)
-        try store.saveRoles(RoomRoles().encoded(), of: lobby, creation: RoomCreation(account: AccountName("ada")!, maxRoomCount: 1))
+        try store.saveRoles(
+            RoomRoles().encoded(), of: lobby, creation: RoomCreation(account: AccountName("ada")!, maxRoomCount: 1))
         return try lines(directory)
     }
 

@@ -142,7 +142,7 @@ let frameCases: [FrameCase] = [
                     room: RoomName("lobby")!, membership: .invited, inviter: noor, changedAt: 5,
                     log: LogID(rawValue: 6), lastOffset: 9, firstOffset: 2, message: [1, 2], isShortened: true,
                     delivered: 4, read: 3, unreadCount: 7))),
-        required: [.room, .membership, .head, .first], texts: [.room: name, .inviter: name]),
+        required: [.room, .membership, .head, .first], texts: [.room: name, .inviter: name], opaque: [.message]),
     FrameCase(
         "request",
         .request(

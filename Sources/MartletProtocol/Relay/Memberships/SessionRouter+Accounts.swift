@@ -77,7 +77,7 @@ extension SessionRouter {
 
     // MARK: Frames
 
-    /// Processes a frame of an account's session.
+    /// Processes a frame of an account's session (S-63, Specs/hostile.md row 77).
     mutating func deliverToAccount(
         _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
@@ -112,6 +112,7 @@ extension SessionRouter {
         let isOfMemberships = method != nil || request.method == MembershipMethod.list
         if isOfMemberships {
             budget.charge(TurnBudget.operationUnits)
+            // Specs/hostile.md row 76
             guard links.mayOperate(slot, now: now) else { return respond(.tooManyRequests) }
             let isInvitation = method == .invite && configuration.roomRoles == nil
             links.spendOperation(isInvitation ? Self.invitationUnits : Self.requestUnits, of: slot, now: now)

@@ -331,8 +331,8 @@ extension RolesResult {
 }
 
 extension WireError {
-    /// The status of a request to the relay whose content is not valid. A response has no code of the structure, and none
-    /// of an unknown critical tag (W-29, R-56).
+    /// The status of a request to the relay whose content is not valid. A response has no code of the structure, and
+    /// none of an unknown critical tag (W-29, R-56).
     var operationStatus: ErrorCode {
         switch self {
         case .missingField, .duplicateField: code
