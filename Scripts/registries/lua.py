@@ -39,8 +39,8 @@ def rule(entry):
 def value(entry):
     row = {"type": entry.type} | bounds(entry) | ({"shown": entry.shown} if entry.shown else {})
     parts = ", ".join(f'{{ "{name}", {size} }}' for size, name in entry.named_parts)
-    choices = ", ".join(f'[{choice.number}] = "{choice.name}"' for choice in entry.choices)
-    choices = "\n            ".join(textwrap.wrap(choices, COLUMNS - 40))
+    choices = ", ".join(f'[{choice.number}]~=~"{choice.name}"' for choice in entry.choices)
+    choices = "\n            ".join(textwrap.wrap(choices, COLUMNS - 40)).replace("~", " ")
     lists = [f"{name} = {{ {text} }}" for name, text in (("parts", parts), ("choices", choices)) if text]
     line = f"{entry.name} = " + ", ".join([shown(row)[:-2], *lists]) + " }"
     return line if len(line) + 5 <= COLUMNS else line.replace(f", {lists[0]}", f",\n        {lists[0]}")

@@ -124,8 +124,8 @@ static const uint8_t order_8[2][martlet_signature_coordinate_byte_count] = {
      0x2A, 0x20, 0x53, 0xFA, 0x2C, 0x39, 0xCC, 0xC6, 0x4E, 0xC7, 0xFD, 0x77, 0x92, 0xAC, 0x03, 0x7A},
 };
 
-/// Whether a public key is a point of small order (Specs/hostile.md row 92), for which anyone can make signatures, or not reduced. The highest
-/// bit is the sign of x.
+/// Whether a public key is a point of small order, for which anyone can make signatures, or not reduced
+/// (Specs/hostile.md row 92). The highest bit is the sign of x.
 static int is_weak_ed25519(const uint8_t *x) {
     uint8_t y[martlet_signature_coordinate_byte_count];
     memcpy(y, x, sizeof y);

@@ -365,8 +365,8 @@ registry.values = {
     sender = { type = "name", least = 1, most = 128 },
     room = { type = "name", least = 1, most = 128 },
     sessionKind = { type = "u8", most = 5, shown = "sessionKind",
-        choices = { [0] = "chat", [1] = "media", [2] = "signaling", [3] = "file", [4] =
-            "attachment", [5] = "account" } },
+        choices = { [0] = "chat", [1] = "media", [2] = "signaling", [3] = "file",
+            [4] = "attachment", [5] = "account" } },
     cursor = { type = "u64" },
     head = { type = "u64" },
     first = { type = "u64" },

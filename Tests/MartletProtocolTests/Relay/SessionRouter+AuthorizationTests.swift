@@ -281,7 +281,7 @@ import Testing
         let peer = try #require(resumed(stage))
         peer.say(.request, [0xFF], on: .first)
         #expect(peer.farewell == nil)
-        stage.run(for: .seconds(1))
+        stage.run(for: .seconds(2))
         #expect(peer.farewell != nil && peer.log.all(Reset.self).map(\.code) == [.invalidValue])
     }
 

@@ -289,10 +289,11 @@ extension Room {
     }
 
     private mutating func answer(_ waiter: Waiter, _ response: Response, into effects: inout Deque<RoomEffect>) {
-        guard let slot = attachments.slot(waiter.session) else { return }
+        // The credit of the link is released although the session has ended.
         if waiter.creditByteCount > 0 {
             effects.append(.release(waiter.session.key, byteCount: waiter.creditByteCount))
         }
+        guard let slot = attachments.slot(waiter.session) else { return }
         let body = EncodedBody(response.encode())
         attachments[slot].requestCount -= 1
         attachments[slot].sent(byteCount: body.byteCount)

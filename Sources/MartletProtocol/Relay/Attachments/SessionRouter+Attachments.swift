@@ -12,7 +12,14 @@ extension SessionRouter {
             links[slot].noteRequest()
             budget.charge(TurnBudget.attachmentUnits)
             let permissions = links[slot].sessions[at: index].permissions
-            switch Self.attachmentRequest(try ReceivedRequest(parsing: body), permissions) {
+            let received: ReceivedRequest
+            do throws(LinkError) {
+                received = try ReceivedRequest(parsing: body)
+            } catch {
+                links[slot].link.release(credit, on: session)
+                throw error
+            }
+            switch Self.attachmentRequest(received, permissions) {
             case .request(let correlation, let request):
                 rooms.call(.attachment(handle, correlation: correlation, request, creditByteCount: credit))
             case .answer(let response):
