@@ -402,3 +402,19 @@ extension Notice {
         Notice(code: code, retryAfter: retryAfter, redirect: redirect, spokenVersions: spokenVersions)
     }
 }
+
+extension RelayEngine {
+    /// Notes refused entries, and ends the connections of peers whose held frames were at fault.
+    mutating func finishCall(_ fault: SessionRouter.HeldFault?, now: Instant) {
+        while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
+        if let fault { sessions.accountFaults.append(fault) }
+        endHeldFaults(now: now)
+    }
+
+    /// Ends the connections of peers whose held frames were at fault.
+    mutating func endHeldFaults(now: Instant) {
+        while let fault = sessions.accountFaults.popLast() {
+            if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
+        }
+    }
+}

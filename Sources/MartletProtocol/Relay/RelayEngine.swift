@@ -228,17 +228,6 @@ public struct RelayEngine: ~Copyable {
         finishCall(fault, now: now)
     }
 
-    /// Notes refused entries, and ends the connection of a peer whose held frame was at fault.
-    private mutating func finishCall(_ fault: SessionRouter.HeldFault?, now: Instant) {
-        while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
-        endAccountFaults(now: now)
-        if let fault { finishFault(fault, now: now) }
-    }
-
-    private mutating func finishFault(_ fault: SessionRouter.HeldFault, now: Instant) {
-        if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
-    }
-
     /// The result of `.load`; nil when the store failed.
     public mutating func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
         noteEvent()
@@ -276,7 +265,7 @@ public struct RelayEngine: ~Copyable {
     public mutating func membershipsRead(_ id: MembershipReadID, _ entries: [RoomEntry]?, now: Instant) {
         noteEvent()
         sessions.membershipsRead(id, entries, now: now)
-        endAccountFaults(now: now)
+        endHeldFaults(now: now)
     }
 
     /// The result of `.accountRequest`. The correlation of the response is not used.
@@ -285,10 +274,6 @@ public struct RelayEngine: ~Copyable {
         let response = Response(
             correlation: id.correlation, status: answer.status, reason: answer.reason, content: answer.content)
         sessions.answered(id.session, response)
-    }
-
-    private mutating func endAccountFaults(now: Instant) {
-        while let fault = sessions.accountFaults.popLast() { finishFault(fault, now: now) }
     }
 
     /// The result of `.read`; nil when the store failed. `first` is the lowest offset that the store keeps.

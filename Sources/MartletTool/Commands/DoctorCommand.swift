@@ -25,7 +25,8 @@ enum DoctorCommand {
             """
             The checks are: address; name, its addresses; connect, to each of them; tls and certificate; welcome, the \
             answer to the account, with the features and limits in effect; ping, five round trips; clock, the \
-            difference of the clocks; resumption of the TLS session by a second connection. They publish nothing and enter no room. All together take at most \
+            difference of the clocks; resumption of the TLS session by a second connection. \
+            They publish nothing and enter no room. All together take at most \
             nine times --timeout.
             """,
             """

@@ -14,8 +14,8 @@ enum FetchCommand {
         options: ClientOptions.specs + [offset.spec, path.spec, ClientOptions.timeout.spec],
         notes: [
             """
-            'martlet send --file' sends attachments, and 'martlet history --json' shows their offsets. Without --offset \
-            the newest attachment among the last 1,000 messages is downloaded.
+            'martlet send --file' sends attachments, and 'martlet history --json' shows their offsets. \
+            Without --offset the newest attachment among the last 1,000 messages is downloaded.
             """,
             """
             A command that was killed is continued by the next one with the same PATH. The file has its name when all \

@@ -282,6 +282,7 @@ import Testing
         peer.say(.request, [0xFF], on: .first)
         #expect(peer.farewell == nil)
         stage.run(for: .seconds(2))
+        print("DBG", peer.log.frames.map { "\($0.header.type)" }, peer.closedAt as Any, peer.log.all(Response.self), peer.log.all(Reset.self))
         #expect(peer.farewell != nil && peer.log.all(Reset.self).map(\.code) == [.invalidValue])
     }
 

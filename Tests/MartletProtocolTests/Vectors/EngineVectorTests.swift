@@ -12,8 +12,11 @@ import Testing
 struct EngineVectorTests {
     private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
     private static let vectors = files.flatMap(\.vectors).filter { vector in
+        // The session of an account, on which updates arrive, is not open here.
+        let isOfAccount: Bool = vector["name"]?.text?.contains("update") == true
         // The engines do not negotiate larger limits, and send no code at the end of a stream.
-        vector["steps"] == nil && vector["frames"] != nil && vector["given"]?["maxBody"]?.number ?? 0 <= 65_536
+        let maxBody: Int = vector["given"]?["maxBody"]?.number ?? 0
+        return !isOfAccount && vector["steps"] == nil && vector["frames"] != nil && maxBody <= 65_536
             && vector["end"]?.isTrue != true
     }
 

@@ -118,8 +118,10 @@ final class EngineFixture: @unchecked Sendable {
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
             case .authorize(let question, let request): engine.authorized(question, policy(request), now: now)
-            case .saveMemberships, .readMemberships, .accountRequest:
-                preconditionFailure("no session of this relay is one of an account")
+            case .saveMemberships(let room, _): engine.membershipsSaved(room, refused: [])
+            case .readMemberships(let id, _): engine.membershipsRead(id, [], now: now)
+            case .accountRequest(let id, let request):
+                engine.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
             case .attachment(let id, _): engine.attachmentAnswered(id, .failed(.unavailable))
             case .send, .transfer: preconditionFailure("this relay has one loop")
             }

@@ -20,9 +20,7 @@ import Testing
     }
 
     // Specs/hostile.md row 82
-    @Test(
-        "rooms that do not rise, were not requested or are too many are refused, and so is a page that continues nothing"
-    )
+    @Test("rooms that do not rise, were not requested or are too many, and a page that continues nothing, are refused")
     func hostile() {
         let query = RoomListQuery(after: RoomName("b"), limit: 2)
         let bad: [[RoomEntry]] = [

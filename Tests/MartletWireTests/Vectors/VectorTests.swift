@@ -80,7 +80,7 @@ struct VectorTests {
         #expect(vectors.count >= 500)
         let frames = Self.streams.flatMap(\.vectors).flatMap { $0["frames"]?.list ?? [] }
         let types = Set(frames.filter { $0["value"] != nil }.compactMap { $0["type"]?.text })
-        #expect(types.count == 22)
+        #expect(types.count == 23)
         let errors = Self.streams.flatMap(\.vectors).compactMap { $0["error"]?["code"]?.text }
         #expect(Set(errors + frames.compactMap { $0["refused"]?.text }).count == 19)
     }
