@@ -4,12 +4,12 @@ import Testing
 @testable import MartletDecode
 
 @Suite struct FieldValueTests {
-    @Test func `every registered tag but message, data, digest, null and double → a form other than bytes`() {
+    @Test func `every registered tag but message, entry, data, digest, thumbnail, null and double → a form other than bytes`() {
         let plain = MartletWire.Tag.registered.filter { tag in
             guard !tag.isContainer else { return false }
             return if case .bytes = FieldShape(tag) { true } else { false }
         }
-        #expect(plain == [.message, .data, .digest, .null, .double])
+        #expect(plain == [.message, .entry, .data, .digest, .thumbnail, .null, .double])
     }
 
     @Test func `a record → its members by name`() {

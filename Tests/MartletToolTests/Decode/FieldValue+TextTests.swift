@@ -18,7 +18,7 @@ import Testing
         #expect(text(.status, [0xF0, 1]) == "0xF001")
         #expect(text(.kind, [0x10, 1]) == "text")
         #expect(text(.spokenVersion, [1, 2]) == "1.2")
-        #expect(text(.features, [0, 0, 0, 0, 0, 0, 0, 0x75]) == "zlib, receipts, compact, sharedDeflate, bit 6")
+        #expect(text(.features, [0, 0, 0, 0, 0, 0, 0, 0x75]) == "zlib, receipts, compact, sharedDeflate, attachments")
         #expect(text(.sessionKind, [2]) == "signaling")
         #expect(text(.receiptKind, [3]) == "refused")
         #expect(text(.presence, [2]) == "away")
