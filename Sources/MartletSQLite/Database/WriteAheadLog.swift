@@ -33,12 +33,27 @@ struct WriteAheadLog: ~Copyable {
 
         init() {}
 
-        /// Adds words of four bytes.
+        /// Adds words of four bytes. The bounds of the range are multiples of eight.
         mutating func add(_ bytes: [UInt8], _ range: Range<Int>, isBigEndian: Bool) {
-            for index in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
-                let (one, two) = (word(bytes, index), word(bytes, index + 4))
-                first &+= (isBigEndian ? one : one.byteSwapped) &+ second
-                second &+= (isBigEndian ? two : two.byteSwapped) &+ first
+            precondition(range.upperBound <= bytes.count)
+            unsafe bytes.withUnsafeBytes { buffer in
+                // The storage of an array is aligned, and bytes can be read as any integer.
+                let words = unsafe buffer.bindMemory(to: UInt32.self)
+                let end = range.upperBound / 4
+                var index = range.lowerBound / 4
+                while index < end {
+                    let (one, two) = unsafe (words[index], words[index + 1])
+                    first &+= (isBigEndian ? one.bigEndian : one.littleEndian) &+ second
+                    second &+= (isBigEndian ? two.bigEndian : two.littleEndian) &+ first
+                    index += 2
+                }
+            }
+        }
+
+        /// Whether the other sum differs by one bit of a word, where a one in the word makes the difference `unit`.
+        func differs(from other: Sum, byOneBitOf unit: Sum) -> Bool {
+            (0..<32).contains { bit in
+                first &- other.first == unit.first << bit && second &- other.second == unit.second << bit
             }
         }
     }
@@ -65,11 +80,15 @@ struct WriteAheadLog: ~Copyable {
         /// Whether the frame ends a transaction. One bit of the commit size may be wrong.
         func isCommit(after sum: Sum, isBigEndian: Bool) -> Bool {
             if commitSize != 0 { return true }
-            var copy = self
-            return (0..<32).contains { bit in
-                copy.commitSize = 1 << UInt32(bit)
-                return copy.sum(after: sum, isBigEndian: isBigEndian) == self.sum
-            }
+            // The checksum is a linear function of each word.
+            var other = self
+            other.commitSize = isBigEndian ? 1 : UInt32(1).byteSwapped
+            let (zero, one) = (
+                self.sum(after: sum, isBigEndian: isBigEndian), other.sum(after: sum, isBigEndian: isBigEndian)
+            )
+            var unit = Sum()
+            (unit.first, unit.second) = (one.first &- zero.first, one.second &- zero.second)
+            return self.sum.differs(from: zero, byOneBitOf: unit)
         }
 
         /// Whether SQLite has written the frame only to fill a sector behind another one.
