@@ -73,6 +73,7 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
     func send(_ request: Request, within timeout: Duration) async -> Reply {
         var header = FrameHeader(type: Request.type)
         header.sequence = 1
+        header.flags.insert(.reliable)
         let bytes = header.frame(body: request.encode().rawBytes)
         return await ask(timeout) { [self] in write(bytes) }
     }
