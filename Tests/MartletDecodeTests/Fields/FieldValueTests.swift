@@ -4,7 +4,7 @@ import Testing
 @testable import MartletDecode
 
 @Suite struct FieldValueTests {
-    @Test func `every registered tag but message, entry, data, digest, thumbnail, null and double → a form other than bytes`() {
+    @Test func `every registered tag except those of raw bytes, null and double → a form other than bytes`() {
         let plain = MartletWire.Tag.registered.filter { tag in
             guard !tag.isContainer else { return false }
             return if case .bytes = FieldShape(tag) { true } else { false }
