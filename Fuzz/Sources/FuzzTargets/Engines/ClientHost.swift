@@ -167,7 +167,7 @@ final class ClientHost {
             case .transfer(let id, .needs(let position, let byteCount)):
                 engine.provide([UInt8](repeating: 7, count: byteCount), at: position, for: id, now: now)
             case .transfer(let id, .received): engine.consumed(id, now: now)
-            case .status, .room, .response, .transfer, .stopped: break
+            case .status, .room, .account, .response, .transfer, .stopped: break
             }
         }
         LinkBounds.check(engine.link)
