@@ -108,7 +108,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
-	@Scripts/kill9 --clients 20 --relays 20 --bots 10 .build/debug
+	@Scripts/kill9 --clients 20 --relays 20 .build/debug
 	@Specs/model/check authentication >/dev/null
 	@$(MAKE) --no-print-directory replay
 
