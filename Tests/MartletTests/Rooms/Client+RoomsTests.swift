@@ -16,6 +16,9 @@ private struct Bank: RequestHandler {
     }
 }
 
+/// A timeout that does not pass on a busy machine.
+private let patience = Duration.seconds(3600)
+
 @Suite("The rooms of an account")
 struct ClientRoomsTests {
     //
@@ -24,7 +27,7 @@ struct ClientRoomsTests {
         try await withRelay { address in
             try await withClient("alice", at: address) { alice in
                 #expect(try await alice.rooms().isEmpty)
-                try await alice.join(room: "lobby")
+                try await alice.join(room: "lobby", timeout: patience)
                 let rooms = alice.roomUpdates
                 var iterator = rooms.makeAsyncIterator()
                 var list: [String] = []
@@ -36,7 +39,7 @@ struct ClientRoomsTests {
                     }
                 }
                 #expect(list == ["lobby"])
-                try await alice.leave(room: "lobby")
+                try await alice.leave(room: "lobby", timeout: patience)
                 guard case .removed(let name)? = await iterator.next() else {
                     Issue.record("the room was not removed")
                     return
@@ -51,16 +54,16 @@ struct ClientRoomsTests {
     func updates() async throws {
         try await withRelay { address in
             try await withClient("alice", at: address) { alice in
-                try await alice.join(room: "lobby")
+                try await alice.join(room: "lobby", timeout: patience)
                 try await withClient("bob", at: address) { bob in
-                    try await bob.join(room: "lobby")
+                    try await bob.join(room: "lobby", timeout: patience)
                     let room = try await bob.open(room: "lobby")
                     _ = try await room.send("hello").accepted()
                 }
                 let summary = try #require(
                     await alice.roomUpdates.first(until: { $0.summary?.lastOffset == 1 })?.summary)
                 #expect(summary.lastMessage?.text == "hello" && summary.unreadCount == 1 && summary.isJoined)
-                try await alice.markRead(upTo: RoomCursor(log: summary.log, offset: 1), in: "lobby")
+                try await alice.markRead(upTo: RoomCursor(log: summary.log, offset: 1), in: "lobby", timeout: patience)
                 let read = try await alice.roomUpdates.first(until: { $0.summary?.readUpTo == 1 })?.summary
                 #expect(read?.unreadCount == 0)
             }
@@ -73,14 +76,14 @@ struct ClientRoomsTests {
         try await withRelay { address in
             try await withClient("alice", at: address) { alice in
                 await #expect(throws: MartletError.answeredWithFailure(.notJoined)) {
-                    try await alice.invite("bob", to: "lobby")
+                    try await alice.invite("bob", to: "lobby", timeout: patience)
                 }
-                try await alice.join(room: "lobby")
-                try await alice.invite("bob", to: "lobby")
+                try await alice.join(room: "lobby", timeout: patience)
+                try await alice.invite("bob", to: "lobby", timeout: patience)
                 try await withClient("bob", at: address) { bob in
                     let rooms = try await bob.rooms()
                     #expect(rooms.map(\.membership) == [.invited(by: AccountName("alice"))])
-                    try await bob.decline(room: "lobby")
+                    try await bob.decline(room: "lobby", timeout: patience)
                 }
             }
         }
@@ -91,10 +94,10 @@ struct ClientRoomsTests {
     func request() async throws {
         try await withRelay(requestHandler: Bank()) { address in
             try await withClient("alice", at: address) { alice in
-                let answer = try await alice.request("balance")
+                let answer = try await alice.request("balance", timeout: patience)
                 #expect(answer.text == "alice: 5")
                 await #expect(throws: MartletError.answeredWithFailure(.unknownMethod)) {
-                    try await alice.request("other")
+                    try await alice.request("other", timeout: patience)
                 }
             }
         }
