@@ -44,6 +44,8 @@ sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmark
 	Benchmarks/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|Repository)Tests'
+# The number of other tests that run at a time. Each may have a relay and clients with threads and descriptors.
+several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=48
 
 # Under a sanitizer so many tests with sockets at a time: with all at once nobody hears anything for seconds, and peers
 # are taken for dead as the specification asks (S-29, C-47).
@@ -98,7 +100,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/generate-registries --check
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
-	@$(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
+	@$(several) $(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
 	@Specs/dictionary/make --check
 	@Specs/reference/make_vectors.py --check
 	@Specs/reference/test_vectors.py
@@ -108,7 +110,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
-	@Scripts/kill9 --clients 20 --relays 20 .build/debug
+	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
 	@Specs/model/check authentication >/dev/null
 	@$(MAKE) --no-print-directory replay
 

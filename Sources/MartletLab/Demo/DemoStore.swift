@@ -4,7 +4,7 @@ import MartletRelay
 import MartletWire
 
 /// A store in memory that accepts one room and fails for all others.
-final class DemoStore: ImmediateRoomStore {
+final class DemoStore: ImmediateRoomStore, RoomMembershipStore {
     private struct Refusal: Error {}
 
     private let inner: InMemoryStore
@@ -23,4 +23,12 @@ final class DemoStore: ImmediateRoomStore {
     func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 { try inner.append(entries, to: room) }
 
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
+
+    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
+        inner.saveMemberships(changes, of: room)
+    }
+
+    func memberships(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+        inner.memberships(of: account, read)
+    }
 }

@@ -95,6 +95,7 @@ struct DemoTour: Sendable {
             var configuration = Client.Configuration()
             configuration.compressesMessages = true
             try await withClient(Client(to: relay, as: .anonymous("ada"), configuration: configuration)) { ada in
+                try await joinRoom(ada)
                 try await exchangeFrames(ada, ben: room, arrivals)
                 try await openRefusedRoom(ada, refusals)
             }
@@ -132,6 +133,14 @@ struct DemoTour: Sendable {
             try await group.next()
             group.cancelAll()
         }
+    }
+
+    /// Joins the room, and waits for the update of the account's rooms.
+    private func joinRoom(_ ada: Client) async throws {
+        var updates = ada.roomUpdates.makeAsyncIterator()
+        _ = await updates.next()
+        try await ada.join(room: Self.room)
+        _ = await updates.next()
     }
 
     /// Exchanges messages, one of them in fragments, receipts, typing and requests; then suspend and resume, and a

@@ -77,10 +77,11 @@ struct AckSchedule: Sendable {
         slots = Deque(slots.filter { $0 != slot })
     }
 
-    /// Notes a timestamp; the newest one is echoed (W-83).
+    /// Notes a timestamp; the newest one is echoed. A frame of a packet that announces none repeats an earlier one
+    /// (W-53, W-83).
     @inline(__always)
     mutating func noteTimestamp(_ timestamp: UInt32, now: Instant) {
-        guard timestamp != newestTimestamp else { return }
+        if let newestTimestamp, Int32(bitPattern: timestamp &- newestTimestamp) <= 0 { return }
         newestTimestamp = timestamp
         echo = PendingEcho(timestamp: timestamp, arrived: now)
     }

@@ -36,8 +36,7 @@ package struct PeerLimiter: Sendable {
     /// The maximum number of kept prefixes, and of kept accounts. A further one replaces the one whose failures end
     /// first. A prefix with connections is always kept, so connections beyond this number raise it.
     package static let maxCount = 65_536
-    /// The minimum and the maximum duration for which a prefix is refused.
-    static let minRefusal: Duration = .seconds(1)
+    /// The maximum duration for which a prefix is refused. The minimum is `PeerLimits.minRefusal`.
     static let maxRefusal: Duration = .seconds(60)
     /// The number of recent failures of an account at which the delay reaches its maximum.
     static let failuresOfMaxDelay = 10
@@ -133,7 +132,7 @@ package struct PeerLimiter: Sendable {
         if let retryAfter = refusal(of: prefix, now: now) { return .refuse(retryAfter: retryAfter) }
         // Guesses in progress have not failed yet (Specs/hostile.md row 64).
         guard prefixes[prefix]?.authenticationCount ?? 0 < limits.maxAuthentications else {
-            return .refuse(retryAfter: Self.minRefusal)
+            return .refuse(retryAfter: limits.minRefusal)
         }
         prefixes[prefix]?.authenticationCount += 1
         return .authenticate(after: delay(of: account, now: now))
@@ -184,7 +183,7 @@ package struct PeerLimiter: Sendable {
         if prefixes[prefix] == nil { makeRoomForPrefix() }
         let excess = prefixes[prefix, default: Prefix()].failures.add(now: now) - max(limits.maxFailures, 1)
         if excess >= 0 {
-            let end = now + min(Self.minRefusal * (1 << excess), Self.maxRefusal)
+            let end = now + min(limits.minRefusal * (1 << excess), Self.maxRefusal)
             prefixes[prefix]?.refusedUntil = end
             prefixes[prefix]?.failures.hold(until: end)
         }

@@ -18,6 +18,9 @@ public struct PeerLimits: Equatable, Sendable {
     /// The number of recent failed authentications of a prefix, 1 to 16, from which on the prefix is refused for a time
     /// (C-67). With a larger number prefixes are never refused.
     public var maxFailures = 5
+    /// The minimum duration for which a prefix is refused after `maxFailures` failures, at most 60 s. It doubles with
+    /// each further failure, up to 60 s (C-67).
+    public var minRefusal: Duration = .seconds(1)
     /// The maximum delay of an authentication, for an account with 10 recent failures (C-67).
     public var maxAuthenticationDelay: Duration = .seconds(2)
 

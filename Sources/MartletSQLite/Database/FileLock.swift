@@ -9,15 +9,22 @@
 /// The exclusive use of a file by one object of one process, from the creation of this object to its end. The lock ends
 /// with the process in any case.
 package final class FileLock: Sendable {
+    /// The maximum duration for which a new object waits for the lock. An object that was released, or a process that
+    /// was terminated, closes its file within this time.
+    package static let maxWait: Duration = .seconds(2)
+    private static let pollMicroseconds: UInt32 = 10_000
+
     private let descriptor: Int32
     private let subject: String
 
-    /// Locks the file, and creates it if it does not exist. The file remains.
+    /// Locks the file, and creates it if it does not exist. The file remains. The call blocks.
     ///
-    /// - Parameter path: The file of the lock, a sibling of the protected one.
-    /// - Parameter subject: The protected file, for the error.
+    /// - Parameters:
+    ///   - path: The file of the lock, a sibling of the protected one.
+    ///   - subject: The protected file, for the error.
+    ///   - limit: The duration for which the call waits for another object or process.
     /// - Throws: `locked` if another object or process has the lock; `readOnly`, `full`, `cannotOpen`.
-    package init(path: String, of subject: String) throws(DatabaseError) {
+    package init(path: String, of subject: String, waiting limit: Duration = maxWait) throws(DatabaseError) {
         self.subject = subject
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -28,7 +35,11 @@ package final class FileLock: Sendable {
             }
         }
         // The object is complete here, so that `deinit` closes the descriptor after the error.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .locked(path: subject) }
+        let end = ContinuousClock.now + limit
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard ContinuousClock.now < end else { throw .locked(path: subject) }
+            usleep(Self.pollMicroseconds)
+        }
     }
 
     deinit {

@@ -10,9 +10,12 @@
 /// | between packets | the context, a deflate stream | the next frame that can be compact |
 /// | in a packet | also the offset of the packet in the buffer, and of its last frame | the packet is full, a frame must be plain, or `finish` |
 public final class PacketWriter {
-    /// The minimum number of milliseconds between two frames that contain their timestamp, pings and pongs excepted
-    /// (W-83).
+    /// The minimum number of milliseconds between two short frames that contain their timestamp, pings and pongs
+    /// excepted (W-83).
     static let timestampInterval: UInt32 = 10_000
+    /// The minimum number of bytes of a body whose frame contains a new timestamp in any case. The flow of such frames
+    /// is paced by the round trips that they measure.
+    static let timedBodyByteCount = 1_024
     /// The minimum number of bytes of a payload that is deflated.
     static let minDeflatedByteCount = 16
     /// The maximum number of bytes that deflating adds to a payload: five for each stored block, and the flush.
@@ -24,6 +27,8 @@ public final class PacketWriter {
     /// The offsets of the packet's last frame and of its body, while the body's length can still be inserted.
     private var open: (head: Int, body: Int)?
     private var mayDeflate = true
+    /// Whether the frame that is appended contains its timestamp.
+    private var includesTimestamp = false
     private let deflates: DeflateStream.Size?
     private var stream: DeflateStream?
     private var hasDeflated = false
@@ -131,6 +136,10 @@ public final class PacketWriter {
             start = out.byteCount
             out.append(bigEndian: UInt16(0))
         }
+        let age = header.timestamp &- context.timestamp
+        includesTimestamp =
+            !context.hasWrittenTimestamp || age >= Self.timestampInterval || header.type == .ping
+            || header.type == .pong || age > 0 && bodyByteCount >= Self.timedBodyByteCount
         return index
     }
 
@@ -198,15 +207,10 @@ public final class PacketWriter {
         if context.session(of: header.type) != header.session { fields.insert(.session) }
         let next = header.flags.contains(.reliable) ? context[index].nextSequence : 0
         if next != header.sequence { fields.insert(.sequence) }
-        if includesTimestamp(header) { fields.insert(.timestamp) }
+        if includesTimestamp { fields.insert(.timestamp) }
         if context.flags(of: header.type, at: index) != header.flags.union(.checksummed) { fields.insert(.flags) }
         if CompactForm.form(of: header.type) == CompactForm.announcedType { fields.insert(.type) }
         return fields
-    }
-
-    private func includesTimestamp(_ header: FrameHeader) -> Bool {
-        !context.hasWrittenTimestamp || header.timestamp &- context.timestamp >= Self.timestampInterval
-            || header.type == .ping || header.type == .pong
     }
 
     @_lifetime(out: copy out)
@@ -223,7 +227,7 @@ public final class PacketWriter {
     /// Records the header of a frame that was written completely.
     private func note(_ header: FrameHeader, at index: Int) {
         var recorded = header
-        if includesTimestamp(header) {
+        if includesTimestamp {
             context.hasWrittenTimestamp = true
         } else {
             recorded.timestamp = context.timestamp

@@ -198,6 +198,7 @@ import Testing
     {
         var limits = PeerLimits.unlimited
         limits.maxFailures = 2
+        limits.minRefusal = .seconds(60)
         try await withRelay(limits: limits, authenticator: try authenticator()) { _, port in
             func attempt(answers: Bool) async throws {
                 let peer = try await WirePeer.connect(to: port)
@@ -219,6 +220,7 @@ import Testing
     {
         var limits = PeerLimits.unlimited
         limits.maxFailures = 2
+        limits.minRefusal = .seconds(60)
         try await withRelay(limits: limits, authenticator: try authenticator()) { _, port in
             var guesses: [(peer: WirePeer, answer: [UInt8])] = []
             for _ in 0..<4 {
@@ -240,6 +242,7 @@ import Testing
     @Test func `messages of more than 4,096 bytes -> refused like wrong ones, and counted`() async throws {
         var limits = PeerLimits.unlimited
         limits.maxFailures = 2
+        limits.minRefusal = .seconds(60)
         try await withRelay(limits: limits, authenticator: try authenticator()) { _, port in
             let early = try await WirePeer.connect(to: port)
             for _ in 1...2 {

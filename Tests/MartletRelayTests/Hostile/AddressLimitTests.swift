@@ -41,21 +41,22 @@ struct AddressLimitTests {
     // C-11, Specs/hostile.md row 51
     @Test("connection beyond the limit closes without a byte, others continue, a closed one makes room")
     func connections() async throws {
+        let host = "127.77.0.4"
         let log = EventLog()
-        try await withRelay(limits: limits { $0.maxConnections = 2 }, onEvent: log.note) { relay, port in
-            let alice = try await WirePeer.connect(to: port)
+        try await withRelay(host: host, limits: limits { $0.maxConnections = 2 }, onEvent: log.note) { relay, port in
+            let alice = try await WirePeer.connect(to: port, host: host)
             try await alice.hello()
             try await alice.open()
-            let bob = try await WirePeer.connect(to: port)
+            let bob = try await WirePeer.connect(to: port, host: host)
             try await bob.hello(FrameWriter.hello("bob", device: 2))
-            let flood = try await WirePeer.connect(to: port)
+            let flood = try await WirePeer.connect(to: port, host: host)
             #expect(try await flood.finalNotice() == nil)
             #expect(try await alice.publish("on", counter: 1) == 1)
             #expect(await relay.statistics.connectionsRefused == 1)
             #expect(await relay.statistics.connectionsAccepted == 2)
             await bob.cut()
             while await relay.statistics.connections > 1 { await Task.yield() }
-            let next = try await WirePeer.connect(to: port)
+            let next = try await WirePeer.connect(to: port, host: host)
             try await next.hello(FrameWriter.hello("bob", device: 3))
         }
         let reports = log.all.compactMap { if case .connectionsRefused(let count, _) = $0 { count } else { nil } }

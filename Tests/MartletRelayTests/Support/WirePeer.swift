@@ -26,10 +26,12 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     }
 
     /// Connects to a relay on this machine.
-    static func connect(to port: UInt16, options: TCPOptions = TCPOptions()) async throws -> WirePeer {
+    static func connect(
+        to port: UInt16, host: String = "127.0.0.1", options: TCPOptions = TCPOptions()
+    ) async throws -> WirePeer {
         var connector = TCPConnector.Options()
         connector.connection = options
-        let endpoint = try Endpoint(host: "127.0.0.1", port: port, security: .plain)
+        let endpoint = try Endpoint(host: host, port: port, security: .plain)
         let connection = try await TCPConnector.connect(to: [endpoint], on: .shared, options: connector)
         let peer = WirePeer(connection)
         await peer.onLoop { connection.start(peer) }

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletRelay
 import MartletTransport
 import MartletWire
+import Testing
 
 extension RelayConfiguration {
     /// A configuration whose timeouts do not expire on a busy machine.
@@ -16,8 +17,11 @@ extension RelayConfiguration {
 }
 
 /// Runs a relay on a free port during `body`.
+///
+/// A test that counts connections needs a host of its own: clients of other tests can try a port of 127.0.0.1 again
+/// after its relay has ended.
 func withRelay(
-    _ engine: RelayConfiguration = .withoutTimeouts, limits: PeerLimits = .unlimited, loopCount: Int = 1,
+    _ engine: RelayConfiguration = .withoutTimeouts, host: String = "127.0.0.1", limits: PeerLimits = .unlimited, loopCount: Int = 1,
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
@@ -26,6 +30,7 @@ func withRelay(
     _ body: (Relay, UInt16) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
+    configuration.addresses = [SocketAddress(try #require(IPAddress(host)), port: 0)]
     configuration.engine = engine
     configuration.limits = limits
     configuration.loopCount = loopCount

@@ -1,4 +1,5 @@
 import Foundation
+import MartletTransport
 import Testing
 
 @testable import MartletSQLite
@@ -15,10 +16,19 @@ import Testing
 
     @Test func `a locked file -> refused until the lock ends, then granted`() throws {
         var lock: FileLock? = try FileLock(path: path, of: "subject")
-        #expect(throws: DatabaseError.locked(path: "subject")) { try FileLock(path: path, of: "subject") }
+        #expect(throws: DatabaseError.locked(path: "subject")) {
+            try FileLock(path: path, of: "subject", waiting: .zero)
+        }
         withExtendedLifetime(lock) {}
         lock = nil
         #expect(throws: Never.self) { try FileLock(path: path, of: "subject") }
+    }
+
+    @Test func `a locked file whose lock ends within the wait -> granted`() async throws {
+        let lock = Guarded<FileLock?>(try FileLock(path: path, of: "subject"))
+        async let next = Task.detached { [path] in try FileLock(path: path, of: "subject", waiting: .seconds(600)) }.value
+        lock.withLock { $0 = nil }
+        _ = try await next
     }
 
     @Test func `refused locks -> no descriptor of another thread is closed`() async throws {
@@ -26,7 +36,7 @@ import Testing
         async let closed = Task.detached { (0..<20_000).count { _ in close(dup(1)) != 0 } }.value
         let refusals = await Task.detached { [path] in
             (0..<20_000).count { _ in
-                do throws(DatabaseError) { _ = try FileLock(path: path, of: "subject") } catch { return true }
+                do throws(DatabaseError) { _ = try FileLock(path: path, of: "subject", waiting: .zero) } catch { return true }
                 return false
             }
         }.value
