@@ -180,6 +180,8 @@ class Maker:
         return self.number(sum(sizes))
 
     def number(self, size):
+        if size == 0:
+            return b""
         pick = self.random.randrange(6)
         number = (0, 1, (1 << 8 * size) - 1)[pick] if pick < 3 else self.random.getrandbits(8 * size)
         return number.to_bytes(size, "big")

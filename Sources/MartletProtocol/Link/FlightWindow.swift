@@ -71,8 +71,15 @@ struct FlightWindow: Equatable, Sendable {
 
     /// Removes acknowledged bytes from the flight. The window grows only if it was the sender's limit.
     ///
-    /// - Parameter timesBulk: whether the RTT is that of a bulk frame; other frames do not measure the queue of bulk.
-    mutating func acknowledged(_ bytes: Int, rtt: Duration?, timesBulk: Bool = true, now: Instant) {
+    /// - Parameters:
+    ///   - bytes: The acknowledged bytes.
+    ///   - frameByteCount: The mean size of the acknowledged frames. The transmission of a frame on a slow path takes
+    ///     longer than that of the short frames that measure the lowest RTT, and is no queueing delay.
+    ///   - rtt: The sample of this acknowledgement, if there is one.
+    ///   - timesBulk: Whether the RTT is that of a bulk frame; other frames do not measure the queue of bulk.
+    mutating func acknowledged(
+        _ bytes: Int, frameByteCount: Int = 0, rtt: Duration?, timesBulk: Bool = true, now: Instant
+    ) {
         let wasLimited = inFlight + 2 * FlightWindow.stepByteCount >= byteCount
         inFlight = max(0, inFlight - bytes)
         guard let rtt else { return }
@@ -82,7 +89,7 @@ struct FlightWindow: Equatable, Sendable {
         if currentSamples.count == FlightWindow.currentSampleCount { currentSamples.removeFirst() }
         currentSamples.append(rtt)
         guard let base, let current = currentSamples.min() else { return }
-        let queueing = current - base
+        let queueing = max(current - base - transmissionTime(of: frameByteCount), .zero)
         if queueing > FlightWindow.targetDelay {
             shrink(queueing, rtt, now: now)
         } else if wasLimited {
@@ -118,9 +125,12 @@ struct FlightWindow: Equatable, Sendable {
     }
 
     /// The duration in which this many bytes are sent, if a window takes four fifths of a round trip.
-    private func interval(of bytes: Int) -> Duration {
+    private func interval(of bytes: Int) -> Duration { transmissionTime(of: bytes * 4 / 5) }
+
+    /// The duration in which this many bytes are transmitted, if a window takes a round trip.
+    private func transmissionTime(of bytes: Int) -> Duration {
         guard let roundTrip else { return .zero }
-        return .nanoseconds(roundTrip.nanoseconds / Int64(byteCount) * Int64(bytes) * 4 / 5)
+        return .nanoseconds(roundTrip.nanoseconds / Int64(byteCount) * Int64(bytes))
     }
 
     private var base: Duration? {

@@ -324,7 +324,9 @@ extension Link {
         unblock()
         let sample = ack.echo.flatMap { sampleRTT($0, sentAt: total.largestSentAt, now: now) }
         let timesBulk = bulk.largestSentAt == total.largestSentAt
-        connection.flight.acknowledged(bulk.byteCount, rtt: sample, timesBulk: timesBulk, now: now)
+        connection.flight.acknowledged(
+            bulk.byteCount, frameByteCount: bulk.byteCount / max(bulk.frameCount, 1), rtt: sample, timesBulk: timesBulk,
+            now: now)
         try chargeUnproductive((isProductive ? 0 : 1) + staleCount / Link.staleSessionsPerFrame, now: now)
         guard total.frameCount > 0 else { return }
         connection.recovery.noteProgress(

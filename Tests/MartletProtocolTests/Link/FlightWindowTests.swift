@@ -119,6 +119,25 @@ import Testing
         #expect(window.inFlight == 0)
     }
 
+    @Test func `the transmission of a large frame on a slow path is no queueing delay`() {
+        // 16 KiB take 32 ms at 500 kB/s; the short frame before has measured the path.
+        var window = FlightWindow()
+        var now = Instant.zero
+        window.acknowledged(0, rtt: .milliseconds(100), timesBulk: false, now: now)
+        for _ in 0..<20 {
+            window.sent(16_384, now: now)
+            now = now + .milliseconds(132)
+            window.acknowledged(16_384, frameByteCount: 16_384, rtt: .milliseconds(132), now: now)
+        }
+        #expect(window.byteCount >= FlightWindow.initialByteCount)
+        for _ in 0..<20 {
+            window.sent(16_384, now: now)
+            now = now + .milliseconds(132)
+            window.acknowledged(16_384, frameByteCount: 64, rtt: .milliseconds(132), now: now)
+        }
+        #expect(window.byteCount == FlightWindow.minimumByteCount)
+    }
+
     @Test func `the round trip of an interactive frame does not change the window of bulk`() {
         var window = FlightWindow()
         window.sent(16_384, now: .zero)

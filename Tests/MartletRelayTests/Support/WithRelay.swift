@@ -21,7 +21,8 @@ extension RelayConfiguration {
 /// A test that counts connections needs a host of its own: clients of other tests can try a port of 127.0.0.1 again
 /// after its relay has ended.
 func withRelay(
-    _ engine: RelayConfiguration = .withoutTimeouts, host: String = "127.0.0.1", limits: PeerLimits = .unlimited, loopCount: Int = 1,
+    _ engine: RelayConfiguration = .withoutTimeouts, host: String = "127.0.0.1", limits: PeerLimits = .unlimited,
+    loopCount: Int = 1,
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,

@@ -26,7 +26,8 @@ import Testing
 
     @Test func `a locked file whose lock ends within the wait -> granted`() async throws {
         let lock = Guarded<FileLock?>(try FileLock(path: path, of: "subject"))
-        async let next = Task.detached { [path] in try FileLock(path: path, of: "subject", waiting: .seconds(600)) }.value
+        async let next = Task.detached { [path] in try FileLock(path: path, of: "subject", waiting: .seconds(600)) }
+            .value
         lock.withLock { $0 = nil }
         _ = try await next
     }
@@ -36,7 +37,9 @@ import Testing
         async let closed = Task.detached { (0..<20_000).count { _ in close(dup(1)) != 0 } }.value
         let refusals = await Task.detached { [path] in
             (0..<20_000).count { _ in
-                do throws(DatabaseError) { _ = try FileLock(path: path, of: "subject", waiting: .zero) } catch { return true }
+                do throws(DatabaseError) { _ = try FileLock(path: path, of: "subject", waiting: .zero) } catch {
+                    return true
+                }
                 return false
             }
         }.value
