@@ -105,8 +105,10 @@ struct SyncRestartTests {
         try await withRelay { relay in
             let files = FileImage()
             try await end(files, at: relay) { life, room in
-                let id = try await room.send("1")
-                _ = try await room.room.message(id)?.accepted()
+                // The timeline does not learn the acceptance.
+                let message = try await room.room.send("1")
+                try await life.timeline.add(message.id, MessageContent(text: "1"), in: "a")
+                _ = try await message.accepted()
                 let lost = MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 9), counter: 7)
                 try await life.timeline.add(lost, MessageContent(text: "2"), in: "a")
             }
@@ -151,8 +153,9 @@ struct SyncRestartTests {
                 let files = FileImage()
                 let address = isAccepted ? relay : nowhere
                 try await end(files, at: address) { life, room in
-                    let id = try await room.send("1")
-                    try await room.perform([.mark(id, .removal)])
+                    // The timeline does not learn the acceptance.
+                    let id = try await room.room.send("1").id
+                    try await room.perform([.add(id, MessageContent(text: "1")), .mark(id, .removal)])
                     guard isAccepted else { return }
                     _ = try await room.room.message(id)?.accepted()
                     // The outbox stores a later message after the outcome, or with it.
