@@ -14,7 +14,8 @@ struct WebhookPayloadTests {
     @Test("a document has the text of the message only if it is to be included")
     func content() throws {
         let report = UndeliveredReport.sample
-        let head = #"{"lastOffset":7,"log":"2a","message":{"acceptedAt":1700000000000,"#
+        let head =
+            #"{"lastOffset":7,"log":"2a","message":{"acceptedAt":1700000000000,"#
             + #""device":"ab","kind":4097,"offset":7,"#
         let tail = #"},"recipients":[{"account":"bob","count":2}],"room":"a/b","type":"undelivered","version":1}"#
         #expect(try text(report, includesContent: false) == head + #""sender":"alice""# + tail)

@@ -40,7 +40,8 @@ enum ImportRule {
         ]),
         "MartletTool": cLibraries.union([
             "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletDecode", "MartletToolSupport",
-            "MartletWebhook", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem", "Foundation",
+            "MartletWebhook", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem",
+            "Foundation",
             "Dispatch", "Synchronization",
         ]),
         "MartletLab": cLibraries.union([
