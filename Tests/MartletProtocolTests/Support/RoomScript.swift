@@ -249,7 +249,7 @@ extension [RoomScript.Effect] {
 
     /// The reports of undelivered messages.
     var reports: [UndeliveredReport] {
-        flatMap { if case .undelivered(let reports) = $0 { reports } else { [] } }
+        compactMap { if case .undelivered(let reports) = $0 { reports } else { nil } }.flatMap(\.self)
     }
 
     /// The accepted runs sent to a member.
