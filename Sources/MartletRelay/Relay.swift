@@ -83,8 +83,8 @@ public final class Relay: Sendable {
     ///   - policy: Decides who may enter which room.
     ///   - requestHandler: Responds to requests without a recipient, except the methods of ``RelayMethod``.
     ///   - attachments: The storage of attachments; nil if the relay serves none.
-    ///   - onUndelivered: Takes reports of messages that were not delivered to accounts that have joined the room; nil if
-    ///     there are none. The store has to keep membership records.
+    ///   - onUndelivered: Takes reports of messages that were not delivered to accounts that have joined the room; nil
+    ///     if there are none. The store has to keep membership records.
     ///   - onEvent: A closure that receives events for a log, on a loop of the relay or on the thread of a task. It
     ///     must not block.
     public init(
@@ -116,9 +116,9 @@ public final class Relay: Sendable {
     ///
     /// - Returns: The addresses, with the ports that the system chose.
     /// - Throws: `RelayError.alreadyStarted`; `RelayError.noAddresses`; `RelayError.invalidConfiguration`;
-    ///   `RelayError.rolesNotKept`; `RelayError.membershipsNotKept`; `RelayError.invalidTLS`; `RelayError.plaintextNotAllowed`;
-    ///   `RelayError.cannotListen` if an address is not available; `TransportError` if the system has no thread or
-    ///   descriptor left.
+    ///   `RelayError.rolesNotKept`; `RelayError.membershipsNotKept`; `RelayError.invalidTLS`;
+    ///   `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not available; `TransportError`
+    ///   if the system has no thread or descriptor left.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in

@@ -76,9 +76,9 @@ struct RoomUndeliveredTests {
         var script = RoomScript(
             "alice", "bob", snapshot: Self.snapshot(joined: [.alice, .bob, .named("carol")]),
             undeliveredDelay: Self.delay)
-        script.fill("alice", 1...1)
+        script.post("alice", 1)
         script.fill("bob", 1...2)
-        let reports = Self.reports(&script, after: 20)
+        let reports = Self.reports(&script, after: 10)
         let found = reports.flatMap { report in
             report.recipients.map { "\($0.account) \($0.count) \(report.message?.relay.offset ?? 0)" }
         }
