@@ -80,7 +80,7 @@ public struct WebhookRetry: Sendable {
     private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
         let doublings = min(attemptCount - 1, 30)
         let ceiling = min(configuration.base * (1 << doublings), configuration.cap)
-        let permille = 500 + Int((random.next() >> 32) * 501 >> 32)
+        let permille = 500 + Int(((random.next() >> 32) * 501) >> 32)
         return ceiling * permille / 1000
     }
 }

@@ -51,7 +51,7 @@ struct WebhookTests {
     }
 
     //
-    @Test("a closed connection and the statuses 503 and 429 are repeated, with Retry-After, until one attempt succeeds")
+    @Test("the statuses 503 and 429 are repeated, not before Retry-After, until an attempt succeeds")
     func repeats() async throws {
         let gateway = try StubGateway((503, ["Retry-After: 50"]), (429, []), (200, []))
         let waits = try await Self.post(to: gateway)
