@@ -7,8 +7,8 @@ import MartletWire
 /// | idle | the offset up to which messages were delivered or reported | a message is durable |
 /// | scheduled | the same, an instant, the last offset at that time | `step`, when the instant has passed |
 ///
-/// Without joined accounts no scan is scheduled. One offset suffices for all accounts: at a scan an account is reported,
-/// or has received the messages.
+/// Without joined accounts no scan is scheduled. One offset suffices for all accounts: at a scan an account is
+/// reported, or has received the messages.
 struct UndeliveredScan: Neutral, Sendable {
     static let neutral = UndeliveredScan()
 
