@@ -39,6 +39,7 @@ let package = Package(
         .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
         .library(name: "MartletTimeline", targets: ["MartletTimeline"]),
         .library(name: "MartletObservation", targets: ["MartletObservation"]),
+        .library(name: "MartletWebhook", targets: ["MartletWebhook"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
@@ -85,6 +86,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletWebhook",
+            dependencies: ["MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletCrypto"],
+            swiftSettings: settings),
+        .target(
             name: "MartletSQLite",
             dependencies: [
                 "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CSQLite",
@@ -106,7 +111,8 @@ let package = Package(
             name: "MartletTool",
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletDecode",
-                "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto", "CMartletSystem",
+                "MartletToolSupport", "MartletTransport", "MartletWire", "MartletWebhook", "CMartletCrypto",
+                "CMartletSystem",
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -139,6 +145,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletWebhookTests", dependencies: ["MartletWebhook", "MartletRelay"], swiftSettings: settings),
         .testTarget(
             name: "MartletTests",
             dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletToolTestSupport"],

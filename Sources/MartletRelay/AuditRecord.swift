@@ -88,8 +88,8 @@ public struct AuditRecord: Equatable, Sendable {
             self.room = room
         case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .note(.rolesInvalid, _),
             .connectionsRefused, .acceptingPaused, .tlsFailed, .storeFailed, .membershipsFailed, .attachmentsFailed,
-            .authenticatorFailed,
-            .authenticationRefused, .policyFailed:
+            .authenticatorFailed, .authenticationRefused, .policyFailed, .undeliveredFailed,
+            .undeliveredReportsDropped:
             return nil
         }
     }

@@ -24,6 +24,8 @@
 @_exported public import struct MartletProtocol.RoomRolesConfiguration
 @_exported public import enum MartletProtocol.RoomRolesError
 @_exported public import struct MartletProtocol.RoomSnapshot
+@_exported public import struct MartletProtocol.UndeliveredMessage
+@_exported public import struct MartletProtocol.UndeliveredReport
 @_exported public import struct MartletTransport.IPAddress
 @_exported public import struct MartletTransport.SocketAddress
 @_exported public import struct MartletTransport.TCPOptions
@@ -33,6 +35,7 @@
 @_exported public import enum MartletTransport.TransportError
 @_exported public import struct MartletWire.AccountName
 @_exported public import struct MartletWire.AttachmentDigest
+@_exported public import struct MartletWire.ContentKind
 @_exported public import struct MartletWire.Credential
 @_exported public import struct MartletWire.DeviceID
 @_exported public import struct MartletWire.Epoch
@@ -40,9 +43,12 @@
 @_exported public import struct MartletWire.Features
 @_exported public import struct MartletWire.Limits
 @_exported public import struct MartletWire.LinkID
+@_exported public import struct MartletWire.LogID
+@_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
 @_exported public import struct MartletWire.PeerCertificate
+@_exported public import struct MartletWire.RelayStamp
 @_exported public import enum MartletWire.RoomMethod
 @_exported public import struct MartletWire.RoomName
 @_exported public import struct MartletWire.RoomRetention

@@ -75,7 +75,7 @@ extension Relay {
                 ("engine.handshakeTimeout", engine.handshakeTimeout), ("engine.authTimeout", engine.authTimeout),
                 ("engine.frameTimeout", engine.frameTimeout), ("engine.idleTimeout", engine.idleTimeout),
                 ("engine.slowConsumerTimeout", engine.slowConsumerTimeout),
-                ("engine.policyTimeout", engine.policyTimeout),
+                ("engine.policyTimeout", engine.policyTimeout), ("engine.undeliveredDelay", engine.undeliveredDelay),
             ]
             return times.first { $0.value <= .zero }.map { "\($0.name) is not positive" }
         }

@@ -83,15 +83,18 @@ public final class Relay: Sendable {
     ///   - policy: Decides who may enter which room.
     ///   - requestHandler: Responds to requests without a recipient, except the methods of ``RelayMethod``.
     ///   - attachments: The storage of attachments; nil if the relay serves none.
+    ///   - onUndelivered: Takes reports of messages that were not delivered to accounts that have joined the room; nil
+    ///     if there are none. The store has to keep membership records.
     ///   - onEvent: A closure that receives events for a log, on a loop of the relay or on the thread of a task. It
     ///     must not block.
     public init(
         configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
         policy: any RoomPolicy, requestHandler: (any RequestHandler)? = nil,
-        attachments: (any AttachmentStore)? = nil,
+        attachments: (any AttachmentStore)? = nil, onUndelivered: (any UndeliveredHandler)? = nil,
         onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
     ) {
-        parts = RelayParts(configuration, store, authenticator, policy, requestHandler, attachments, onEvent)
+        parts = RelayParts(
+            configuration, store, authenticator, policy, requestHandler, attachments, onUndelivered, onEvent)
     }
 
     deinit {
@@ -113,9 +116,9 @@ public final class Relay: Sendable {
     ///
     /// - Returns: The addresses, with the ports that the system chose.
     /// - Throws: `RelayError.alreadyStarted`; `RelayError.noAddresses`; `RelayError.invalidConfiguration`;
-    ///   `RelayError.rolesNotKept`; `RelayError.invalidTLS`; `RelayError.plaintextNotAllowed`;
-    ///   `RelayError.cannotListen` if an address is not available; `TransportError` if the system has no thread or
-    ///   descriptor left.
+    ///   `RelayError.rolesNotKept`; `RelayError.membershipsNotKept`; `RelayError.invalidTLS`;
+    ///   `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not available; `TransportError`
+    ///   if the system has no thread or descriptor left.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -132,6 +135,9 @@ public final class Relay: Sendable {
         if let fault = parts.configuration.fault { throw RelayError.invalidConfiguration(fault) }
         guard parts.configuration.engine.roomRoles == nil || parts.roleStore != nil else {
             throw RelayError.rolesNotKept
+        }
+        guard parts.undeliveredHandler == nil || parts.membershipStore != nil else {
+            throw RelayError.membershipsNotKept
         }
         let tls = try makeTLS()
         var options = TCPListener.Options()
@@ -302,7 +308,7 @@ public final class Relay: Sendable {
     public var statistics: RelayStatistics {
         get async {
             guard let running else { return RelayStatistics() }
-            var sum = await running.onLoops { $0.engine.statistics }.reduce(RelayStatistics(), +)
+            var sum = await running.onLoops { $0.statistics }.reduce(RelayStatistics(), +)
             sum.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
             return sum
         }

@@ -31,6 +31,7 @@ extension RelayDriver {
         case .read(let room, let id, let range): read(range, of: room, id)
         case .attachment(let id, let call): perform(call, id)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
+        case .undelivered(let reports): report(reports)
         case .send(let loop, let messages): send(messages, to: loop)
         case .transfer(let key, let loop): transfer(key, to: loop)
         case .note(let note, let key): report(note, on: key)

@@ -40,6 +40,9 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// `authenticationsStarted` at the revocation of each account.
     var revokedAt: [AccountName: UInt64] = [:]
     var requests = 0
+    /// The reports of undelivered messages, and the calls of their handler by number.
+    var undelivered = UndeliveredQueue()
+    var reportCalls: [UInt64: Task<Void, Never>] = [:]
     /// Connections whose unsent bytes have not been reported to the engine since their last fill.
     private var filled: [ConnectionKey] = []
     private var isTurnEndPending = false
@@ -59,6 +62,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         if parts.attachments == nil { configuration.features.remove(.attachments) }
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         configuration.keepsMemberships = parts.membershipStore != nil
+        configuration.reportsUndelivered = parts.undeliveredHandler != nil
         engine = RelayEngine(configuration: configuration, seed: random.next(), place: place)
     }
 
@@ -207,6 +211,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     func closeAll() {
         enter()
         isClosing = true
+        endReports()
         peers.forEach { $0.transport.abort() }
     }
 

@@ -32,6 +32,11 @@ public enum RelayEvent: Sendable {
     case authenticationRefused(AccountName, cause: String)
     /// The room policy threw an error. The session was reset with `serverBusy`.
     case policyFailed(RoomName, any Error)
+    /// The handler of undelivered messages threw an error for a report of this room. The report is lost.
+    case undeliveredFailed(RoomName, any Error)
+    /// A number of reports of undelivered messages were dropped since the last such event, because too many waited.
+    /// There is at most one such event of a loop in 10 seconds.
+    case undeliveredReportsDropped(Int)
 }
 
 /// An error that prevents the start of a relay.
@@ -55,6 +60,8 @@ public enum RelayError: Error, Equatable, Sendable {
     case noTLS
     /// The configuration has `RelayConfiguration.roomRoles`, and the store keeps no roles.
     case rolesNotKept
+    /// The relay has a handler of undelivered messages, and the store keeps no membership records.
+    case membershipsNotKept
 }
 
 extension RelayError: CustomStringConvertible {
@@ -70,6 +77,7 @@ extension RelayError: CustomStringConvertible {
         case .invalidTLS(let error): "\(error)"
         case .noTLS: "the relay does not use TLS"
         case .rolesNotKept: "the store keeps no roles of rooms"
+        case .membershipsNotKept: "the store keeps no membership records"
         }
     }
 }

@@ -20,6 +20,7 @@ final class RelayParts: Sendable {
     let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
     let attachments: (any AttachmentStore)?
+    let undeliveredHandler: (any UndeliveredHandler)?
     let onEvent: @Sendable (RelayEvent) -> Void
     /// The limits of addresses and accounts. Connections arrive on the first loop and close on all loops.
     let limiter: Guarded<PeerLimiter>
@@ -27,7 +28,7 @@ final class RelayParts: Sendable {
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
         _ policy: any RoomPolicy, _ requestHandler: (any RequestHandler)?, _ attachments: (any AttachmentStore)?,
-        _ onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ undeliveredHandler: (any UndeliveredHandler)?, _ onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.configuration = configuration
         self.store = store
@@ -40,6 +41,7 @@ final class RelayParts: Sendable {
         self.policy = policy
         self.requestHandler = requestHandler
         self.attachments = attachments
+        self.undeliveredHandler = undeliveredHandler
         self.onEvent = onEvent
         limiter = Guarded(PeerLimiter(configuration.limits))
     }

@@ -177,7 +177,7 @@ final class VirtualLoops {
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
         case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
-            .accountRequest, .read, .attachment, .request, .note:
+            .accountRequest, .read, .attachment, .request, .undelivered, .note:
             return output
         }
     }

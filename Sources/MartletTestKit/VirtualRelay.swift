@@ -44,6 +44,8 @@ public final class VirtualRelay {
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
     /// Requests of accounts that concern no room, in order.
     public internal(set) var accountRequests: [(id: AccountRequestID, request: Request)] = []
+    /// The reports of undelivered messages, if `RelayConfiguration.reportsUndelivered` is set.
+    public internal(set) var undelivered: [UndeliveredReport] = []
     /// Whether requests without a recipient are answered with `unknownMethod` at once.
     public var answersRequests = true
     /// The saved roles of rooms, in their stored form.
@@ -229,6 +231,7 @@ public final class VirtualRelay {
             case .note(let note, _):
                 notes.append(note)
                 onNote?(note)
+            case .undelivered(let reports): undelivered += reports
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
             case .send(let loop, let messages): work.append((.send(loop, messages), VirtualRelay.loopDelay))
             case .transfer: preconditionFailure("VirtualLoops performs transfers")

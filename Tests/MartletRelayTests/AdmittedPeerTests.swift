@@ -10,7 +10,7 @@ import Testing
     private func parts(_ limits: PeerLimits, _ log: EventLog = EventLog()) throws -> RelayParts {
         var configuration = try Relay.Configuration(port: 0)
         configuration.limits = limits
-        return RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, log.note)
+        return RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, log.note)
     }
 
     private func prefix(_ text: String) throws -> AddressPrefix { AddressPrefix(try #require(IPAddress(text))) }

@@ -13,7 +13,8 @@ import Testing
         let events: [RelayEvent] = [
             .note(.suspended(key, LinkID(rawValue: 1)), peer: nil), .note(.ended(key, LinkID(rawValue: 1)), peer: nil),
             .note(.faulted(.badMagic), peer: nil), .connectionsRefused(3, latest: nil),
-            .policyFailed(lobby, CancellationError()),
+            .policyFailed(lobby, CancellationError()), .undeliveredFailed(lobby, CancellationError()),
+            .undeliveredReportsDropped(3),
         ]
         #expect(events.compactMap { AuditRecord($0) }.isEmpty)
     }

@@ -43,6 +43,11 @@ public struct RelayConfiguration: Sendable {
     public var roomRoles: RoomRolesConfiguration?
     /// Whether the store keeps membership records, so that sessions of accounts are served. The driver sets it.
     package var keepsMemberships = false
+    /// The duration after which a message is reported that was not delivered to accounts of its room, above zero. It is
+    /// reported after one to two such durations.
+    public var undeliveredDelay: Duration = .seconds(10)
+    /// Whether undelivered messages are reported. The driver sets it.
+    package var reportsUndelivered = false
     /// The rate of each account over all of its links; nil without a bound.
     public var accountRate: MessageRate?
     /// The rate of each room, of all its members together; nil without a bound.
@@ -191,6 +196,8 @@ public enum RelayOutput: Sendable {
     case request(RoomName, MemberHandle, Request)
     /// Call the attachment store; the result is `attachmentAnswered`. Calls may be concurrent.
     case attachment(AttachmentCallID, AttachmentCall)
+    /// Pass the reports of undelivered messages to their handler; there is no result.
+    case undelivered([UndeliveredReport])
     /// Pass messages to the engine of another loop with `receive`, in their order.
     case send(loop: Int, [LoopMessage])
     /// The connection belongs to another loop: take it with `transfer`, and pass it to the other engine with `adopt`.
@@ -248,6 +255,10 @@ public struct RelayStatistics: Equatable, Sendable {
     public var faults: UInt64 = 0
     /// Messages made durable.
     public var messagesStored: UInt64 = 0
+    /// Reports of undelivered messages that were passed to the handler.
+    public var undeliveredReports: UInt64 = 0
+    /// Reports of undelivered messages that were dropped, because too many waited.
+    public var undeliveredReportsDropped: UInt64 = 0
 
     /// No objects and no events.
     public init() {}
@@ -266,6 +277,8 @@ public struct RelayStatistics: Equatable, Sendable {
         sum.resumesRefused += right.resumesRefused
         sum.faults += right.faults
         sum.messagesStored += right.messagesStored
+        sum.undeliveredReports += right.undeliveredReports
+        sum.undeliveredReportsDropped += right.undeliveredReportsDropped
         return sum
     }
 }

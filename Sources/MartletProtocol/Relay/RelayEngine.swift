@@ -29,6 +29,7 @@ public import MartletWire
 /// | `attachment` | calls the attachment store | `attachmentAnswered` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `transfer` | calls `transfer`, and passes the connection to another loop | `adopt` there |
+/// | `undelivered` | passes the reports to the handler | |
 /// | `note` | writes a log | |
 ///
 /// `transmit` and `noteUnsent` cause no output: they may be called at any time, and step 3 follows. Debug builds trap

@@ -40,6 +40,8 @@ public enum RoomEffect: Sendable {
     case changed(loop: Int, RoomName, [RoomChange])
     /// The rooms of one loop are watched for an account of another one.
     case watched(loop: Int, AccountName, by: Int)
+    /// Accounts that have joined the room have not received its messages.
+    case undelivered([UndeliveredReport])
     /// Call the attachment store; the result is `attachmentAnswered`.
     case attachment(AttachmentCallID, AttachmentCall)
     /// An event for a log, and the member whose peer it concerns.
@@ -129,6 +131,8 @@ struct Room: Sendable {
     var isWatched = false
     /// Allocated while accounts watch the room.
     private(set) var allocatedChanges = OnDemand<RoomChanges>()
+    /// Allocated when the room is loaded, if the relay reports undelivered messages.
+    private var allocatedScan = OnDemand<UndeliveredScan>()
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
@@ -168,6 +172,11 @@ struct Room: Sendable {
         @inline(__always) _modify { yield &allocatedChanges.value }
     }
 
+    var scan: UndeliveredScan {
+        @inline(__always) _read { yield allocatedScan.value }
+        @inline(__always) _modify { yield &allocatedScan.value }
+    }
+
     /// Releases the memory of membership records, of which there is none.
     mutating func releaseMemberships() { allocatedMemberships.release() }
 
@@ -187,13 +196,14 @@ struct Room: Sendable {
     var isIdle: Bool {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
-            && !isChangingMemberships && !usesAttachments
+            && !isChangingMemberships && !usesAttachments && !isScanScheduled
     }
 
     /// The instant at which the room has work although no event occurs.
     var deadline: Instant? {
         requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
             .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
+            .orEarlier(scan.deadline)
     }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -412,6 +422,7 @@ struct Room: Sendable {
         moderation.check(&check)
         memberships.check(&check)
         if isWatched { changes.check(&check, lastOffset: log.lastOffset) }
+        scan.check(&check)
         requests.check(&check)
         history.check(&check)
         attachments.check(&check)

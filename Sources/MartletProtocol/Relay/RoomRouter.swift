@@ -10,9 +10,11 @@ struct RoomRouter: ~Copyable {
     /// The messages for other loops, by loop.
     private var outgoing: [[LoopMessage]]
 
-    init(place: LoopPlace, roles: RoomRolesConfiguration?, rate: MessageRate?) {
+    init(place: LoopPlace, _ configuration: RelayConfiguration) {
         self.place = place
-        local = Rooms(place: place, roles: roles, rate: rate)
+        local = Rooms(
+            place: place, roles: configuration.roomRoles, rate: configuration.roomRate,
+            undeliveredDelay: configuration.reportsUndelivered ? configuration.undeliveredDelay : nil)
         outgoing = Array(repeating: [], count: place.count)
     }
 
@@ -94,7 +96,7 @@ extension RoomEffect {
             key
         case .note(_, let key): key
         case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .attachment, .changed,
-            .watched:
+            .watched, .undelivered:
             nil
         }
     }

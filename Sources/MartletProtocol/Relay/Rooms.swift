@@ -17,6 +17,8 @@ struct Rooms: ~Copyable, Sendable {
     private let roles: RoomRolesConfiguration?
     /// The rate of messages of each room; nil without a bound.
     private let rate: MessageRate?
+    /// The duration until messages are reported as undelivered; nil if they are not.
+    private let undeliveredDelay: Duration?
     /// The relay's wall clock in milliseconds since 1970.
     var wallClock: UInt64 = 0
     private(set) var rooms = SlotTable<Room>()
@@ -42,10 +44,15 @@ struct Rooms: ~Copyable, Sendable {
     ///   - place: the place of the loop.
     ///   - roles: the use of roles; nil if rooms have none.
     ///   - rate: the rate of messages of each room; nil without a bound.
-    init(place: LoopPlace = .only, roles: RoomRolesConfiguration? = nil, rate: MessageRate? = nil) {
+    ///   - undeliveredDelay: the duration until messages are reported as undelivered; nil if they are not.
+    init(
+        place: LoopPlace = .only, roles: RoomRolesConfiguration? = nil, rate: MessageRate? = nil,
+        undeliveredDelay: Duration? = nil
+    ) {
         self.place = place
         self.roles = roles
         self.rate = rate
+        self.undeliveredDelay = undeliveredDelay
     }
 
     /// Rooms in memory.
@@ -253,6 +260,7 @@ struct Rooms: ~Copyable, Sendable {
         if let snapshot, beginRoles(index, snapshot) {
             let waiting = rooms[index].loaded(snapshot, at: now)
             rooms[index].beginMemberships(snapshot.memberships)
+            if undeliveredDelay != nil { rooms[index].scan.begin(at: snapshot.lastOffset) }
             enter(rooms[index].admitted(waiting, into: &effects))
         } else {
             rooms[index].loadFailed(into: &effects)
@@ -412,6 +420,9 @@ struct Rooms: ~Copyable, Sendable {
         rooms[index].isDirty = false
         if let rate { rooms[index].updateThrottle(rate, now: now, into: &effects) }
         rooms[index].flush(now: now, into: &effects)
+        if let undeliveredDelay {
+            rooms[index].scanUndelivered(after: undeliveredDelay, now: now, into: &effects)
+        }
         if rooms[index].isWatched { reportChanges(index, now: now) }
         memoryByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)

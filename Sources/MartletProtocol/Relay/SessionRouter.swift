@@ -42,7 +42,7 @@ struct SessionRouter: ~Copyable {
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
         self.configuration = configuration
         links = LinkTable(loop: place.number, firstID: firstID, rate: configuration.accountRate)
-        rooms = RoomRouter(place: place, roles: configuration.roomRoles, rate: configuration.roomRate)
+        rooms = RoomRouter(place: place, configuration)
         accounts = AccountSessions(place: place)
     }
 

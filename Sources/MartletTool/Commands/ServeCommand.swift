@@ -5,6 +5,7 @@ import MartletRelay
 import MartletSQLite
 import MartletToolSupport
 import MartletTransport
+import MartletWebhook
 
 /// `martlet serve`: a relay.
 enum ServeCommand {
@@ -57,7 +58,7 @@ enum ServeCommand {
             listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
-        ] + RelayAccess.specs + TLSArguments.serverSpecs,
+        ] + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
         notes: [
             """
             Without --store messages are kept in memory, the oldest are removed first, and all are lost at \
@@ -86,7 +87,7 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + RelayAccess.notes + [TokensFile.overview],
+        ] + PushArguments.notes + RelayAccess.notes + [TokensFile.overview],
         exitCodes: [
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
             ExitMeaning(
@@ -111,6 +112,7 @@ enum ServeCommand {
             return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         }
         let access = try RelayAccess(arguments)
+        let webhook = try PushArguments.webhook(arguments)
         let audit = try arguments[audit].map {
             // Lost records are reported although --quiet is given.
             try AuditLog(path: $0) { log.add(RelayLog.Entry(event: .auditLost($0))) }
@@ -125,7 +127,7 @@ enum ServeCommand {
         }
         try await checkRoles(of: store as? SQLiteStore, arguments)
         let attachments = try attachmentStore(arguments)
-        let relay = try relay(arguments, access, store, attachments) { event in
+        let relay = try relay(arguments, access, store, attachments, webhook) { event in
             if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
@@ -177,7 +179,7 @@ enum ServeCommand {
 
     private static func relay(
         _ arguments: ParsedArguments, _ access: RelayAccess, _ diskStore: (any RoomStore)?,
-        _ attachments: any AttachmentStore, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ attachments: any AttachmentStore, _ webhook: Webhook?, onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         // An eighth of the memory is reserved for the program and the overhead of the allocator.
         let budget = arguments[memory] ?? 1 << 30
@@ -198,11 +200,13 @@ enum ServeCommand {
             roles.maxRoomsPerAccount = arguments[roomsPerAccount] ?? roles.maxRoomsPerAccount
             configuration.engine.roomRoles = roles
         }
+        PushArguments.apply(arguments, to: &configuration)
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
             configuration: configuration, store: diskStore ?? memoryStore(arguments, budget),
-            authenticator: access.authenticator, policy: access.policy, attachments: attachments, onEvent: onEvent)
+            authenticator: access.authenticator, policy: access.policy, attachments: attachments,
+            onUndelivered: webhook, onEvent: onEvent)
     }
 
     /// The store of attachments: a folder beside the rooms of `--store`, or memory without this option.

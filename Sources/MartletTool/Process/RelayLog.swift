@@ -120,6 +120,9 @@ enum RelayLog {
                 [.init("account", .string(account.text)), .init("cause", .string(cause))])
         case .policyFailed(let room, let error):
             named("policyFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
+        case .undeliveredFailed(let room, let error):
+            named("undeliveredFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
+        case .undeliveredReportsDropped(let count): named("undeliveredReportsDropped", [.init("count", .count(count))])
         }
     }
 

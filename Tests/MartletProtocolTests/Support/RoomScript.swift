@@ -30,6 +30,7 @@ struct RoomScript: ~Copyable {
         case changed([String])
         case watched(String)
         case attachment(String, AttachmentCall)
+        case undelivered([UndeliveredReport])
     }
 
     var rooms: Rooms
@@ -47,9 +48,10 @@ struct RoomScript: ~Copyable {
 
     /// Creates a room with these members and discards the effects.
     init(
-        _ members: String..., snapshot: RoomSnapshot? = RoomSnapshot(), roles: RoomRolesConfiguration? = nil
+        _ members: String..., snapshot: RoomSnapshot? = RoomSnapshot(), roles: RoomRolesConfiguration? = nil,
+        undeliveredDelay: Duration? = nil
     ) {
-        rooms = Rooms(roles: roles)
+        rooms = Rooms(roles: roles, undeliveredDelay: undeliveredDelay)
         for member in members { join(member) }
         if let snapshot { rooms.loaded(room, snapshot) }
         _ = drain()
@@ -222,6 +224,7 @@ struct RoomScript: ~Copyable {
             return .readHistory(name, request: request, range.from...range.from + UInt64(range.maxCount) - 1)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
         case .attachment(let id, let call): return .attachment(name(id.session.key), call)
+        case .undelivered(let reports): return .undelivered(reports)
         }
     }
 
@@ -242,6 +245,11 @@ extension [RoomScript.Effect] {
     /// The offsets of messages sent to a member, in order.
     func offsets(to name: String) -> [UInt64] {
         compactMap { if case .told(name, .message(let message)) = $0 { message.relay?.offset } else { nil } }
+    }
+
+    /// The reports of undelivered messages.
+    var reports: [UndeliveredReport] {
+        compactMap { if case .undelivered(let reports) = $0 { reports } else { nil } }.flatMap(\.self)
     }
 
     /// The accepted runs sent to a member.

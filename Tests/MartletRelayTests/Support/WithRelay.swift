@@ -26,7 +26,7 @@ func withRelay(
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
-    requestHandler: (any RequestHandler)? = nil,
+    requestHandler: (any RequestHandler)? = nil, onUndelivered: (any UndeliveredHandler)? = nil,
     onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
     _ body: (Relay, UInt16) async throws -> Void
 ) async throws {
@@ -39,7 +39,7 @@ func withRelay(
     configuration.touchInterval = touchInterval
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
-        requestHandler: requestHandler, onEvent: onEvent)
+        requestHandler: requestHandler, onUndelivered: onUndelivered, onEvent: onEvent)
     let port = try relay.start()[0].port
     do {
         try await body(relay, port)

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletRelay
 import MartletToolSupport
 import MartletTransport
+import MartletWebhook
 import MartletWire
 import Testing
 
@@ -90,5 +91,19 @@ import Testing
         for scalar in "\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}\n\t".unicodeScalars {
             #expect(AccountName("a\(scalar)b") == nil)
         }
+    }
+
+    //
+    @Test func `a report that failed and dropped reports → their fields`() throws {
+        let lobby = try #require(RoomName("lobby"))
+        let events: [RelayEvent] = [
+            .undeliveredFailed(lobby, WebhookError.refused(status: 404)), .undeliveredReportsDropped(3),
+        ]
+        #expect(
+            events.map { RelayLog.text(.init(event: .relay($0), time: 0)) } == [
+                "1970-01-01T00:00:00.000Z undeliveredFailed lobby "
+                    + "\"the gateway refused the request with status 404\"",
+                "1970-01-01T00:00:00.000Z undeliveredReportsDropped count=3",
+            ])
     }
 }

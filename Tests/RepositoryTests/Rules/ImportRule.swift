@@ -21,6 +21,10 @@ enum ImportRule {
             "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
             "Synchronization", "Observation",
         ],
+        "MartletWebhook": [
+            "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Foundation",
+            "FoundationNetworking",
+        ],
         "MartletSQLite": cLibraries.union([
             "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CSQLite", "Dispatch",
             "Synchronization",
@@ -36,7 +40,8 @@ enum ImportRule {
         ]),
         "MartletTool": cLibraries.union([
             "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletDecode", "MartletToolSupport",
-            "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem", "Foundation",
+            "MartletWebhook", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem",
+            "Foundation",
             "Dispatch", "Synchronization",
         ]),
         "MartletLab": cLibraries.union([

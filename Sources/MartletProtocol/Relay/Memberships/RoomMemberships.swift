@@ -61,6 +61,8 @@ struct RoomMemberships: Neutral, Sendable {
 
     subscript(account: AccountName) -> MembershipRecord? { records[account] }
 
+    /// Whether any account has joined.
+    var hasJoined: Bool { records.values.contains(where: \.isJoined) }
     /// The accounts that have joined.
     var joined: [AccountName] { records.filter { $0.value.isJoined }.map(\.key) }
     /// The accounts with a record.

@@ -1,0 +1,81 @@
+import Foundation
+public import MartletProtocol
+public import MartletRelay
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Posts reports of undelivered messages to a push gateway, as JSON documents (R-138 to R-140, Guides/push.md).
+///
+/// ```swift
+/// let webhook = Webhook(try .init(url: "https://push.example.org/martlet", secret: secret))
+/// let relay = Relay(
+///     configuration: configuration, store: store, authenticator: authenticator, policy: policy,
+///     onUndelivered: webhook)
+/// ```
+///
+/// A report is one request, which is repeated as ``WebhookRetry`` decides. Reports wait at the relay while requests are
+/// in progress; a webhook has no queue of its own.
+public final class Webhook: UndeliveredHandler {
+    private let configuration: Configuration
+    private let session = WebhookSession()
+    private let wait: @Sendable (Duration) async throws -> Void
+
+    /// Creates a webhook.
+    public convenience init(_ configuration: Configuration) {
+        self.init(configuration) { try await Task.sleep(for: $0) }
+    }
+
+    /// Creates a webhook that waits between attempts by calling a closure.
+    init(_ configuration: Configuration, wait: @escaping @Sendable (Duration) async throws -> Void) {
+        self.configuration = configuration
+        self.wait = wait
+    }
+
+    /// Posts a report, with further attempts if necessary.
+    ///
+    /// - Throws: `WebhookError.refused`; `WebhookError.gaveUp`; `CancellationError`.
+    public func report(_ report: UndeliveredReport) async throws {
+        let body = try WebhookPayload(report, includesContent: configuration.includesContent).encoded()
+        var retry = WebhookRetry(configuration.retry)
+        var random = SystemRandomNumberGenerator()
+        while true {
+            let outcome = await attempt(request(body))
+            try Task.checkCancellation()
+            switch retry.attemptEnded(outcome, using: &random) {
+            case .delivered: return
+            case .retry(let duration): try await wait(duration)
+            case .refused(let status): throw WebhookError.refused(status: status)
+            case .gaveUp(let count, let status): throw WebhookError.gaveUp(attemptCount: count, status: status)
+            }
+        }
+    }
+
+    /// Each attempt has a signature of its own time.
+    private func request(_ body: [UInt8]) -> URLRequest {
+        var request = URLRequest(url: configuration.target)
+        request.httpMethod = "POST"
+        request.httpBody = Data(body)
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.setValue("martlet", forHTTPHeaderField: "User-Agent")
+        if let secret = configuration.secret {
+            let signature = WebhookSignature(body, secret: secret, at: UInt64(Date().timeIntervalSince1970))
+            request.setValue(signature.timestamp, forHTTPHeaderField: WebhookSignature.timestampHeader)
+            request.setValue(signature.signature, forHTTPHeaderField: WebhookSignature.signatureHeader)
+        }
+        return request
+    }
+
+    private func attempt(_ request: URLRequest) async -> WebhookRetry.Outcome {
+        await withTaskGroup(of: WebhookRetry.Outcome.self) { [session, configuration] group in
+            group.addTask { await session.perform(request) }
+            group.addTask {
+                try? await Task.sleep(for: configuration.timeout)
+                return .failed
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failed
+        }
+    }
+}

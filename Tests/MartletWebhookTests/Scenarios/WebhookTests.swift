@@ -1,0 +1,83 @@
+import MartletProtocol
+import MartletWire
+import Testing
+
+@testable import MartletWebhook
+
+@Suite("Webhook and an HTTP server")
+struct WebhookTests {
+    private static let secret = Array("0123456789abcdef".utf8)
+
+    /// Posts the sample report. Returns the waits between the attempts.
+    private static func post(
+        to gateway: StubGateway, secret: [UInt8]? = nil, _ change: (inout Webhook.Configuration) -> Void = { _ in }
+    ) async throws -> [Duration] {
+        var configuration = try Webhook.Configuration(url: gateway.url, secret: secret)
+        // A timeout that does not pass on a busy machine.
+        configuration.timeout = .seconds(3600)
+        change(&configuration)
+        let (waits, continuation) = AsyncStream<Duration>.makeStream()
+        let webhook = Webhook(configuration) { continuation.yield($0) }
+        try await webhook.report(.sample)
+        continuation.finish()
+        return await waits.reduce(into: []) { $0.append($1) }
+    }
+
+    //
+    @Test("a report is one signed POST of its document")
+    func signed() async throws {
+        let gateway = try StubGateway((204, []))
+        let waits = try await Self.post(to: gateway, secret: Self.secret)
+        #expect(waits.isEmpty && gateway.requests.count == 1)
+        let request = try #require(gateway.requests.first)
+        #expect(request.line == "POST /push?key=1 HTTP/1.1")
+        #expect(request.body == (try WebhookPayload(.sample, includesContent: false).encoded()))
+        #expect(request.fields["content-type"] == "application/json")
+        let seconds = try #require(request.fields["martlet-timestamp"].flatMap { UInt64($0) })
+        let expected = WebhookSignature(request.body, secret: Self.secret, at: seconds)
+        #expect(request.fields["martlet-signature"] == expected.signature)
+        await gateway.close()
+    }
+
+    //
+    @Test("without a secret there is no signature, and with the option the document has the text")
+    func unsigned() async throws {
+        let gateway = try StubGateway((200, []))
+        _ = try await Self.post(to: gateway) { $0.includesContent = true }
+        let request = try #require(gateway.requests.first)
+        #expect(request.fields["martlet-timestamp"] == nil && request.fields["martlet-signature"] == nil)
+        #expect(request.body == (try WebhookPayload(.sample, includesContent: true).encoded()))
+        await gateway.close()
+    }
+
+    //
+    @Test("the statuses 503 and 429 are repeated, not before Retry-After, until an attempt succeeds")
+    func repeats() async throws {
+        let gateway = try StubGateway((503, ["Retry-After: 50"]), (429, []), (200, []))
+        let waits = try await Self.post(to: gateway)
+        #expect(waits.count == 2 && waits.first == .seconds(50))
+        #expect(gateway.requests.count == 3 && Set(gateway.requests.map(\.body)).count == 1)
+        await gateway.close()
+    }
+
+    //
+    @Test("a refusal and a redirect are errors after one attempt", arguments: [400, 302])
+    func refusals(status: Int) async throws {
+        let gateway = try StubGateway((status, ["Location: /other"]), (200, []))
+        await #expect(throws: WebhookError.refused(status: status)) { try await Self.post(to: gateway) }
+        #expect(gateway.requests.count == 1)
+        await gateway.close()
+    }
+
+    //
+    @Test("a server that closes every connection, or does not listen, is given up")
+    func givesUp() async throws {
+        let gateway = try StubGateway()
+        let error = WebhookError.gaveUp(attemptCount: 3, status: nil)
+        await #expect(throws: error) { try await Self.post(to: gateway) { $0.retry.maxAttemptCount = 3 } }
+        #expect(gateway.requests.count == 3)
+        await gateway.close()
+        await #expect(throws: error) { try await Self.post(to: gateway) { $0.retry.maxAttemptCount = 3 } }
+        #expect(gateway.requests.count == 3)
+    }
+}
