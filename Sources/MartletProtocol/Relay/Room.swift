@@ -4,8 +4,8 @@ public import MartletWire
 public enum RoomEffect: Sendable {
     /// The session is a member.
     case opened(MemberKey, handle: MemberHandle, Opened)
-    /// The room refuses or ends the session.
-    case reset(MemberKey, ErrorCode)
+    /// The room refuses or ends the session. It admits another one from the instant on (S-64).
+    case reset(MemberKey, ErrorCode, until: Instant? = nil)
     /// All acceptances of a session that its peer has closed were sent.
     case closed(MemberKey)
     /// A reliable frame for a session.
@@ -254,7 +254,7 @@ struct Room: Sendable {
         if join.open.kind == .attachment { return joinAttachments(join, into: &effects) }
         guard !members.isFull else { return effects.append(.reset(join.member, .roomFull)) }
         guard !throttle.isAllocated || !throttle.value.withholds(from: join.who.account) else {
-            return effects.append(.reset(join.member, .serverBusy))
+            return effects.append(.reset(join.member, .serverBusy, until: throttle.value.deadline))
         }
         var member = RoomMember(
             key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal)

@@ -88,8 +88,8 @@ extension RoomEffect {
     /// The member whose link performs the effect.
     private var member: MemberKey? {
         switch self {
-        case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
-            .sendTransient(let key, _), .pending(let key), .release(let key, _), .charge(let key, _),
+        case .opened(let key, _, _), .reset(let key, _, _), .closed(let key), .send(let key, _, _),
+            .deliver(let key, _), .sendTransient(let key, _), .pending(let key), .release(let key, _), .charge(let key, _),
             .answered(let key, _):
             key
         case .note(_, let key): key

@@ -193,7 +193,7 @@ struct RoomScript: ~Copyable {
             handles[name(key)] = handle
             return .opened(
                 name(key), head: opened.head, first: opened.first, members: opened.members.map(\.text))
-        case .reset(let key, let code): return .reset(name(key), code)
+        case .reset(let key, let code, _): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
         case .deliver, .pending: preconditionFailure("handled before")
