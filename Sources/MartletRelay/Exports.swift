@@ -17,7 +17,9 @@
 @_exported public import enum MartletProtocol.RelayNote
 @_exported public import struct MartletProtocol.RelayStatistics
 @_exported public import struct MartletProtocol.RoomAuthorizationRequest
+@_exported public import enum MartletProtocol.RoomCommandError
 @_exported public import struct MartletProtocol.RoomCreation
+@_exported public import struct MartletProtocol.RoomCursor
 @_exported public import enum MartletProtocol.RoomDecision
 @_exported public import struct MartletProtocol.RoomOperationRecord
 @_exported public import struct MartletProtocol.RoomPermissions
@@ -43,6 +45,7 @@
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
 @_exported public import struct MartletWire.PeerCertificate
+@_exported public import struct MartletWire.MessageContent
 @_exported public import enum MartletWire.RoomMethod
 @_exported public import struct MartletWire.RoomName
 @_exported public import struct MartletWire.RoomRetention

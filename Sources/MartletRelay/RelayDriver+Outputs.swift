@@ -33,6 +33,7 @@ extension RelayDriver {
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .send(let loop, let messages): send(messages, to: loop)
         case .transfer(let key, let loop): transfer(key, to: loop)
+        case .commandEnded(let id, let result): commands.removeValue(forKey: id)?.resume(returning: result)
         case .note(let note, let key): report(note, on: key)
         }
     }

@@ -40,6 +40,10 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// `authenticationsStarted` at the revocation of each account.
     var revokedAt: [AccountName: UInt64] = [:]
     var requests = 0
+    /// The calls that wait for the results of commands, by number.
+    var commands: [UInt64: CheckedContinuation<RoomCommandResult, Never>] = [:]
+    /// The number of commands so far.
+    var commandCount: UInt64 = 0
     /// Connections whose unsent bytes have not been reported to the engine since their last fill.
     private var filled: [ConnectionKey] = []
     private var isTurnEndPending = false
@@ -65,6 +69,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// Sets the drivers of all loops, before any event; an empty array after the last.
     func setDrivers(_ drivers: [RelayDriver]) {
         self.drivers = drivers
+        if drivers.isEmpty { failCommands() }
         traffic = Array(repeating: LoopTraffic(), count: drivers.count)
         let interval = parts.configuration.touchInterval
         touchTimer.set(deadline: drivers.isEmpty ? nil : loop.deadline(after: interval))

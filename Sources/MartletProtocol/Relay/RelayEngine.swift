@@ -29,6 +29,7 @@ public import MartletWire
 /// | `attachment` | calls the attachment store | `attachmentAnswered` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `transfer` | calls `transfer`, and passes the connection to another loop | `adopt` there |
+/// | `commandEnded` | ends the call of `perform` with this number | |
 /// | `note` | writes a log | |
 ///
 /// `transmit` and `noteUnsent` cause no output: they may be called at any time, and step 3 follows. Debug builds trap
@@ -272,7 +273,8 @@ public struct RelayEngine: ~Copyable {
     public mutating func respond(to id: AccountRequestID, _ answer: Response) {
         noteEvent()
         let response = Response(
-            correlation: id.correlation, status: answer.status, reason: answer.reason, content: answer.content)
+            correlation: id.correlation, status: answer.status, reason: answer.reason, retryAfter: answer.retryAfter,
+            content: answer.content)
         sessions.answered(id.session, response)
     }
 

@@ -42,6 +42,8 @@ public enum RoomEffect: Sendable {
     case watched(loop: Int, AccountName, by: Int)
     /// Call the attachment store; the result is `attachmentAnswered`.
     case attachment(AttachmentCallID, AttachmentCall)
+    /// A command of the relay's application has a result.
+    case commandEnded(UInt64, RoomCommandResult)
     /// An event for a log, and the member whose peer it concerns.
     case note(RelayNote, of: MemberKey?)
 }
@@ -132,6 +134,8 @@ struct Room: Sendable {
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
+    /// Allocated while commands of the relay's application have no result.
+    private var allocatedCommands = OnDemand<RoomCommands>()
     /// Allocated while the room has sessions of kind attachment, or calls of their store.
     private var allocatedAttachments = OnDemand<RoomAttachments>()
 
@@ -146,6 +150,19 @@ struct Room: Sendable {
     /// Releases the memory for attachments, unless it is in use.
     mutating func releaseIdleAttachments() {
         if usesAttachments, attachments.isIdle { allocatedAttachments.release() }
+    }
+
+    /// Whether commands of the relay's application have no result.
+    var hasCommands: Bool { allocatedCommands.isAllocated }
+
+    var commands: RoomCommands {
+        @inline(__always) _read { yield allocatedCommands.value }
+        @inline(__always) _modify { yield &allocatedCommands.value }
+    }
+
+    /// Releases the memory for commands, unless it is in use.
+    mutating func releaseIdleCommands() {
+        if hasCommands, commands.isEmpty { allocatedCommands.release() }
     }
 
     var publication: Publication {
@@ -187,7 +204,7 @@ struct Room: Sendable {
     var isIdle: Bool {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
-            && !isChangingMemberships && !usesAttachments
+            && !isChangingMemberships && !usesAttachments && !hasCommands
     }
 
     /// The instant at which the room has work although no event occurs.
@@ -398,6 +415,7 @@ struct Room: Sendable {
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
+        if hasCommands { byteCount += commands.byteCount }
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }
@@ -411,6 +429,7 @@ struct Room: Sendable {
         publication.check(&check)
         moderation.check(&check)
         memberships.check(&check)
+        commands.check(&check)
         if isWatched { changes.check(&check, lastOffset: log.lastOffset) }
         requests.check(&check)
         history.check(&check)

@@ -55,6 +55,7 @@ extension SessionRouter {
         case .answered(let key, let response): answered(key, response)
         case .changed(_, let room, let changes): perform(accounts.changed(room, changes), now: now)
         case .watched(_, let account, let roomLoop): perform(accounts.watched(account, by: roomLoop), now: now)
+        case .commandEnded(let id, let result): outputs.append(.commandEnded(id, result))
         case .note(let note, _): outputs.append(.note(note, on: nil))
         }
         return nil

@@ -21,6 +21,7 @@ struct RoomScript: ~Copyable {
         case saveProgress([String: AccountProgress])
         case saveRoles(isCreation: Bool)
         case charged(String, Int)
+        case commandEnded(UInt64, RoomCommandResult)
         case noted(RelayNote)
         case read(String, from: UInt64)
         case readHistory(String, request: UInt64, ClosedRange<UInt64>)
@@ -215,6 +216,7 @@ struct RoomScript: ~Copyable {
         case .answered(let key, let response): return .answered(name(key), response.status)
         case .changed(_, _, let changes): return .changed(changes.map(\.account.text))
         case .watched(_, let account, _): return .watched(account.text)
+        case .commandEnded(let id, let result): return .commandEnded(id, result)
         case .note(let note, _): return .noted(note)
         case .read(_, let id, let range):
             let name = name(id.member.key)
