@@ -42,10 +42,10 @@
 @_exported public import struct MartletWire.Features
 @_exported public import struct MartletWire.Limits
 @_exported public import struct MartletWire.LinkID
+@_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
 @_exported public import struct MartletWire.PeerCertificate
-@_exported public import struct MartletWire.MessageContent
 @_exported public import enum MartletWire.RoomMethod
 @_exported public import struct MartletWire.RoomName
 @_exported public import struct MartletWire.RoomRetention
