@@ -279,7 +279,7 @@ extension Reset {
     fileprivate var json: [String: JSONValue?] {
         [
             "session": .number(Int(session.rawValue)), "code": .number(code), "reason": .text(reason),
-            "creditUsed": .wide(creditUsed),
+            "retryAfter": .time(retryAfter, per: .milliseconds(1)), "creditUsed": .wide(creditUsed),
         ]
     }
 }
@@ -298,7 +298,7 @@ extension Response {
     fileprivate var json: [String: JSONValue?] {
         [
             "correlation": .wide(correlation), "status": .number(status), "reason": .text(reason),
-            "content": .tree(content),
+            "retryAfter": .time(retryAfter, per: .milliseconds(1)), "content": .tree(content),
         ]
     }
 }

@@ -52,7 +52,7 @@ struct FrameGenerator {
         case 17:
             Response(
                 correlation: number(), status: code(), reason: maybe { $0.text(below: 40) },
-                content: maybe { $0.tree(depth: 0) })
+                retryAfter: maybe { .milliseconds($0.word()) }, content: maybe { $0.tree(depth: 0) })
         case 18: CancelRequest(correlation: number())
         case 19:
             Auth(
@@ -125,7 +125,8 @@ struct FrameGenerator {
     private mutating func reset() -> Reset {
         Reset(
             session: SessionID(rawValue: UInt16(1 + below(0xFFFF))), code: code(),
-            reason: maybe { $0.text(below: 40) }, creditUsed: maybe { $0.number() })
+            reason: maybe { $0.text(below: 40) }, retryAfter: maybe { .milliseconds($0.word()) },
+            creditUsed: maybe { $0.number() })
     }
 
     private mutating func request() -> Request {

@@ -43,6 +43,14 @@ public struct Instant: Hashable, Comparable, Sendable {
     }
 }
 
+extension Instant {
+    /// The duration until this instant in whole milliseconds, rounded up, as a refusal names it: whoever waits for it
+    /// is not early (S-64, S-65).
+    func retryAfter(now: Instant) -> Duration {
+        .milliseconds((max(self - now, .zero).nanoseconds + 999_999) / 1_000_000)
+    }
+}
+
 extension Instant? {
     /// The earlier of both, where nil is never.
     func orEarlier(_ other: Instant?) -> Instant? {

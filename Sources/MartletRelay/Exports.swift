@@ -17,7 +17,9 @@
 @_exported public import enum MartletProtocol.RelayNote
 @_exported public import struct MartletProtocol.RelayStatistics
 @_exported public import struct MartletProtocol.RoomAuthorizationRequest
+@_exported public import enum MartletProtocol.RoomCommandError
 @_exported public import struct MartletProtocol.RoomCreation
+@_exported public import struct MartletProtocol.RoomCursor
 @_exported public import enum MartletProtocol.RoomDecision
 @_exported public import struct MartletProtocol.RoomOperationRecord
 @_exported public import struct MartletProtocol.RoomPermissions

@@ -107,6 +107,12 @@ public final class Relay: Sendable {
         phase.withLock { if case .running(let running, _) = $0 { running } else { nil } }
     }
 
+    /// The driver of the loop of a room; nil while the relay does not run.
+    func driver(of room: RoomName) -> RelayDriver? {
+        guard let drivers = running?.drivers else { return nil }
+        return drivers[LoopPlace(index: 0, count: drivers.count).loop(of: room)]
+    }
+
     // MARK: - Life cycle
 
     /// Starts to listen.

@@ -34,6 +34,7 @@ extension RelayDriver {
         case .undelivered(let reports): report(reports)
         case .send(let loop, let messages): send(messages, to: loop)
         case .transfer(let key, let loop): transfer(key, to: loop)
+        case .commandEnded(let id, let result): commands.removeValue(forKey: id)?.resume(returning: result)
         case .note(let note, let key): report(note, on: key)
         }
     }

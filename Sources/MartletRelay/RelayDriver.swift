@@ -43,6 +43,10 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// The reports of undelivered messages, and the calls of their handler by number.
     var undelivered = UndeliveredQueue()
     var reportCalls: [UInt64: Task<Void, Never>] = [:]
+    /// The calls that wait for the results of commands, by number.
+    var commands: [UInt64: CheckedContinuation<RoomCommandResult, Never>] = [:]
+    /// The number of commands so far.
+    var commandCount: UInt64 = 0
     /// Connections whose unsent bytes have not been reported to the engine since their last fill.
     private var filled: [ConnectionKey] = []
     private var isTurnEndPending = false
@@ -69,6 +73,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// Sets the drivers of all loops, before any event; an empty array after the last.
     func setDrivers(_ drivers: [RelayDriver]) {
         self.drivers = drivers
+        if drivers.isEmpty { failCommands() }
         traffic = Array(repeating: LoopTraffic(), count: drivers.count)
         let interval = parts.configuration.touchInterval
         touchTimer.set(deadline: drivers.isEmpty ? nil : loop.deadline(after: interval))

@@ -53,6 +53,11 @@ final class VirtualLoops {
         for loop in loops { loop.engine.revoke(account, now: now) }
     }
 
+    /// Performs a command of the relay's application.
+    func perform(_ command: RoomCommand, in room: RoomName, id: UInt64) {
+        loop(of: room).engine.perform(command, in: room, id: id)
+    }
+
     func setWallClock(_ milliseconds: UInt64) {
         for loop in loops { loop.engine.wallClock = milliseconds }
     }
@@ -177,7 +182,7 @@ final class VirtualLoops {
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
         case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
-            .accountRequest, .read, .attachment, .request, .undelivered, .note:
+            .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note:
             return output
         }
     }

@@ -54,6 +54,8 @@ public final class VirtualRelay {
     public var memberships: [RoomName: [AccountName: MembershipRecord]] = [:]
     /// Whether the store refuses to save or to read membership records.
     public var refusesMemberships = false
+    /// The results of commands, by number.
+    public internal(set) var commandResults: [UInt64: RoomCommandResult] = [:]
     /// The rooms that each account has created.
     public private(set) var createdCounts: [AccountName: Int] = [:]
     /// Called when roles are durable. It must not call the world.
@@ -228,6 +230,7 @@ public final class VirtualRelay {
                 requests.append((handle, request))
                 guard answersRequests else { break }
                 loops.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
+            case .commandEnded(let id, let result): commandResults[id] = result
             case .note(let note, _):
                 notes.append(note)
                 onNote?(note)

@@ -254,6 +254,7 @@ class Reset(Body):
     session: int = one(NOT_ZERO_U16)
     code: int = one(U16)
     reason: str = maybe(REASON)
+    retry_after: int = maybe(U32)
     credit_used: int = maybe(U64)
 
 
@@ -320,6 +321,7 @@ class Response(Body):
     correlation: int = one(U64)
     status: int = one(U16)
     reason: str = maybe(REASON)
+    retry_after: int = maybe(U32)
     content: bytes = maybe(BYTES)
 
     def check(self, sender, faults):

@@ -47,7 +47,7 @@ extension ClientDriver {
             listPromises = []
         case .changed(let entry): life.rooms.changed(entry.room, RoomSummary(entry))
         case .interrupted: break
-        case .unavailable(let code): failLists(.answeredWithFailure(code, reason: nil))
+        case .unavailable(let code): failLists(.answeredWithFailure(code))
         }
     }
 

@@ -26,15 +26,16 @@ struct PendingRequests {
     mutating func finish(_ number: UInt64, _ outcome: RequestOutcome) {
         guard let request = pending.removeValue(forKey: number) else { return }
         switch outcome {
-        case .answered(.none, _, let content): request.promise.resolve(.success(Answer(content: content)))
+        case .answered(.none, _, let content, _): request.promise.resolve(.success(Answer(content: content)))
         // The relay or the member noticed the end of the timeout before this client.
-        case .answered(.deadlineExceeded, _, _), .failed(.deadlineExceeded):
+        case .answered(.deadlineExceeded, _, _, _), .failed(.deadlineExceeded):
             request.promise.resolve(.failure(MartletError.deadlineExceeded))
-        case .answered(let code, let reason, _):
-            request.promise.resolve(.failure(MartletError.answeredWithFailure(code, reason: reason)))
+        case .answered(let code, let reason, _, let retryAfter):
+            request.promise.resolve(
+                .failure(MartletError.answeredWithFailure(code, reason: reason, retryAfter: retryAfter)))
         // The relay serves no session of the account.
         case .failed(let code) where request.room == nil && (code == .unsupportedKind || code == .forbidden):
-            request.promise.resolve(.failure(MartletError.answeredWithFailure(code, reason: nil)))
+            request.promise.resolve(.failure(MartletError.answeredWithFailure(code)))
         case .failed: lost.append(request)
         }
     }

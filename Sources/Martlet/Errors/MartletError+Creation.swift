@@ -45,8 +45,10 @@ extension MartletError {
     /// An error with the code `notAccepted`.
     public static func notAccepted(_ failure: SendFailure) -> Self { Self(.notAccepted(failure)) }
     /// An error with the code `answeredWithFailure`.
-    public static func answeredWithFailure(_ code: ErrorCode, reason: String? = nil) -> Self {
-        Self(.answeredWithFailure(code, reason: reason))
+    public static func answeredWithFailure(
+        _ code: ErrorCode, reason: String? = nil, retryAfter: Duration? = nil
+    ) -> Self {
+        Self(.answeredWithFailure(code, reason: reason, retryAfter: retryAfter))
     }
     /// An error with the code `deadlineExceeded`.
     public static var deadlineExceeded: Self { Self(.deadlineExceeded) }

@@ -27,8 +27,9 @@ extension MartletError: CustomStringConvertible {
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
         case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted, and it is too old"
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
-        case .answeredWithFailure(let code, let reason):
+        case .answeredWithFailure(let code, let reason, let retryAfter):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
+                + (retryAfter.map { ", try again after \($0)" } ?? "")
         case .deadlineExceeded: "the request was not answered within its timeout"
         case .connectionLost: "the link ended before the request was answered"
         case .logReplaced: "the relay has lost the log to which the cursor belongs"

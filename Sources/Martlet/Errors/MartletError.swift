@@ -133,7 +133,7 @@ extension MartletError {
         switch detail {
         case .roomClosed(let code, _): code
         case .notAccepted(.refused(let code, _)): code
-        case .answeredWithFailure(let code, _): code
+        case .answeredWithFailure(let code, _, _): code
         case .attachmentRefused(let code): code
         default: nil
         }
@@ -146,9 +146,15 @@ extension MartletError {
         case .invalidConfiguration(let text), .invalidContent(let text), .outboxFailed(let text), .fileFailed(let text):
             text
         case .invalidTLS(let error): "\(error)"
-        case .answeredWithFailure(_, let reason), .notAccepted(.refused(_, let reason)): reason
+        case .answeredWithFailure(_, let reason, _), .notAccepted(.refused(_, let reason)): reason
         default: nil
         }
+    }
+
+    /// The duration after which the request may succeed, as named by the relay or the member, at most an hour; nil if
+    /// neither named one (S-65).
+    public var retryAfter: Duration? {
+        if case .answeredWithFailure(_, _, let retryAfter) = detail { retryAfter } else { nil }
     }
 
     /// The reason why the client has stopped retrying; nil for other errors.

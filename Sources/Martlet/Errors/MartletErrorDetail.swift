@@ -19,7 +19,7 @@ enum MartletErrorDetail: Hashable, Sendable {
     case gaveUp(StopReason)
     case roomClosed(ErrorCode?, room: String?)
     case notAccepted(SendFailure)
-    case answeredWithFailure(ErrorCode, reason: String?)
+    case answeredWithFailure(ErrorCode, reason: String?, retryAfter: Duration?)
     case deadlineExceeded
     case connectionLost
     case logReplaced(current: LogID?)

@@ -26,6 +26,8 @@ struct ClientAccount: Sendable {
     /// Whether the application uses the list of rooms.
     private(set) var usesList = false
     private var attempts = 0
+    /// The instant before which the relay accepts no session (S-64).
+    var opensFrom = Instant.zero
     var list = ClientRoomList()
     /// The correlation of the request for a page.
     var pageRequest: UInt64?

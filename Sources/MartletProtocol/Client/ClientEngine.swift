@@ -305,7 +305,8 @@ public struct ClientEngine: ~Copyable {
         switch event {
         case .opened(let session, let opened): rooms.opened(session, opened, &port, now: now)
         case .acknowledged(let session, _): rooms.acknowledged(session, &port, now: now)
-        case .reset(let session, let code): rooms.sessionEnded(session, code, &port, now: now)
+        case .reset(let session, let code, let retryAfter):
+            rooms.sessionEnded(session, code, retryAfter: retryAfter, &port, now: now)
         case .closed(let session, let code):
             link.close(session)
             rooms.sessionEnded(session, code ?? .closedByPeer, &port, now: now)

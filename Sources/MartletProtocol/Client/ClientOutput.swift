@@ -122,8 +122,9 @@ public struct IncomingRequest: Equatable, Sendable {
 
 /// The outcome of a request.
 public enum RequestOutcome: Equatable, Sendable {
-    /// The response. The status `none` reports success.
-    case answered(status: ErrorCode, reason: String?, content: [UInt8]?)
+    /// The response. The status `none` reports success; another one may name the duration after which the request may
+    /// succeed, at most an hour (S-65).
+    case answered(status: ErrorCode, reason: String?, content: [UInt8]?, retryAfter: Duration? = nil)
     /// There is no response: `deadlineExceeded`, `cancelled`, or `resumeRejected` if the request's link was lost.
     case failed(ErrorCode)
 }

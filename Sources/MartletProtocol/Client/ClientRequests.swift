@@ -87,6 +87,16 @@ struct ClientRequests: Sendable {
 
     // MARK: Outcomes
 
+    /// Ends a request with its response. The duration that it names is at most an hour (S-65).
+    mutating func finish(_ response: Response, _ port: inout ClientPort) {
+        let retryAfter = response.status == .none ? nil : ClientRooms.bounded(response.retryAfter)  // W-103
+        finish(
+            response.correlation,
+            .answered(
+                status: response.status, reason: response.reason, content: response.content, retryAfter: retryAfter),
+            &port)
+    }
+
     /// Ends a request with its outcome. A sent request that failed is cancelled at the server.
     mutating func finish(_ number: UInt64, _ outcome: RequestOutcome, _ port: inout ClientPort) {
         guard let entry = entries.removeValue(forKey: number) else { return }  // W-69

@@ -19,6 +19,8 @@ struct ClientRoom {
     let ledger: any LedgerOwner
     private(set) var options: RoomOptions
     private var state = State.closed
+    /// The instant before which the relay accepts no session (S-64).
+    var opensFrom = Instant.zero
     /// The number of attempts to open a session since the last open one.
     private var attempts = 0
     var reader: RoomReader

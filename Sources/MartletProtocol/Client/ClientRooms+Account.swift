@@ -19,6 +19,7 @@ extension ClientRooms {
         guard port.link.features.contains(.accountSession), let room = RoomName(configuration.account.text) else {
             return refuseAccount(.unsupportedKind, &port)
         }
+        guard account.opensFrom <= now else { return timers.set(.account, at: account.opensFrom) }  // S-64
         guard takeOpen(now: now) else { return timers.set(.account, at: max(now, opensAvailableAt)) }
         do throws(LinkError) {
             let session = try port.link.open(Open(room: room, kind: .account, cursor: 0))
@@ -46,7 +47,7 @@ extension ClientRooms {
 
     /// Returns whether the session is the account's, which has ended. It is opened again after a time.
     mutating func accountEnded(
-        _ session: SessionID, _ code: ErrorCode, _ port: inout ClientPort, now: Instant
+        _ session: SessionID, _ code: ErrorCode, retryAfter: Duration?, _ port: inout ClientPort, now: Instant
     ) -> Bool {
         guard session == account.session else { return false }
         timers.cancel(.accountPage)
@@ -58,7 +59,9 @@ extension ClientRooms {
         let attempts = account.endSession()
         requests.fail(of: ClientAccount.id, code, onlySent: true, &port)
         port.outputs.append(.account(.interrupted))
-        timers.set(.account, at: now + delay(ofAttempt: attempts))
+        let next = now + (retryAfter ?? .zero) + delay(ofAttempt: attempts)
+        if retryAfter != nil { account.opensFrom = next }
+        timers.set(.account, at: next)
         return true
     }
 
@@ -103,16 +106,15 @@ extension ClientRooms {
 
     private mutating func received(_ response: Response, _ port: inout ClientPort, now: Instant) {
         guard response.correlation == account.pageRequest else {
-            return requests.finish(
-                response.correlation,
-                .answered(status: response.status, reason: response.reason, content: response.content), &port)
+            return requests.finish(response, &port)
         }
         guard response.status == .none, let query = account.list.query,
             let page = try? RoomListPage(parsing: response.content, answering: query)
         else {
             // The list is requested again after a time, as by a page that is not answered.
             account.pageRequest = nil
-            return timers.set(.accountPage, at: now + delay(ofAttempt: 3))
+            let wait = Self.bounded(response.retryAfter) ?? .zero  // S-65
+            return timers.set(.accountPage, at: now + wait + delay(ofAttempt: 3))
         }
         account.pageRequest = nil
         timers.cancel(.accountPage)

@@ -47,10 +47,7 @@ extension ClientRooms {
             case .invalid(let response): Self.answer(response, on: session, &port)
             }
         case .response:
-            let response = try Link.parse(Response.self, body)
-            requests.finish(
-                response.correlation,
-                .answered(status: response.status, reason: response.reason, content: response.content), &port)
+            requests.finish(try Link.parse(Response.self, body), &port)
         case .cancel:
             let correlation = try Link.parse(CancelRequest.self, body).correlation
             port.report(id, .requestCancelled(correlation: correlation))

@@ -182,6 +182,8 @@ struct ClientRooms: ~Copyable {
         guard let index = index(of: id) else { return }
         guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
         guard !closing.values.contains(rooms[at: index].name) else { return }
+        let earliest = rooms[at: index].opensFrom
+        guard earliest <= now else { return timers.set(.reopen(id), at: earliest) }  // S-64
         // Sessions beyond the burst are opened at the rate that the server accepts (S-4).
         guard opens.take(now: now) else { return timers.set(.reopen(id), at: max(now, opens.availableAt())) }
         do throws(LinkError) {
@@ -213,23 +215,36 @@ struct ClientRooms: ~Copyable {
     }
 
     /// Reports that the server has ended a session. The room is closed permanently, or is opened again after a delay
-    /// and sends all its pending messages again.
-    mutating func sessionEnded(_ session: SessionID, _ code: ErrorCode, _ port: inout ClientPort, now: Instant) {
+    /// and sends all its pending messages again. The delay begins after the duration that the server named
+    /// (S-64).
+    mutating func sessionEnded(
+        _ session: SessionID, _ code: ErrorCode, retryAfter: Duration? = nil, _ port: inout ClientPort, now: Instant
+    ) {
+        let wait = Self.bounded(retryAfter)
         if let name = closing.removeValue(forKey: session) {
-            guard let room = rooms.values.first(where: { $0.name == name }) else { return }
-            return openSession(room.id, &port, now: now)
+            guard let index = rooms.indices.first(where: { rooms[at: $0].name == name }) else { return }
+            if let wait { rooms[at: index].opensFrom = now + wait }
+            return openSession(rooms[at: index].id, &port, now: now)
         }
-        if accountEnded(session, code, &port, now: now) { return }
+        if accountEnded(session, code, retryAfter: wait, &port, now: now) { return }
         guard let index = index(ofSession: session) else {
             return attachments.sessionEnded(
-                session, code, isFinal: Self.finalCodes.contains(code), random: random.next(), &port, now: now)
+                session, code, isFinal: Self.finalCodes.contains(code), retryAfter: wait ?? .zero,
+                random: random.next(), &port, now: now)
         }
         let id = rooms[at: index].id
         leave(session, &port)
         rooms[at: index].endSession()
         guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port) }
         requests.fail(of: id, code, onlySent: true, &port)
-        timers.set(.reopen(id), at: now + delay(ofAttempt: rooms[at: index].countAttempt()))
+        let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
+        if wait != nil { rooms[at: index].opensFrom = next }
+        timers.set(.reopen(id), at: next)
+    }
+
+    /// A duration that a peer named, of at most an hour (S-64, S-65).
+    static func bounded(_ retryAfter: Duration?) -> Duration? {
+        retryAfter?.clamped(to: .zero...ReconnectPolicy.maxRetryAfter)
     }
 
     /// The random duration before an attempt to open a session again.

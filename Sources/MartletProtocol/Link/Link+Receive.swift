@@ -416,7 +416,7 @@ extension Link {
             remove(slot, isReset: true)
             // Unacknowledged frames may not have arrived: the peer needs the credit that they used (S-12).
             if send.hasUnacknowledgedCredit { appendReset(id, reset.code, creditUsed: send.creditUsed) }
-            arrivals.append(.event(.reset(id, code: reset.code)))
+            arrivals.append(.event(.reset(id, code: reset.code, retryAfter: reset.retryAfter)))
         } else {
             try chargeUnproductive(now: now)
             if sessions.recentlyEnded[id] == nil {

@@ -157,17 +157,19 @@ public struct Link: Sendable {
     }
 
     /// Ends a session at once on both sides; its queued frames are dropped (S-10).
-    public mutating func reset(_ id: SessionID, code: ErrorCode) {
+    ///
+    /// - Parameter retryAfter: The duration after which another session is accepted in its place (S-64).
+    public mutating func reset(_ id: SessionID, code: ErrorCode, retryAfter: Duration? = nil) {
         guard id != .control else { return }
         guard let slot = sessions.slot(of: id) else {
             guard sessions.recentlyEnded[id] == nil else { return }
-            return appendReset(id, code, creditUsed: 0)
+            return appendReset(id, code, retryAfter: retryAfter, creditUsed: 0)
         }
         // A peer to which nothing was sent does not know the session.
         let isKnown = !sessions.isOurs(id) || sessions[slot].send.highestSent >= sessions.firstSequence
         let creditUsed = sessions[slot].send.creditUsed
         remove(slot, isReset: true, isKnown: isKnown)
-        if isKnown { appendReset(id, code, creditUsed: creditUsed) }
+        if isKnown { appendReset(id, code, retryAfter: retryAfter, creditUsed: creditUsed) }
     }
 
     /// Asks the peer to hold messages of this session back until `resume`.
@@ -207,8 +209,11 @@ public struct Link: Sendable {
         if session.isOutstanding, !hasUnacknowledged { connection.recovery.stop() }
     }
 
-    mutating func appendReset(_ id: SessionID, _ code: ErrorCode, creditUsed: UInt64) {
-        append(0, .reset, EncodedBody(Reset(session: id, code: code, creditUsed: creditUsed).encode()))
+    mutating func appendReset(
+        _ id: SessionID, _ code: ErrorCode, retryAfter: Duration? = nil, creditUsed: UInt64
+    ) {
+        let reset = Reset(session: id, code: code, retryAfter: retryAfter, creditUsed: creditUsed)
+        append(0, .reset, EncodedBody(reset.encode()))
     }
 
     // MARK: Sending

@@ -197,7 +197,8 @@ public enum LinkEvent: Equatable, Sendable {
     /// The peer has closed its side of the session. The answer is `close`, after the last frame.
     case closed(SessionID, code: ErrorCode?)
     /// The session has ended by a reset, of the peer or because of the peer's fault.
-    case reset(SessionID, code: ErrorCode)
+    /// The peer may have named the duration after which it accepts another one (S-64).
+    case reset(SessionID, code: ErrorCode, retryAfter: Duration? = nil)
     /// Body bytes were acknowledged and left the session's queue.
     case acknowledged(SessionID, byteCount: Int)
     /// The answer to one of the engine's pings.

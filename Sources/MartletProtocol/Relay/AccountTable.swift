@@ -97,15 +97,19 @@ struct AccountTable: Sendable {
     /// An account opens a session; false when the rate is exceeded.
     mutating func takeOpen(_ account: Int32, now: Instant) -> Bool { accounts[Int(account)].opens.take(now: now) }
 
+    /// The instant from which on an account may open a session.
+    func opensAt(_ account: Int32) -> Instant { accounts[Int(account)].opens.availableAt() }
+
     /// An account has requested an operation. Its cost is known afterwards, so the rate may be overdrawn.
     mutating func spendOperation(_ units: Int, of account: Int32, now: Instant) {
         accounts[Int(account)].operations.spend(units, now: now)
     }
 
     /// Whether an account has not overdrawn its rate of operations.
-    func mayOperate(_ account: Int32, now: Instant) -> Bool {
-        accounts[Int(account)].operations.availableAt(0) <= now
-    }
+    func mayOperate(_ account: Int32, now: Instant) -> Bool { operatesAt(account) <= now }
+
+    /// The instant from which on an account's rate of operations is not overdrawn.
+    func operatesAt(_ account: Int32) -> Instant { accounts[Int(account)].operations.availableAt(0) }
 
     /// Whether accounts have a rate.
     var isRated: Bool { rate != nil }

@@ -165,8 +165,12 @@ struct LinkTable {
 
     // MARK: Sessions
 
-    /// Takes a session's opening from the account's rate; false when the rate is exceeded.
-    mutating func takeOpen(_ slot: Int, now: Instant) -> Bool { accounts.takeOpen(links[slot].account, now: now) }
+    /// Takes a session's opening from the account's rate. Returns the instant of the next one when the rate is
+    /// exceeded.
+    mutating func takeOpen(_ slot: Int, now: Instant) -> Instant? {
+        let account = links[slot].account
+        return accounts.takeOpen(account, now: now) ? nil : accounts.opensAt(account)
+    }
 
     /// The link's account has requested an operation on a room.
     mutating func spendOperation(_ units: Int, of slot: Int, now: Instant) {
@@ -175,6 +179,9 @@ struct LinkTable {
 
     /// Whether the link's account may request an operation on a room.
     mutating func mayOperate(_ slot: Int, now: Instant) -> Bool { accounts.mayOperate(links[slot].account, now: now) }
+
+    /// The instant from which on the link's account may request an operation on a room.
+    mutating func operatesAt(_ slot: Int) -> Instant { accounts.operatesAt(links[slot].account) }
 
     /// The link's account publishes a message.
     mutating func spend(byteCount: Int, of slot: Int, now: Instant) {

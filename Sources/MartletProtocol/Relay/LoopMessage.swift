@@ -53,4 +53,6 @@ public enum RoomCall: Sendable {
     case membership(MembershipCall)
     /// An account watches rooms, or no longer watches them.
     case watch(WatchCall)
+    /// A command of the relay's application.
+    case command(RoomCommandCall)
 }

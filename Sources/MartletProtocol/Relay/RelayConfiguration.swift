@@ -41,6 +41,9 @@ public struct RelayConfiguration: Sendable {
     public var policyTimeout: Duration = .seconds(10)
     /// The use of roles; nil if rooms have none. The store has to keep them.
     public var roomRoles: RoomRolesConfiguration?
+    /// The account in whose name `Relay.publish` publishes at a relay without roles; no peer signs in as it. Nil
+    /// if there is none. With roles it is `RoomRolesConfiguration.serverAccount`.
+    public var serverAccount: AccountName?
     /// Whether the store keeps membership records, so that sessions of accounts are served. The driver sets it.
     package var keepsMemberships = false
     /// The duration after which a message is reported that was not delivered to accounts of its room, above zero. It is
@@ -61,6 +64,9 @@ public struct RelayConfiguration: Sendable {
 
     /// The default configuration.
     public init() {}
+
+    /// The account that the relay reserves for itself.
+    var reservedAccount: AccountName? { roomRoles?.serverAccount ?? serverAccount }
 }
 
 /// The name of a connection: a slot of the engine and the generation of its use. An old key finds nothing.
@@ -202,6 +208,8 @@ public enum RelayOutput: Sendable {
     case send(loop: Int, [LoopMessage])
     /// The connection belongs to another loop: take it with `transfer`, and pass it to the other engine with `adopt`.
     case transfer(ConnectionKey, loop: Int)
+    /// A command of `RelayEngine.perform` has a result.
+    case commandEnded(UInt64, RoomCommandResult)
     /// An event for a log, and its connection.
     case note(RelayNote, on: ConnectionKey?)
 }

@@ -222,7 +222,7 @@ extension RelayEngine {
             note(.refused(admission.account, .revoked), on: slot)
             return end(slot, with: .reject, Notice(code: .revoked), now: now)
         }
-        guard admission.account != configuration.roomRoles?.serverAccount else {  // R-59, Specs/hostile.md row 59
+        guard admission.account != configuration.reservedAccount else {  // R-59, Specs/hostile.md row 59
             note(.refused(admission.account, .forbidden), on: slot)
             return end(slot, with: .reject, Notice(code: .forbidden), now: now)
         }

@@ -30,6 +30,7 @@ public import MartletWire
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `transfer` | calls `transfer`, and passes the connection to another loop | `adopt` there |
 /// | `undelivered` | passes the reports to the handler | |
+/// | `commandEnded` | ends the call of `perform` with this number | |
 /// | `note` | writes a log | |
 ///
 /// `transmit` and `noteUnsent` cause no output: they may be called at any time, and step 3 follows. Debug builds trap
@@ -273,7 +274,8 @@ public struct RelayEngine: ~Copyable {
     public mutating func respond(to id: AccountRequestID, _ answer: Response) {
         noteEvent()
         let response = Response(
-            correlation: id.correlation, status: answer.status, reason: answer.reason, content: answer.content)
+            correlation: id.correlation, status: answer.status, reason: answer.reason, retryAfter: answer.retryAfter,
+            content: answer.content)
         sessions.answered(id.session, response)
     }
 

@@ -164,6 +164,7 @@ extension Room {
             confirm(published, into: &effects)
             log.append(published)
             announcementsStored(into: &effects)
+            commandsStored(into: &effects)
         }
         log.raiseFirstOffset(to: first)
         if !publication.endStoring(durable: log.lastOffset) { storeFailed(into: &effects) }
@@ -213,6 +214,7 @@ extension Room {
             }
         }
         announcementsDiscarded(into: &effects)
+        commandsDiscarded(into: &effects)
     }
 
     /// The store has lost the log: all sessions are reset, and the next ones open the next log.
@@ -222,7 +224,7 @@ extension Room {
             effects.append(.reset(members[slot].key, .storeUnavailable))
             leave(handle(slot), into: &effects)
         }
-        resetAttachments(into: &effects)
+        resetAttachments(.storeUnavailable, into: &effects)
         endClosed(into: &effects)
     }
 

@@ -186,8 +186,8 @@ extension Room {
         requests.finish(response.correlation)
         guard !routed.isCancelled else { return }  // S-56
         let answer = Response(
-            correlation: routed.correlation, status: response.status, reason: response.reason, content: response.content
-        )
+            correlation: routed.correlation, status: response.status, reason: response.reason,
+            retryAfter: response.retryAfter, content: response.content)
         guard let slot = members.slot(routed.from) else { return }
         send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
     }

@@ -4,8 +4,8 @@ public import MartletWire
 public enum RoomEffect: Sendable {
     /// The session is a member.
     case opened(MemberKey, handle: MemberHandle, Opened)
-    /// The room refuses or ends the session.
-    case reset(MemberKey, ErrorCode)
+    /// The room refuses or ends the session. It admits another one from the instant on (S-64).
+    case reset(MemberKey, ErrorCode, until: Instant? = nil)
     /// All acceptances of a session that its peer has closed were sent.
     case closed(MemberKey)
     /// A reliable frame for a session.
@@ -44,6 +44,8 @@ public enum RoomEffect: Sendable {
     case undelivered([UndeliveredReport])
     /// Call the attachment store; the result is `attachmentAnswered`.
     case attachment(AttachmentCallID, AttachmentCall)
+    /// A command of the relay's application has a result.
+    case commandEnded(UInt64, RoomCommandResult)
     /// An event for a log, and the member whose peer it concerns.
     case note(RelayNote, of: MemberKey?)
 }
@@ -136,6 +138,8 @@ struct Room: Sendable {
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
+    /// Allocated while commands of the relay's application have no result.
+    private var allocatedCommands = OnDemand<RoomCommands>()
     /// Allocated while the room has sessions of kind attachment, or calls of their store.
     private var allocatedAttachments = OnDemand<RoomAttachments>()
 
@@ -150,6 +154,19 @@ struct Room: Sendable {
     /// Releases the memory for attachments, unless it is in use.
     mutating func releaseIdleAttachments() {
         if usesAttachments, attachments.isIdle { allocatedAttachments.release() }
+    }
+
+    /// Whether commands of the relay's application have no result.
+    var hasCommands: Bool { allocatedCommands.isAllocated }
+
+    var commands: RoomCommands {
+        @inline(__always) _read { yield allocatedCommands.value }
+        @inline(__always) _modify { yield &allocatedCommands.value }
+    }
+
+    /// Releases the memory for commands, unless it is in use.
+    mutating func releaseIdleCommands() {
+        if hasCommands, commands.isEmpty { allocatedCommands.release() }
     }
 
     var publication: Publication {
@@ -196,7 +213,7 @@ struct Room: Sendable {
     var isIdle: Bool {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
-            && !isChangingMemberships && !usesAttachments && !isScanScheduled
+            && !isChangingMemberships && !usesAttachments && !isScanScheduled && !hasCommands
     }
 
     /// The instant at which the room has work although no event occurs.
@@ -264,7 +281,7 @@ struct Room: Sendable {
         if join.open.kind == .attachment { return joinAttachments(join, into: &effects) }
         guard !members.isFull else { return effects.append(.reset(join.member, .roomFull)) }
         guard !throttle.isAllocated || !throttle.value.withholds(from: join.who.account) else {
-            return effects.append(.reset(join.member, .serverBusy))
+            return effects.append(.reset(join.member, .serverBusy, until: throttle.value.deadline))
         }
         var member = RoomMember(
             key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal)
@@ -408,6 +425,7 @@ struct Room: Sendable {
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
+        if hasCommands { byteCount += commands.byteCount }
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }
@@ -421,6 +439,7 @@ struct Room: Sendable {
         publication.check(&check)
         moderation.check(&check)
         memberships.check(&check)
+        commands.check(&check)
         if isWatched { changes.check(&check, lastOffset: log.lastOffset) }
         scan.check(&check)
         requests.check(&check)

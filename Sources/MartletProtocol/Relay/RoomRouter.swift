@@ -67,6 +67,7 @@ extension RoomCall {
         case .withdraw(_, let room): place.loop(of: room)
         case .membership(let call): place.loop(of: call.room)
         case .watch(let call): call.loop
+        case .command(let call): place.loop(of: call.room)
         case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
             .setFeatures(let handle, _), .setAway(let handle, _), .setPermissions(let handle, _),
             .sendPending(let handle),
@@ -90,13 +91,13 @@ extension RoomEffect {
     /// The member whose link performs the effect.
     private var member: MemberKey? {
         switch self {
-        case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
-            .sendTransient(let key, _), .pending(let key), .release(let key, _), .charge(let key, _),
-            .answered(let key, _):
+        case .opened(let key, _, _), .reset(let key, _, _), .closed(let key), .send(let key, _, _),
+            .deliver(let key, _), .sendTransient(let key, _), .pending(let key), .release(let key, _),
+            .charge(let key, _), .answered(let key, _):
             key
         case .note(_, let key): key
         case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .attachment, .changed,
-            .watched, .undelivered:
+            .watched, .undelivered, .commandEnded:
             nil
         }
     }

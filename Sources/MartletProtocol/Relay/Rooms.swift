@@ -139,6 +139,7 @@ struct Rooms: ~Copyable, Sendable {
         case .cancel(let handle, let correlation): with(handle) { $0.cancel(handle, correlation, into: &$1) }
         case .membership(let call): receive(call)
         case .watch(let call): watch(call)
+        case .command(let call): receive(call)
         }
     }
 
@@ -180,6 +181,22 @@ struct Rooms: ~Copyable, Sendable {
         indexOfName.insert(name, index)
         effects.append(.load(name))
         return index
+    }
+
+    /// A command of the relay's application, for which the room is loaded.
+    private mutating func receive(_ call: RoomCommandCall) {
+        guard let index = index(of: call.room) ?? insert(call.room) else {
+            return effects.append(.commandEnded(call.id, .failure(.busy)))
+        }
+        rooms[index].receive(call, into: &effects)
+        markDirty(index)
+    }
+
+    /// Performs the commands of a room that wait.
+    private mutating func performCommands(_ index: Int) {
+        guard rooms[index].hasCommands else { return }
+        if let room = batch.room { closeBatch(of: Int(room)) }
+        rooms[index].performCommands(at: wallClock, batch: &batch, into: &effects)
     }
 
     // MARK: Memberships
@@ -413,6 +430,7 @@ struct Rooms: ~Copyable, Sendable {
     private mutating func flush(_ index: Int, now: Instant) {
         guard rooms.isLive(index) else { return }
         closeBatch(of: index)
+        performCommands(index)
         // The operations of a turn are saved together.
         if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
         performOperations(index, now: now)
@@ -433,6 +451,7 @@ struct Rooms: ~Copyable, Sendable {
     private mutating func remove(_ index: Int) {
         guard rooms.isLive(index) else { return }
         rooms[index].failMemberships(into: &effects)
+        rooms[index].failCommands(into: &effects)
         memoryByteCount -= rooms[index].chargedByteCount
         indexOfName.remove(rooms[index].name, index)
         deadlines.cancel(index)

@@ -32,13 +32,13 @@ extension SessionRouter {
             if let slot = dirtySlot(key) { release(byteCount, to: key, of: slot, now: now) }
         case .opened(let key, let handle, let opened):
             return admit(key, handle, opened, now: now)
-        case .reset(let key, let code):
+        case .reset(let key, let code, let until):
             guard let slot = dirtySlot(key) else { break }
             if code == .roomForbidden { noteRefusedEntry(of: key.session, of: slot) }
             if let membership = links.removeSession(key.session, of: slot) {
                 authorizations.sessionEnded(key, question: membership.question)
             }
-            links[slot].link.reset(key.session, code: code)
+            links[slot].link.reset(key.session, code: code, retryAfter: until?.retryAfter(now: now))
         case .closed(let key):
             if let slot = dirtySlot(key) { links[slot].link.close(key.session) }
         case .load(let room): outputs.append(.load(room))
@@ -56,6 +56,7 @@ extension SessionRouter {
         case .changed(_, let room, let changes): perform(accounts.changed(room, changes), now: now)
         case .watched(_, let account, let roomLoop): perform(accounts.watched(account, by: roomLoop), now: now)
         case .undelivered(let reports): outputs.append(.undelivered(reports))
+        case .commandEnded(let id, let result): outputs.append(.commandEnded(id, result))
         case .note(let note, _): outputs.append(.note(note, on: nil))
         }
         return nil

@@ -14,8 +14,9 @@ extension SessionRouter {
             return links[slot].link.reset(session, code: .alreadyOpen)
         }
         // S-4, R-54, Specs/hostile.md rows 44 and 54
-        guard links.waitsUntil(slot, now: now) == nil, links.takeOpen(slot, now: now) else {
-            return links[slot].link.reset(session, code: .serverBusy)
+        let wait = links.waitsUntil(slot, now: now) ?? links.takeOpen(slot, now: now)
+        if let wait {
+            return links[slot].link.reset(session, code: .serverBusy, retryAfter: wait.retryAfter(now: now))
         }
         let membership = RelayLink.Membership(
             room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk, isAttachment: isAttachment)

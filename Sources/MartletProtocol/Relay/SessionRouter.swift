@@ -251,7 +251,7 @@ struct SessionRouter: ~Copyable {
                 return rooms.call(.close(handle))
             }
             links[slot].link.close(session)
-        case .reset(let session, _):
+        case .reset(let session, _, _):
             if session == links[slot].accountSession { return endAccount(session, of: slot) }
             guard let membership = links.removeSession(session, of: slot) else { return }
             leave(membership, MemberKey(link: links[slot].key, session: session))
@@ -458,8 +458,10 @@ struct SessionRouter: ~Copyable {
             let method = configuration.roomRoles == nil ? nil : RoomMethod(request.method)
             if method != nil || readsHistory { budget.charge(TurnBudget.operationUnits) }
             if let method, method != .roles, !links.mayOperate(slot, now: now) {
-                let status = ErrorCode.tooManyRequests
-                return answer(Response(correlation: request.correlation, status: status), on: session, of: slot)
+                let refusal = Response(
+                    correlation: request.correlation, status: .tooManyRequests,
+                    retryAfter: links.operatesAt(slot).retryAfter(now: now))
+                return answer(refusal, on: session, of: slot)
             }
             let permissions = links[slot].sessions[at: index].permissions
             guard !readsHistory || permissions.contains(.readHistory) else {

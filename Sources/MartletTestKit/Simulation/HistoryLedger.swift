@@ -27,7 +27,7 @@ struct HistoryLedger {
         _ key: RequestLedger.Key, _ outcome: RequestOutcome, log: (LogID, RoomName) -> [LogEntry]?
     ) -> (fault: String?, isKnown: Bool) {
         guard let request = pending.removeValue(forKey: key) else { return (nil, false) }
-        guard case .answered(.none, _, let content) = outcome else { return (nil, true) }
+        guard case .answered(.none, _, let content, _) = outcome else { return (nil, true) }
         do throws(WireError) {
             let page = try HistoryPage(parsing: content, answering: request.query)
             if page.offsets != nil { pageCount += 1 }

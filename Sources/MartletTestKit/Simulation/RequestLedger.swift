@@ -67,7 +67,7 @@ struct RequestLedger {
     mutating func ended(_ key: Key, _ outcome: RequestOutcome, at now: Instant) -> String? {
         guard let request = pending.removeValue(forKey: key) else { return "\(key) has another outcome: \(outcome)" }
         switch outcome {
-        case .answered(.none, _, let content):
+        case .answered(.none, _, let content, _):
             answeredCount += 1
             return content == Message.textContent(request.text) ? nil : "\(key) has the answer to another request"
         case .answered: return nil

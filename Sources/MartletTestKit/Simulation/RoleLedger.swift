@@ -96,7 +96,7 @@ struct RoleLedger {
     /// the fault if it was answered and had no effect.
     mutating func ended(_ key: RequestLedger.Key, _ outcome: RequestOutcome) -> (isDone: Bool, fault: String?)? {
         guard let sent = sent.removeValue(forKey: key) else { return nil }
-        guard case .answered(.none, _, _) = outcome else { return (false, nil) }
+        guard case .answered(.none, _, _, _) = outcome else { return (false, nil) }
         return (true, hasEffect(sent) ? nil : "\(sent.operation) in \(sent.room) was answered and is not saved")
     }
 

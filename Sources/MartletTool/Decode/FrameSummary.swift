@@ -59,6 +59,7 @@ extension Frame {
         case .reset(let reset):
             Self.list([
                 "session \(reset.session)", reset.code.name, reset.reason.map(Self.shown),
+                reset.retryAfter.map { "retry after \(Quantity.text($0))" },
                 reset.creditUsed.map { "credit used \($0)" },
             ])
         case .suspend: ""
@@ -75,7 +76,10 @@ extension Frame {
                 "deadline \(Quantity.text(request.deadline))",
             ])
         case .response(let response):
-            Self.list(["\(response.correlation)", response.status.name, response.reason.map(Self.shown)])
+            Self.list([
+                "\(response.correlation)", response.status.name, response.reason.map(Self.shown),
+                response.retryAfter.map { "retry after \(Quantity.text($0))" },
+            ])
         case .cancelRequest(let cancel): "\(cancel.correlation)"
         case .unknown: ""
         }

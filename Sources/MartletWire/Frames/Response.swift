@@ -9,17 +9,24 @@ public struct Response: FrameBody {
     public let status: ErrorCode
     /// The reason as text for people, at most 256 bytes of UTF-8.
     public let reason: String?
+    /// The duration after which the request may succeed, in milliseconds on the wire; nil if the responder names none
+    /// (W-103, S-65).
+    public let retryAfter: Duration?
     /// The result: the TLVs of a container; nil if there is none.
     public let content: [UInt8]?
 
-    /// Creates the frame. `reason` is truncated to 256 bytes.
+    /// Creates the frame. `reason` is truncated to 256 bytes, and `retryAfter` is rounded down to milliseconds.
     ///
     /// - Precondition: `content` consists of well-formed TLVs.
-    public init(correlation: UInt64, status: ErrorCode = .none, reason: String? = nil, content: [UInt8]? = nil) {
+    public init(
+        correlation: UInt64, status: ErrorCode = .none, reason: String? = nil, retryAfter: Duration? = nil,
+        content: [UInt8]? = nil
+    ) {
         precondition(ContentRules.allow(content), "content is not well-formed TLVs")
         self.correlation = correlation
         self.status = status
         self.reason = reason?.clipped(toByteCount: FreeText.maxReasonByteCount)
+        self.retryAfter = retryAfter?.roundedDown(to: .milliseconds)
         self.content = content
     }
 
@@ -30,6 +37,7 @@ public struct Response: FrameBody {
         var correlation: UInt64?
         var status: ErrorCode?
         var reason: String?
+        var retryAfter: Duration?
         var content: [UInt8]?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -37,6 +45,7 @@ public struct Response: FrameBody {
             case .correlation: try correlation.fill(.correlation, field.uint64())
             case .status: try status.fill(.status, ErrorCode(rawValue: field.uint16()))
             case .reason: try reason.fill(.reason, field.reason())
+            case .retryAfter: try retryAfter.fill(.retryAfter, field.duration(.milliseconds))
             case .content: try content.fill(.content, field.content())
             default: try field.skip()
             }
@@ -44,6 +53,7 @@ public struct Response: FrameBody {
         self.correlation = try correlation.required(.correlation)
         self.status = try status.required(.status)
         self.reason = reason
+        self.retryAfter = retryAfter
         self.content = content
     }
 
@@ -52,6 +62,7 @@ public struct Response: FrameBody {
         writer.append(.correlation, uint64: correlation)
         writer.append(.status, uint16: status.rawValue)
         if let reason { writer.append(.reason, string: reason) }
+        if let retryAfter { writer.append(.retryAfter, duration: retryAfter, .milliseconds) }
         if let content { writer.append(.content, bytes: content) }
     }
 }

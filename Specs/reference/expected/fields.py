@@ -55,7 +55,7 @@ SAMPLES = {
         "member": (0x55, "ada", ["ada"])}),
     0x5004: ({}, {
         "session": (0x57, u16(1), 1), "code": (0x01, u16(0x0305), 0x0305), "reason": (0x02, "", ""),
-        "creditUsed": (0x34, u64(5), "5")}),
+        "retryAfter": (0x03, u32(5), 5), "creditUsed": (0x34, u64(5), "5")}),
     0x5007: (FROM_SERVER, {
         "room": (0x50, "lobby", "lobby"), "membership": (0xA1, u8(1), 1), "inviter": (0xA2, "bob", "bob"),
         "changedAt": (0xA3, u64(8), "8"), "log": (0x59, u64(6), "6"), "head": (0x53, u64(9), "9"),
@@ -64,7 +64,8 @@ SAMPLES = {
     0x6001: ({}, {
         "correlation": (0x70, u64(3), "3"), "method": (0x71, "roll", "roll"), "deadline": (0x72, u32(5000), 5000),
         "recipient": (0x73, "bot", "bot")}),
-    0x6002: ({}, {"correlation": (0x70, u64(3), "3"), "status": (0x74, u16(0), 0)}),
+    0x6002: ({}, {
+        "correlation": (0x70, u64(3), "3"), "status": (0x74, u16(0x040B), 0x040B), "retryAfter": (0x03, u32(5), 5)}),
 }
 HANDSHAKE = {0x4001, 0x4002, 0x4004, 0x4005}
 # The fields with the length of their type, in a frame that contains them.
@@ -74,9 +75,9 @@ FIXED = [
     (0x4001, "spokenVersion features device"),
     (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval reconnectSpread"),
     (0x4004, "code retryAfter"), (0x4005, "credentialLifetime"), (0x5001, "sessionKind cursor log tail noLocal"),
-    (0x5002, "head first log"), (0x5004, "session creditUsed"),
+    (0x5002, "head first log"), (0x5004, "session retryAfter creditUsed"),
     (0x5007, "membership changedAt shortened deliveredUpTo readUpTo unread"), (0x6001, "correlation deadline"),
-    (0x6002, "status"),
+    (0x6002, "status retryAfter"),
 ]
 # The fields of text or bytes, with the bounds of their bytes.
 BOUNDED = [

@@ -132,6 +132,8 @@ def ends(file):
     file.good("a reset with everything", "W-57", 0x5004,
               [t(0x57, u16(65_535)), code, t(0x02, "gone"), t(0x34, u64(1 << 33))],
               {"session": 65_535, "code": 0x0302, "reason": "gone", "creditUsed": str(1 << 33)}, FROM_SERVER)
+    file.good("a reset with a retryAfter", "W-57 W-103", 0x5004, [t(0x57, u16(1)), code, t(0x03, u32(500))],
+              {"session": 1, "code": 0x0302, "retryAfter": 500})
     file.bad("a reset of session 0", "W-57", 0x5004, [t(0x57, u16(0)), code], "invalidValue")
     file.bad("a reset of no session", "W-57", 0x5004, code, "missingField")
     file.bad("a reset without a code", "W-57", 0x5004, t(0x57, u16(1)), "missingField")

@@ -114,6 +114,22 @@ import Testing
         #expect(stage.log.all(CancelRequest.self).isEmpty)
     }
 
+    // S-65, W-103
+    @Test(arguments: [
+        (ErrorCode.tooManyRequests, Duration.seconds(2), Duration?.some(.seconds(2))),
+        (.tooManyRequests, .seconds(4_000_000), .seconds(3600)), (.none, .seconds(2), nil),
+    ])
+    func `a response with retryAfter -> the outcome names at most one hour, and nothing after success`(
+        status: ErrorCode, given: Duration, reported: Duration?
+    ) throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        let number = try ask(stage, room)
+        stage.say(Response(correlation: number, status: status, retryAfter: given), on: .first)
+        let outcome = RequestOutcome.answered(status: status, reason: nil, content: nil, retryAfter: reported)
+        #expect(stage.outputs.contains(.response(request: number, outcome)))
+    }
+
     // S-57
     @Test func `the end of a room by either side fails its requests`() throws {
         let stage = ClientStage()

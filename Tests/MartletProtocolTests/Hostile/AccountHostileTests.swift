@@ -58,7 +58,7 @@ struct AccountHostileTests {
         #expect(mallory.resets == [.unsupportedKind])
     }
 
-    // R-128, Specs/hostile.md row 76
+    // R-128, S-65, Specs/hostile.md row 76
     @Test("requests beyond the account's rate are answered with tooManyRequests")
     func rate() {
         let stage = RelayStage()
@@ -70,6 +70,8 @@ struct AccountHostileTests {
         let statuses = mallory.log.all(Response.self).map(\.status)
         #expect(statuses.count == 80 && statuses.prefix(64).allSatisfy { $0 == .none })
         #expect(statuses.last == .tooManyRequests)
+        let refusals = mallory.log.all(Response.self).filter { $0.status == .tooManyRequests }
+        #expect(refusals.allSatisfy { $0.retryAfter.map { $0 > .zero && $0 <= .milliseconds(160) } == true })
     }
 
     // Specs/hostile.md row 76

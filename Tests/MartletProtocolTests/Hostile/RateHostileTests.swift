@@ -206,7 +206,7 @@ import Testing
         #expect(stage.link(of: peer)?.link.counters.framesReceived == before + 5)
     }
 
-    // S-4, Specs/hostile.md row 44
+    // S-4, S-64, Specs/hostile.md row 44
     @Test func `an account that opens sessions on several links at a high rate is refused with serverBusy`() throws {
         let stage = RelayStage()
         var opened = 0
@@ -220,6 +220,8 @@ import Testing
             opened += peer.log.all(Opened.self).count
             let refused = peer.log.all(Reset.self).filter { $0.code == .serverBusy }
             #expect(opened <= AccountTable.opensBurst || !refused.isEmpty)
+            let interval = Duration.milliseconds(60_000 / AccountTable.opensPerMinute + 1)
+            #expect(refused.allSatisfy { $0.retryAfter.map { $0 > .zero && $0 <= interval } == true })
             peer.say(GoAway(Notice(code: .none)))
         }
         #expect(opened == AccountTable.opensBurst)
@@ -265,12 +267,13 @@ import Testing
         #expect(stage.link(of: peer)?.link.linkCreditReleased == stage.link(of: peer)?.link.linkCreditReceived)
     }
 
-    // R-54, Specs/hostile.md row 54
+    // R-54, S-64, Specs/hostile.md row 54
     @Test func `an account beyond its rate begins another link → its sessions are reset with serverBusy`() {
         let stage = slowStage
         publish(1...30, stage.member("mallory", of: .lobby))
         let next = stage.member("mallory", device: 2, of: .hall)
         #expect(next.log.last(Reset.self)?.code == .serverBusy && next.closedAt == nil)
+        #expect(next.log.last(Reset.self)?.retryAfter == .milliseconds(500))
         let bob = stage.member("bob", of: .lobby)
         #expect(bob.log.last(Opened.self) != nil)
         bob.text("in time", counter: 1)
@@ -326,12 +329,13 @@ import Testing
         }
     }
 
-    // R-95, Specs/hostile.md row 83
+    // R-95, S-64, Specs/hostile.md row 83
     @Test func `an account with withheld credit opens the room again → serverBusy; others enter`() {
         let stage = slowRooms
         publish(1...30, stage.member("mallory", of: .lobby))
         let next = stage.member("mallory", device: 2, of: .lobby)
         #expect(next.log.last(Reset.self)?.code == .serverBusy && next.closedAt == nil)
+        #expect(next.log.last(Reset.self)?.retryAfter == .milliseconds(500))
         #expect(stage.member("bob", of: .lobby).log.last(Opened.self) != nil)
         stage.run(for: .milliseconds(500))
         next.open(.lobby, on: .second)

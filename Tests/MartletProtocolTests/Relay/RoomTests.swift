@@ -221,7 +221,7 @@ import Testing
             room.join(
                 JoinRequest(member: key, who: RoomScript.who("member\(number)"), open: open), into: &effects)
         }
-        guard case .reset(_, .roomFull)? = effects.first, room.members.count == RoomMembers.maxCount else {
+        guard case .reset(_, .roomFull, _)? = effects.first, room.members.count == RoomMembers.maxCount else {
             Issue.record("admitted: \(effects)")
             return
         }

@@ -70,7 +70,7 @@ import Testing
             }
         }
         rooms.receive(.join(join(Rooms.maxRooms)))
-        guard case .reset(_, .serverBusy)? = rooms.nextEffect(now: .zero) else {
+        guard case .reset(_, .serverBusy, _)? = rooms.nextEffect(now: .zero) else {
             Issue.record("the room was not refused")
             return
         }

@@ -228,7 +228,7 @@ struct MembershipRolesTests {
             try $0.request(operation.method.name, content: operation.content, in: room, deadline: .seconds(30), now: $1)
         }
         stage.world.run(for: .seconds(5))
-        guard case .answered(let status, _, _) = client.outcome(of: number) else { return nil }
+        guard case .answered(let status, _, _, _) = client.outcome(of: number) else { return nil }
         return status
     }
 

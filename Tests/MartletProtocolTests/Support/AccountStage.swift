@@ -40,7 +40,7 @@ struct AccountStage {
             try $0.accountRequest(method, content: content, deadline: .seconds(30), now: $1)
         }
         world.run(for: .seconds(5))
-        guard case .answered(let status, _, _) = client.outcome(of: number) else { return nil }
+        guard case .answered(let status, _, _, _) = client.outcome(of: number) else { return nil }
         return status
     }
 

@@ -21,6 +21,7 @@ struct RoomScript: ~Copyable {
         case saveProgress([String: AccountProgress])
         case saveRoles(isCreation: Bool)
         case charged(String, Int)
+        case commandEnded(UInt64, RoomCommandResult)
         case noted(RelayNote)
         case read(String, from: UInt64)
         case readHistory(String, request: UInt64, ClosedRange<UInt64>)
@@ -195,7 +196,7 @@ struct RoomScript: ~Copyable {
             handles[name(key)] = handle
             return .opened(
                 name(key), head: opened.head, first: opened.first, members: opened.members.map(\.text))
-        case .reset(let key, let code): return .reset(name(key), code)
+        case .reset(let key, let code, _): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
         case .deliver, .pending: preconditionFailure("handled before")
@@ -217,6 +218,7 @@ struct RoomScript: ~Copyable {
         case .answered(let key, let response): return .answered(name(key), response.status)
         case .changed(_, _, let changes): return .changed(changes.map(\.account.text))
         case .watched(_, let account, _): return .watched(account.text)
+        case .commandEnded(let id, let result): return .commandEnded(id, result)
         case .note(let note, _): return .noted(note)
         case .read(_, let id, let range):
             let name = name(id.member.key)

@@ -42,6 +42,15 @@ struct MartletErrorTests {
         #expect(full.quota == .bytes(30) && full.limit == 30 && full.byteCount == nil)
     }
 
+    // S-65
+    @Test func `a request that failed with retryAfter has the duration in its error and description`() {
+        let busy = MartletError.answeredWithFailure(.tooManyRequests, retryAfter: .milliseconds(1500))
+        #expect(busy.retryAfter == .milliseconds(1500) && busy.errorCode == .tooManyRequests)
+        #expect(busy.description.hasSuffix("try again after 1.5 seconds"))
+        #expect(busy != .answeredWithFailure(.tooManyRequests))
+        #expect(MartletError.answeredWithFailure(.refused).retryAfter == nil && MartletError.stopped.retryAfter == nil)
+    }
+
     @Test func `errors that differ only in the underlying error are equal`() {
         let plain = MartletError.outboxFailed("disk full")
         let caused = MartletError.outboxFailed("disk full", underlying: TLSError.notTLS)

@@ -130,7 +130,10 @@ let frameCases: [FrameCase] = [
     FrameCase(
         "close", .close(Close(code: .closedByPeer, reason: "bye")), required: [], texts: [.reason: 0...256]),
     FrameCase(
-        "reset", .reset(Reset(session: SessionID(rawValue: 3), code: .creditExceeded, reason: "too much")),
+        "reset",
+        .reset(
+            Reset(
+                session: SessionID(rawValue: 3), code: .creditExceeded, reason: "too much", retryAfter: .seconds(3))),
         required: [.session, .code], texts: [.reason: 0...256]),
     FrameCase("suspend", .suspend(Suspend()), required: []),
     FrameCase("resume", .resume(Resume(cursor: 4)), required: []),
@@ -154,7 +157,9 @@ let frameCases: [FrameCase] = [
     FrameCase(
         "response",
         .response(
-            Response(correlation: 1, status: .noRecipient, reason: "gone", content: Message.textContent("rain"))),
+            Response(
+                correlation: 1, status: .noRecipient, reason: "gone", retryAfter: .milliseconds(5),
+                content: Message.textContent("rain"))),
         required: [.correlation, .status], texts: [.reason: 0...256]),
     FrameCase("cancel", .cancelRequest(CancelRequest(correlation: 1)), required: [.correlation]),
     FrameCase(

@@ -185,7 +185,10 @@ extension SeededRandom {
         case .update: .update(RoomUpdate(maybe { $0.roomEntry() }))
         case .close: .close(Close(code: maybe { $0.code() }, reason: maybe { $0.reason() }))
         case .reset:
-            .reset(Reset(session: SessionID(rawValue: short() | 1), code: code(), reason: maybe { $0.reason() }))
+            .reset(
+                Reset(
+                    session: SessionID(rawValue: short() | 1), code: code(), reason: maybe { $0.reason() },
+                    retryAfter: maybe { .milliseconds($0.long()) }))
         case .suspend: .suspend(Suspend())
         case .resume: .resume(Resume(cursor: maybe { $0.number() }))
         case .request:
@@ -197,6 +200,7 @@ extension SeededRandom {
             .response(
                 Response(
                     correlation: number(), status: code(), reason: maybe { $0.reason() },
+                    retryAfter: maybe { .milliseconds($0.long()) },
                     content: maybe { $0.content() }))
         case .cancel: .cancelRequest(CancelRequest(correlation: number()))
         default: nil

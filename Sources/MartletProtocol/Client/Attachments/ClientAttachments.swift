@@ -136,7 +136,8 @@ struct ClientAttachments: Sendable {
     /// Reports that a session has ended. Codes that are final end the transfers of its room; after the others the
     /// session is opened again after a delay.
     mutating func sessionEnded(
-        _ session: SessionID, _ code: ErrorCode, isFinal: Bool, random: UInt64, _ port: inout ClientPort, now: Instant
+        _ session: SessionID, _ code: ErrorCode, isFinal: Bool, retryAfter: Duration, random: UInt64,
+        _ port: inout ClientPort, now: Instant
     ) {
         guard let room = sessions.keys.first(where: { sessions[$0]?.session == session }),
             var state = sessions[room]
@@ -154,7 +155,7 @@ struct ClientAttachments: Sendable {
         } else {
             state.attempts += 1
             let ceiling = Duration.seconds(1 << min(state.attempts - 1, 5))
-            state.retryAt = now + .uniform(below: ceiling, random: random)
+            state.retryAt = now + retryAfter + .uniform(below: ceiling, random: random)  // S-64
         }
         sessions[room] = state
     }

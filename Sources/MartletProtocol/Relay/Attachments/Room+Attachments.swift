@@ -47,13 +47,14 @@ extension Room {
         releaseIdleAttachments()
     }
 
-    /// The room is loaded again: its sessions start anew.
-    mutating func resetAttachments(into effects: inout Deque<RoomEffect>) {
+    /// Ends all sessions.
+    mutating func resetAttachments(_ code: ErrorCode, into effects: inout Deque<RoomEffect>) {
         guard usesAttachments else { return }
         for slot in attachments.slots {
-            effects.append(.reset(attachments[slot].key, .storeUnavailable))
+            effects.append(.reset(attachments[slot].key, code))
             attachments.remove(slot)
         }
+        releaseIdleAttachments()
     }
 
     /// The link lost its connection, or has one again; false if the session is a member's.

@@ -75,6 +75,7 @@ extension Room {
     ) -> MembershipChanges {
         let (changes, answers) = memberships.saved(refused: refused)
         for answer in answers { self.answer(answer.call, answer.status, into: &effects) }
+        recordsRemoved(into: &effects)
         if memberships.isEmpty { releaseMemberships() }
         return changes
     }

@@ -91,6 +91,12 @@ struct RoomMemberships: Neutral, Sendable {
         effects[account] = .removal
     }
 
+    /// Whether the removal of an account's record is not concluded.
+    func isRemoving(_ account: AccountName) -> Bool {
+        if case .removal = effects[account] { return true }
+        return saving?.changes[account].map { $0 == nil } ?? false
+    }
+
     /// An account was invited by an operation on roles.
     mutating func noteInvitation(of account: AccountName, by inviter: AccountName) {
         guard effects[account] != nil || effects.count < Self.maxEffectCount else { return }

@@ -20,7 +20,9 @@ extension SessionRouter {
         guard links[slot].accountSession == .control else {
             return links[slot].link.reset(session, code: .alreadyOpen)
         }
-        guard links.takeOpen(slot, now: now) else { return links[slot].link.reset(session, code: .serverBusy) }
+        if let wait = links.takeOpen(slot, now: now) {
+            return links[slot].link.reset(session, code: .serverBusy, retryAfter: wait.retryAfter(now: now))
+        }
         links.addSession(session, RelayLink.Membership(room: nil, isBulk: false), of: slot)
         links[slot].accountSession = session
         perform(accounts.opened(MemberKey(link: links[slot].key, session: session), of: account), now: now)
@@ -103,8 +105,9 @@ extension SessionRouter {
     }
 
     private mutating func requested(_ request: Request, _ key: MemberKey, of slot: Int, now: Instant) {
-        func respond(_ status: ErrorCode) {
-            answer(Response(correlation: request.correlation, status: status), on: key.session, of: slot)
+        func respond(_ status: ErrorCode, retryAfter: Duration? = nil) {
+            let response = Response(correlation: request.correlation, status: status, retryAfter: retryAfter)
+            answer(response, on: key.session, of: slot)
         }
         guard links[slot].link.features.contains(.requests) else { return respond(.unknownMethod) }
         guard request.recipient == nil else { return respond(.noRecipient) }
@@ -113,7 +116,9 @@ extension SessionRouter {
         if isOfMemberships {
             budget.charge(TurnBudget.operationUnits)
             // Specs/hostile.md row 76
-            guard links.mayOperate(slot, now: now) else { return respond(.tooManyRequests) }
+            guard links.mayOperate(slot, now: now) else {
+                return respond(.tooManyRequests, retryAfter: links.operatesAt(slot).retryAfter(now: now))
+            }
             let isInvitation = method == .invite && configuration.roomRoles == nil
             links.spendOperation(isInvitation ? Self.invitationUnits : Self.requestUnits, of: slot, now: now)
         }

@@ -153,8 +153,17 @@ extension Room {
         effects.append(.charge(pending.member, units: moderation.operationUnits))
     }
 
+    /// A command of the relay's application, which has the rank of an administrator.
+    mutating func decideByRoles(_ call: RoomCommandCall, into effects: inout Deque<RoomEffect>) {
+        let pending = RoomModeration.Pending(
+            number: 0, member: relayHandle.key, actor: call.actor, permissions: .administer,
+            operation: call.operation, command: call)
+        if let refusal = moderation.append(pending) { conclude(pending, refusal, into: &effects) }
+    }
+
     /// The rank in which an account performs an operation; nil if it may not.
     private func rank(of pending: RoomModeration.Pending, in roles: RoomRoles) -> RoomRank? {
+        guard pending.command == nil else { return .administrator }
         let rank = roles.rank(of: pending.actor.account, pending.permissions)
         return rank.permits(pending.operation, on: self.rank(of: pending.operation.target, in: roles)) ? rank : nil
     }
@@ -199,6 +208,13 @@ extension Room {
     ) throws(RoomRefusal) {
         guard let rank = rank(of: pending, in: change.roles) else { throw .forbidden }
         switch pending.operation {
+        case .kick(let account) where pending.command != nil:
+            let removal = RoomOperation.setRole(nil, of: account)
+            guard let next = try change.roles.applying(removal, by: rank, at: now) else {
+                return conclude(pending, nil, after: &change, into: &effects)
+            }
+            change.roles = next
+            change.operations.append(RoomModeration.Decided(operation: pending, refusal: nil))
         case .kick(let account):
             let slots = members.slots(of: account)
             // A record without a session is removed too.
@@ -247,6 +263,7 @@ extension Room {
     private mutating func conclude(
         _ pending: RoomModeration.Pending, _ refusal: RoomRefusal?, into effects: inout Deque<RoomEffect>
     ) {
+        if let command = pending.command { return concluded(command, refusal, into: &effects) }
         let status = refusal?.status ?? .none
         let record = RoomOperationRecord(pending.operation, by: pending.actor, in: name, status)
         // The link's loop knows the address of a peer that is refused.
@@ -276,7 +293,8 @@ extension Room {
         }
     }
 
-    private mutating func expel(_ slot: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>) {
+    /// Ends the session of a member.
+    mutating func expel(_ slot: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>) {
         effects.append(.reset(members[slot].key, code))
         leave(handle(slot), into: &effects)
     }
@@ -287,9 +305,20 @@ extension Room {
     private mutating func announce(
         _ content: MessageContent, _ pending: RoomModeration.Pending, at now: UInt64, batch: inout RoomBatch
     ) throws(RoomRefusal) {
-        guard content.byteCount <= Self.maxAnnouncementByteCount else { throw .tooLarge }
         let device = DeviceKey(
             account: moderation.configuration.serverAccount, device: RoomRolesConfiguration.serverDevice)
+        moderation.announce(pending, at: try publish(content, by: device, at: now, batch: &batch))
+    }
+
+    /// Publishes a message of the relay's own device, and returns its offset.
+    ///
+    /// - Parameters:
+    ///   - now: the relay's wall clock in milliseconds since 1970.
+    ///   - batch: an empty batch.
+    mutating func publish(
+        _ content: MessageContent, by device: DeviceKey, at now: UInt64, batch: inout RoomBatch
+    ) throws(RoomRefusal) -> UInt64 {
+        guard content.byteCount <= Self.maxAnnouncementByteCount else { throw .tooLarge }
         guard !publication.isFull, let window = windows[device] ?? addWindow(device, at: now) else { throw .busy }
         windows.use(window, at: now)
         let watermark = windows[window].lastAppended
@@ -303,7 +332,7 @@ extension Room {
             byteCount: batch.append(
                 ClientMessage(counter: message.counter, body: body.rawBytes, layout: message.layout)))
         take(&batch)
-        moderation.announce(pending, at: offset)
+        return offset
     }
 
     /// Answers the requests for announcements that are durable now.

@@ -41,6 +41,11 @@ struct RoomModeration: Neutral, Sendable {
         let operation: RoomOperation
         /// The request on an account's session that it answers; nil if a member has requested it.
         var call: MembershipCall?
+        /// The command of the relay's application that it performs; nil if an account has requested it.
+        var command: RoomCommandCall?
+
+        /// Whether the operation can change the roles of a room. A command to remove an account changes them too.
+        var changesRoles: Bool { operation.changesRoles || command != nil }
     }
 
     /// What has changed the roles.
@@ -120,8 +125,8 @@ struct RoomModeration: Neutral, Sendable {
     mutating func append(_ operation: Pending) -> RoomRefusal? {
         guard waiting.count < Self.maxWaitingCount else { return .busy }
         let account = operation.actor.account
-        guard waiting.indices.count(where: { waiting[$0].actor.account == account }) < Self.maxWaitingCountPerAccount
-        else { return .tooManyOperations }
+        let count = waiting.indices.count { waiting[$0].actor.account == account }
+        guard operation.command != nil || count < Self.maxWaitingCountPerAccount else { return .tooManyOperations }
         waiting.append(operation)
         return nil
     }
@@ -133,8 +138,7 @@ struct RoomModeration: Neutral, Sendable {
 
     /// Takes the next operation, unless it waits for the end of a change or for the next save.
     mutating func next(after change: Change, now: Instant) -> Pending? {
-        guard !isSaving, let operation = waiting.first?.operation, change.takes(operation),
-            saveAt <= now || !operation.changesRoles
+        guard !isSaving, let first = waiting.first, change.takes(first.operation), saveAt <= now || !first.changesRoles
         else { return nil }
         return waiting.popFirst()
     }

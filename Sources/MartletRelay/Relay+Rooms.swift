@@ -1,0 +1,50 @@
+public import MartletProtocol
+public import MartletWire
+
+/// Commands of the application to rooms.
+///
+/// A room need not be in memory. The relay performs a command although the calling task is cancelled meanwhile.
+extension Relay {
+    /// Publishes a message in a room in the name of the relay, and returns when the message is durable.
+    ///
+    /// The sender is `RoomRolesConfiguration.serverAccount` if the relay keeps roles, and otherwise
+    /// `RelayConfiguration.serverAccount`.
+    ///
+    /// - Parameter content: The content, of at most 16,384 bytes.
+    /// - Returns: The position of the message in the room's log.
+    /// - Throws: `notRunning`; `noServerAccount`; `messageTooLarge`; `roomNotCreated` if the relay keeps roles and no
+    ///   account has created the room; `busy` if too much work is pending; `storeUnavailable`.
+    @discardableResult
+    public func publish(
+        _ content: MessageContent, in room: RoomName
+    ) async throws(RoomCommandError) -> RoomCursor {
+        try await perform(.publish(content), in: room) ?? RoomCursor(offset: 0)
+    }
+
+    /// Removes an account from a room: its sessions there are reset with `kicked`, and it loses its membership
+    /// record and, if the relay keeps roles, its role. It may enter again unless the room is not open to accounts
+    /// without a role, or the room policy refuses it.
+    ///
+    /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `refused`; `storeUnavailable`, after which the sessions can
+    ///   have ended nevertheless.
+    public func remove(_ account: AccountName, from room: RoomName) async throws(RoomCommandError) {
+        _ = try await perform(.remove(account), in: room)
+    }
+
+    /// Closes a room. With roles its access is `closed`, and the sessions of accounts that may not enter any
+    /// more are reset with `roomForbidden`. Without roles all sessions are reset with `kicked`; an account may open the
+    /// room again, unless the room policy refuses it.
+    ///
+    /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `refused`; `storeUnavailable`.
+    public func close(room: RoomName) async throws(RoomCommandError) {
+        _ = try await perform(.close, in: room)
+    }
+
+    private func perform(_ command: RoomCommand, in room: RoomName) async throws(RoomCommandError) -> RoomCursor? {
+        guard let driver = driver(of: room) else { throw .notRunning }
+        let result = await withCheckedContinuation { continuation in
+            driver.loop.execute { driver.perform(command, in: room, continuation) }
+        }
+        return try result.get()
+    }
+}
