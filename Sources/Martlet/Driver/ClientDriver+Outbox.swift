@@ -6,8 +6,9 @@ import MartletWire
 struct DriverOutbox {
     let port: OutboxPort
     let counters: CounterSource
-    /// Messages of an earlier client, and their outcomes, whose rooms have not been opened.
+    /// Messages of an earlier client whose rooms have not been opened.
     fileprivate var backlog: [String: [OutboxEntry]]
+    /// Outcomes of an earlier client's messages, until the application has received their room.
     fileprivate var outcomes: [String: [OutboxOutcome]]
     var cursors: RoomCursors
     fileprivate(set) var failureCount: UInt64 = 0
@@ -43,9 +44,7 @@ extension ClientDriver {
     func restoreMessages(of id: RoomID) {
         let core = rooms[id]!.core
         let earlier = outbox.backlog.removeValue(forKey: core.name.text) ?? []
-        let outcomes = (outbox.outcomes.removeValue(forKey: core.name.text) ?? []).sorted {
-            $0.id.counter < $1.id.counter
-        }
+        let outcomes = (outbox.outcomes[core.name.text] ?? []).sorted { $0.id.counter < $1.id.counter }
         core.restore(earlier, outcomes, at: loop.wallTime, now: now)
         guard let last = earlier.last else { return }
         rooms[id]!.unmarked.stored(earlier)
@@ -171,10 +170,16 @@ extension ClientDriver {
         }
     }
 
-    /// Keeps the outcomes of an earlier client's messages for the application that opens the room later.
+    /// Keeps the outcomes of an earlier client's messages while the application has not received the room: the room may
+    /// end before, and be opened again.
     private func keep(_ outcomes: [OutboxOutcome], of core: RoomCore) {
-        guard rooms[core.id]?.isHidden == true else { return }
+        guard let entry = rooms[core.id], entry.isHidden || entry.opener != nil else { return }
         outbox.outcomes[core.name.text, default: []] += outcomes
+    }
+
+    /// The application has received the room, whose ledger has the outcomes.
+    func discardOutcomes(of core: RoomCore) {
+        outbox.outcomes[core.name.text] = nil
     }
 
     // MARK: Calls of the application

@@ -92,6 +92,7 @@ extension ClientDriver {
 
     private func resolveOpener(_ id: RoomID) {
         guard let core = rooms[id]?.core, let promise = rooms[id]?.opener.take() else { return }
+        discardOutcomes(of: core)
         promise.resolve(.success(core))
     }
 

@@ -71,6 +71,27 @@ struct OutboxRestartTests {
         return parts
     }
 
+    // C-74
+    @Test func `an outcome of an earlier client, in a room that has sent the rest → known when the room is opened`()
+        async throws
+    {
+        let entries = try await store { [$0.entry(1, "accepted", in: "lobby"), $0.entry(2, "pending", in: "lobby")] }
+        let outbox = SQLiteOutbox(path: path)
+        _ = try await outbox.open()
+        try await outbox.commit(
+            entries.transaction { $0.outcomes = [entries.outcome(1, .accepted(offset: 7), in: "lobby")] })
+        await outbox.close()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                // The client opens the lobby for the pending message, and closes it after the acceptance.
+                #expect(try await texts(1, in: "lobby", at: relay) == ["pending"])
+                _ = try await alice.open(room: "other")
+                let lobby = try await alice.open(room: "lobby")
+                #expect(lobby.message(entries.id(1))?.state == .accepted(offset: 7))
+            }
+        }
+    }
+
     // C-75, C-76
     @Test func `an expired message → a dead letter; one that was in flight → sent again`() async throws {
         let entries = try await store { entries in
