@@ -63,6 +63,8 @@ public final class VirtualAttachments {
                 return .done(.position(UInt64(bytes.count), byteCount: UInt64(bytes.count)))
             }
             if uploads[key]?.byteCount != byteCount { uploads[key] = Upload(byteCount: byteCount) }
+            // An attachment of 0 bytes is complete when it is begun, as in the relay's stores.
+            guard byteCount > 0 else { return complete(key, []) }
             return .done(.position(UInt64(uploads[key]?.bytes.count ?? 0), byteCount: byteCount))
         case .write(let key, let position, let chunks):
             guard let upload = uploads[key] else { return .failed(.unknown) }
@@ -76,10 +78,7 @@ public final class VirtualAttachments {
             guard UInt64(bytes.count) == upload.byteCount else {
                 return .done(.position(UInt64(bytes.count), byteCount: upload.byteCount))
             }
-            uploads[key] = nil
-            guard Self.digest(of: bytes) == key.digest else { return .failed(.digestMismatch) }
-            complete[Name(room: key.room, digest: key.digest)] = bytes
-            return .done(.position(upload.byteCount, byteCount: upload.byteCount))
+            return complete(key, bytes)
         case .read(let room, let digest, let position, let length):
             guard let bytes = complete[Name(room: room, digest: digest)] else { return .failed(.unknown) }
             guard position < UInt64(bytes.count) else { return .failed(.wrongPosition) }
@@ -91,5 +90,13 @@ public final class VirtualAttachments {
             uploads[key] = nil
             return .done(.removed)
         }
+    }
+
+    /// All bytes of an upload are stored: the attachment is complete, or discarded.
+    private func complete(_ key: AttachmentKey, _ bytes: [UInt8]) -> AttachmentResult {
+        uploads[key] = nil
+        guard Self.digest(of: bytes) == key.digest else { return .failed(.digestMismatch) }
+        complete[Name(room: key.room, digest: key.digest)] = bytes
+        return .done(.position(UInt64(bytes.count), byteCount: UInt64(bytes.count)))
     }
 }

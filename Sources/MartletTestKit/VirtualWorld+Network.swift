@@ -212,7 +212,6 @@ extension VirtualWorld {
         while isReading(index, atRelay: true), !connections[index].relaySide.unread.isEmpty {
             let segment = connections[index].relaySide.unread.removeFirst()
             let bytes = decrypted(segment.bytes, index, atRelay: true)
-            relay.loops.setWallClock(UInt64(Int64(now.nanoseconds / 1_000_000) + wallClockOffset))
             let resumes = relay.loops.statistics.resumes
             if !bytes.isEmpty { relay.loops.receive(bytes.rawBytes, on: connections[index].key, now: now) }
             noteRead(segment.byteCount, index, atRelay: true)

@@ -7,13 +7,21 @@ public import MartletWire
 /// event; simultaneous events happen in the order of their causes. The same seed and the same calls give the same run.
 public final class VirtualWorld {
     /// The current time. A world starts at one second.
-    public internal(set) var now = Instant(nanoseconds: 1_000_000_000)
+    public internal(set) var now = Instant(nanoseconds: 1_000_000_000) {
+        didSet { setWallClock() }
+    }
     /// The relay; another one after `restartRelay`.
-    public private(set) var relay: VirtualRelay
+    public private(set) var relay: VirtualRelay {
+        didSet { setWallClock() }
+    }
     /// The clients in the order of addition.
     public private(set) var clients: [VirtualClient] = []
     /// The difference of the relay's wall clock to the world's time, in milliseconds.
-    public var wallClockOffset: Int64 = 1_700_000_000_000
+    public var wallClockOffset: Int64 = 1_700_000_000_000 {
+        didSet { setWallClock() }
+    }
+    /// The relay's wall clock in milliseconds since 1970.
+    var wallClock: UInt64 { UInt64(Int64(now.nanoseconds / 1_000_000) + wallClockOffset) }
     /// The number of connections established so far.
     public internal(set) var connectionCount = 0
     /// The disturbances of frames on unordered carriers.
@@ -53,6 +61,13 @@ public final class VirtualWorld {
         relayConfiguration = configuration
         relay = VirtualRelay(configuration, loopCount: loopCount, seed: seed)
         self.seed = seed
+        setWallClock()
+    }
+
+    /// Sets the relay's wall clock, also for events without bytes from the network: results of the store and of
+    /// the policy, and deadlines.
+    private func setWallClock() {
+        relay.loops.setWallClock(wallClock)
     }
 
     // MARK: - Clients

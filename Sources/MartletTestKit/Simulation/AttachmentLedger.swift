@@ -78,7 +78,8 @@ struct AttachmentLedger {
                     complete[work.room, default: []].append(work.digest)
                 }
             } else {
-                guard downloaded == expected else { return "the download has other bytes" }
+                // A download of no bytes ends without `received`.
+                guard downloaded ?? [] == expected else { return "the download has other bytes" }
             }
         case .failed(let failure):
             pending[key] = nil

@@ -14,7 +14,7 @@ extension Simulation {
     private var administrator: SimulatedDevice { devices[0] }
 
     /// The relay's wall clock in milliseconds since 1970.
-    var wallClock: UInt64 { UInt64(Int64(world.now.nanoseconds / 1_000_000) + world.wallClockOffset) }
+    var wallClock: UInt64 { world.wallClock }
 
     /// A room policy that lets the first device's account administer all rooms.
     func administered(

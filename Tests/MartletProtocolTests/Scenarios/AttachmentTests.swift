@@ -88,6 +88,18 @@ import Testing
         #expect(stage.world.relay.engine.quiescence().faults == [])
     }
 
+    //
+    @Test func `an attachment of 0 bytes is complete when it is begun, and is downloaded`() throws {
+        let stage = try Stage()
+        let digest = VirtualAttachments.digest(of: [])
+        let upload = try stage.upload([], from: stage.alice, in: stage.lobby)
+        #expect(try stage.end(upload, of: stage.alice) == .finished)
+        #expect(stage.events(upload, of: stage.alice) == [.began(position: 0), .finished])
+        #expect(stage.world.relay.attachments.bytes(of: digest, in: .lobby) == [])
+        let download = try stage.download(digest, 0)
+        #expect(try stage.end(download, of: stage.bob) == .finished)
+    }
+
     //
     @Test func `a range gives the bytes of the range`() throws {
         let stage = try Stage()

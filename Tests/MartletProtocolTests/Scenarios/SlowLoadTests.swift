@@ -21,6 +21,20 @@ import Testing
         #expect(world.relay.log[.lobby]?.map(\.counter) == Array(1...3000))
     }
 
+    //
+    @Test func `message sent 5 s before the end of a load has the time of that end`() throws {
+        let world = VirtualWorld()
+        world.relay.storeDelay = .seconds(5)
+        let alice = world.addClient("alice")
+        let room = try world.act(alice) { try $0.open(.lobby, now: $1) }
+        try world.send("early", from: alice, in: room)
+        world.act(alice) { $0.start(now: $1) }
+        let began = Int64(world.now.nanoseconds / 1_000_000) + world.wallClockOffset
+        #expect(world.run(until: world.now + .seconds(60)) { alice.accepted[room]?.count == 1 })
+        let entry = try #require(world.relay.log[.lobby]?.first)
+        #expect(Int64(bitPattern: entry.acceptedAt) >= began + 5000)
+    }
+
     // S-38, R-15
     @Test func `all credit of a link is released after a fault in the first of three messages before a load`() {
         let stage = RelayStage()
