@@ -1,3 +1,5 @@
+import Martlet
+
 /// The contents of a chat as values, which events change and ``ChatScreen`` displays.
 struct ChatModel: Equatable, Sendable {
     /// The presence of a member.
@@ -8,7 +10,9 @@ struct ChatModel: Equatable, Sendable {
     /// An entry of the conversation.
     enum Entry: Equatable, Sendable {
         /// A message of a member. `key` identifies an own message.
-        case message(sender: String, text: String, clock: String, key: Int?, mark: DeliveryMark?)
+        case message(
+            sender: String, label: String? = nil, text: String, clock: String, key: Int?, mark: DeliveryMark?,
+            id: MessageID? = nil)
         /// A notice of the program.
         case notice(String)
     }
@@ -20,7 +24,12 @@ struct ChatModel: Equatable, Sendable {
 
     /// An event in the room.
     enum Event: Equatable, Sendable {
-        case received(sender: String, text: String, clock: String)
+        /// A message. The label is nil for a text.
+        case received(sender: String, label: String? = nil, text: String, clock: String, id: MessageID? = nil)
+        /// The identity of a message that was written.
+        case queued(key: Int, MessageID)
+        /// The deletion of a message, whose text is no longer shown (M-5).
+        case deleted(MessageID)
         case wrote(key: Int, text: String, clock: String)
         case marked(key: Int, DeliveryMark)
         case notice(String)
@@ -56,9 +65,11 @@ struct ChatModel: Equatable, Sendable {
     /// Applies an event.
     mutating func apply(_ event: Event) {
         switch event {
-        case .received(let sender, let text, let clock):
+        case .received(let sender, let label, let text, let clock, let id):
             typing.remove(sender)
-            append(.message(sender: sender, text: text, clock: clock, key: nil, mark: nil))
+            append(.message(sender: sender, label: label, text: text, clock: clock, key: nil, mark: nil, id: id))
+        case .queued(let key, let id): setIdentity(id, of: key)
+        case .deleted(let id): erase(id)
         case .wrote(let key, let text, let clock):
             keyIndices[key] = forgottenCount + entries.count
             append(.message(sender: account, text: text, clock: clock, key: key, mark: .queued))
@@ -85,16 +96,39 @@ struct ChatModel: Equatable, Sendable {
     private mutating func append(_ entry: Entry) {
         entries.append(entry)
         guard entries.count > Self.maxEntryCount else { return }
-        if case .message(_, _, _, let key?, _) = entries[0] { keyIndices[key] = nil }
+        if case .message(_, _, _, _, let key?, _, _) = entries[0] { keyIndices[key] = nil }
         entries.removeFirst()
         forgottenCount += 1
     }
 
     private mutating func setMark(_ mark: DeliveryMark, of key: Int) {
-        guard let index = keyIndices[key].map({ $0 - forgottenCount }), entries.indices.contains(index),
-            case .message(let sender, let text, let clock, let key, let old?) = entries[index],
+        guard let index = index(of: key),
+            case .message(let sender, let label, let text, let clock, let key, let old?, let id) = entries[index],
             mark.isFurther(than: old)
         else { return }
-        entries[index] = .message(sender: sender, text: text, clock: clock, key: key, mark: mark)
+        entries[index] = .message(
+            sender: sender, label: label, text: text, clock: clock, key: key, mark: mark, id: id)
+    }
+
+    private mutating func setIdentity(_ id: MessageID, of key: Int) {
+        guard let index = index(of: key),
+            case .message(let sender, let label, let text, let clock, let key, let mark, _) = entries[index]
+        else { return }
+        entries[index] = .message(
+            sender: sender, label: label, text: text, clock: clock, key: key, mark: mark, id: id)
+    }
+
+    private mutating func erase(_ deleted: MessageID) {
+        for (index, entry) in entries.enumerated() {
+            guard case .message(let sender, _, _, let clock, let key, let mark, let id?) = entry, id == deleted else {
+                continue
+            }
+            entries[index] = .message(
+                sender: sender, label: "deleted", text: "", clock: clock, key: key, mark: mark, id: id)
+        }
+    }
+
+    private func index(of key: Int) -> Int? {
+        keyIndices[key].map { $0 - forgottenCount }.flatMap { entries.indices.contains($0) ? $0 : nil }
     }
 }

@@ -73,12 +73,12 @@ enum ChatScreen {
         switch entry {
         case .notice(let text):
             return SafeText.lines(text).flatMap { wrap($0, columns: columns - 2) }.map { StyledLine("  \($0)", .dim) }
-        case .message(let sender, let text, let clock, _, let mark):
+        case .message(let sender, let label, let text, let clock, _, let mark, _):
             let isOwn = sender == model.account
             let name = DisplayWidth.prefix(of: isOwn ? "you" : SafeText.line(sender), columns: maxNameColumnCount)
             let indent = clock.count + 1 + DisplayWidth.of(name) + 2
-            var lines = SafeText.lines(text).flatMap { wrap($0, columns: max(columns - indent, 10)) }
-                .map { StyledLine($0) }
+            let shown = SafeText.lines(MessageParts(label: label, text: text).shown)
+            var lines = shown.flatMap { wrap($0, columns: max(columns - indent, 10)) }.map { StyledLine($0) }
             if let mark { add(mark, to: &lines, columns: columns - indent) }
             return lines.enumerated().map { index, line in
                 var row = StyledLine()

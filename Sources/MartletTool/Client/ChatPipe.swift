@@ -8,17 +8,19 @@ enum ChatPipe {
     static func run(
         _ client: Client, _ room: Room, _ sentLines: SentLines, timeout: Duration?
     ) async throws -> ExitCode {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await ChatSession(client: client, room: room, sentLines: sentLines, show: print).run() }
+        let session = ChatSession(client: client, room: room, sentLines: sentLines, show: print)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await session.run() }
             group.addTask { try await ConnectionWatch.run(client, timeout: timeout, report: ConnectionWatch.print) }
-            group.addTask { try await send(to: room, sentLines) }
+            group.addTask { try await send(session) }
             defer { group.cancelAll() }
             try await group.next()
+            return .success
         }
-        return .success
     }
 
-    private static func send(to room: Room, _ sentLines: SentLines) async throws {
+    private static func send(_ session: ChatSession) async throws {
+        let (room, sentLines) = (session.room, session.sentLines)
         let input = StandardInput()
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
         var last: MessageHandle?
@@ -27,10 +29,12 @@ enum ChatPipe {
             let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
             for piece in pieces {
                 let content = content(ofLine: piece)
-                let number = sentLines.begin(String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines))
+                let text = String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines)
+                let number = sentLines.begin(text)
                 let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
                 let sending = try await room.send(message)
                 sentLines.setMessage(number, as: sending)
+                session.record(sending, text)
                 last = sending
             }
             if bytes.isEmpty { break }
@@ -53,18 +57,18 @@ enum ChatPipe {
     }
 
     /// Returns the line that is printed for a message.
-    static func line(sender: String, text: String) -> String {
-        "\(EscapedText.name(sender)): \(EscapedText.line(text))"
+    static func line(sender: String, label: String? = nil, text: String) -> String {
+        "\(EscapedText.name(sender)): \(MessageParts(label: label, text: text).line)"
     }
 
     private static func print(_ event: ChatModel.Event) {
         let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
         switch event {
-        case .received(let sender, let text, _):
-            let line = line(sender: sender, text: text)
+        case .received(let sender, let label, let text, _, _):
+            let line = line(sender: sender, label: label, text: text)
             try? Output.print(isTerminal ? SafeText.line(line) : line)
         case .notice(let text): Output.report(SafeText.line(text))
-        case .wrote, .marked, .members, .presence, .typing, .connection: break
+        case .wrote, .queued, .deleted, .marked, .members, .presence, .typing, .connection: break
         }
     }
 }

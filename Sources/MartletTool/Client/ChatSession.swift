@@ -11,6 +11,14 @@ struct ChatSession: Sendable {
     let sentLines: SentLines
     /// A closure that receives all events to display.
     let show: @Sendable (ChatModel.Event) -> Void
+    private let known = KnownMessages()
+
+    init(client: Client, room: Room, sentLines: SentLines, show: @escaping @Sendable (ChatModel.Event) -> Void) {
+        self.client = client
+        self.room = room
+        self.sentLines = sentLines
+        self.show = show
+    }
 
     /// Reports messages, members, typing and the connection until it is cancelled or the room has ended.
     func run() async throws {
@@ -31,6 +39,8 @@ struct ChatSession: Sendable {
                     let number = sentLines.begin(text)
                     let sending = try await room.send(text)
                     sentLines.setMessage(number, as: sending)
+                    record(sending, text)
+                    show(.queued(key: key, sending.id))
                     group.addTask { await follow(sending, key: key) }
                 } catch {
                     show(.marked(key: key, .failed("\(error)")))
@@ -39,6 +49,9 @@ struct ChatSession: Sendable {
             group.cancelAll()
         }
     }
+
+    /// Records a sent message, to which changes of others can refer.
+    func record(_ sending: MessageHandle, _ text: String) { known.add(sending.id, offset: nil, .text(text)) }
 
     /// Performs an operation on the room and reports its result.
     func perform(_ operation: RoomOperation) async {
@@ -56,6 +69,7 @@ struct ChatSession: Sendable {
 
     private func follow(_ sending: MessageHandle, key: Int) async {
         for await state in sending.states {
+            if case .accepted(let offset) = state { known.add(sending.id, offset: offset, nil) }
             show(.marked(key: key, DeliveryMark(state)))
             if case .read = state { return }
         }
@@ -65,10 +79,7 @@ struct ChatSession: Sendable {
         for try await item in room.items {
             switch item {
             case .message(let message):
-                show(
-                    .received(
-                        sender: message.sender.text, text: Self.text(of: message),
-                        clock: ClockText.minutes(message.acceptedAt)))
+                report(message)
                 room.markRead(upTo: message.cursor)
             case .gap(let gap):
                 show(.notice("Messages \(gap.lowerBound) to \(gap.upperBound) are no longer kept."))
@@ -78,10 +89,22 @@ struct ChatSession: Sendable {
         }
     }
 
-    /// Returns the text of a message; a placeholder if it contains no text.
-    private static func text(of message: RoomMessage) -> String {
-        text(of: LineContent(kind: message.kind, content: message.content.bytes))
-            ?? "[\(Quantity.text(byteCount: message.content.byteCount)) without text]"
+    /// Reports a message. A change that does not count or has no effect is ignored (M-1, M-4, M-9, M-11).
+    private func report(_ message: RoomMessage) {
+        let body = try? message.body
+        if message.kind.isChange {
+            guard let body, let change = MessageChange(body, by: message.sender),
+                known.apply(change, at: message.offset)
+            else { return }
+            if change.effect == .deletion { show(.deleted(change.target)) }
+        } else {
+            known.add(message.id, offset: message.offset, body)
+        }
+        let parts = MessageParts(message.content, body) { known.name(of: $0) }
+        show(
+            .received(
+                sender: message.sender.text, label: parts.label, text: parts.text,
+                clock: ClockText.minutes(message.acceptedAt), id: message.kind.isChange ? nil : message.id))
     }
 
     /// Returns the text of a line without its newline; nil if the content is no text.

@@ -75,5 +75,5 @@ struct ConnectionWatch {
     }
 
     /// A closure that writes a message to standard error.
-    static let print: @Sendable (String) -> Void = { Output.report("martlet: \($0)") }
+    static let print: @Sendable (String) -> Void = { Output.report("martlet: \(SafeText.line($0))") }
 }

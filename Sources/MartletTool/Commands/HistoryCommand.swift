@@ -15,17 +15,32 @@ enum HistoryCommand {
     private static let limit = Option.count(
         "limit", short: "n", in: 1...10_000, fallback: 50, help: "write at most N messages")
     private static let json = Option.flag("json", help: "write each message as one JSON object in a line")
+    private static let raw = Option.flag(
+        "raw", help: "write the log: edits, deletions and reactions as messages, and no effects of them")
+
+    /// The maximum number of messages behind a page that are read for changes of its messages.
+    static let maxLaterCount = 100_000
 
     static let spec = CommandSpec(
         name: "history",
         summary: "Write earlier messages of a room, oldest first.",
         options: ClientOptions.specs + [
-            before.spec, after.spec, since.spec, limit.spec, ClientOptions.timeout.spec, json.spec,
+            before.spec, after.spec, since.spec, limit.spec, ClientOptions.timeout.spec, json.spec, raw.spec,
         ],
         notes: [
             "Without --before, --after and --since the newest messages of the room are written.",
             "If there are more messages, standard error has the option that continues.",
-            "Messages that are neither text nor lines of 'martlet send' are written with --json only.",
+            """
+            A line has the offset, the account and the text of a message. Each control character is escaped with a \
+            backslash, also a newline. Brackets at the start of the text contain what is not the text: 'edited', \
+            'deleted', reactions and their numbers, the message that is replied to, or the kind of another message. A \
+            text that begins with a bracket follows a backslash.
+            """,
+            """
+            The messages are written as they are now: with the text of the latest edit and the present reactions, and \
+            deleted ones without their text. Edits, deletions and reactions are no messages of their own, except with \
+            --raw. A deletion of another account's message has no effect.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "the messages were written"),
@@ -44,25 +59,15 @@ enum HistoryCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let place = try place(arguments)
-        let client = try ClientOptions.client(arguments, agent: "history")
-        let name = try ClientOptions.roomName(arguments)
-        let monitor = TransferMonitor(.none)
         do {
-            try await withClient(client) { client in
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
-                    group.addTask {
-                        let room = try await client.open(
-                            room: name.text, options: Room.Options(from: .latest(count: 0)))
-                        let found = try await read(place, arguments[limit] ?? 50, in: room)
-                        try write(found.messages, isJSON: arguments.has(json))
-                        if let next = found.next {
-                            let option = if case .before = place { "--before" } else { "--after" }
-                            Output.report("martlet: there are more messages; \(option) \(next.offset) continues")
-                        }
-                    }
-                    defer { group.cancelAll() }
-                    try await group.next()
+            try await RoomTask.run(arguments, agent: "history") { _, room in
+                let found = try await read(place, arguments[limit] ?? 50, in: room)
+                let lines = try await lines(
+                    of: found.messages, at: place, in: room, isRaw: arguments.has(raw), isJSON: arguments.has(json))
+                try Output.write(lines, to: STDOUT_FILENO)
+                if let next = found.next {
+                    let option = if case .before = place { "--before" } else { "--after" }
+                    Output.report("martlet: there are more messages; \(option) \(next.offset) continues")
                 }
             }
         } catch is CancellationError {
@@ -113,11 +118,38 @@ enum HistoryCommand {
         return (messages, next)
     }
 
-    private static func write(_ messages: [RoomMessage], isJSON: Bool) throws {
+    /// Returns the lines of messages of the log.
+    static func lines(
+        of log: [RoomMessage], at place: Place, in room: Room, isRaw: Bool, isJSON: Bool
+    ) async throws -> [UInt8] {
         let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
-        let bytes = messages.flatMap {
-            isJSON ? ReceivedLine.json($0) : ReceivedLine.text($0, isTerminal: isTerminal)
+        var current = CurrentMessages(log)
+        if !isRaw, let last = log.last, place != .before(nil) {
+            try await applyLater(than: last.cursor, to: &current, in: room)
         }
-        try Output.write(bytes, to: STDOUT_FILENO)
+        return (isRaw ? log : current.messages).flatMap { message in
+            let effects = isRaw ? MessageEffects() : current.effects(on: message)
+            if isJSON { return ReceivedLine.json(message, effects) }
+            let line = ReceivedLine.history(message, effects) { current.name(of: $0) }
+            return Array("\(isTerminal ? SafeText.line(line) : line)\n".utf8)
+        }
+    }
+
+    /// Applies the changes in the log behind a message.
+    private static func applyLater(
+        than last: RoomCursor, to current: inout CurrentMessages, in room: Room
+    ) async throws {
+        var next: RoomCursor? = last
+        var count = 0
+        while let cursor = next {
+            guard count < maxLaterCount else {
+                Output.report("martlet: edits, deletions and reactions after offset \(cursor.offset) are not applied")
+                return
+            }
+            let page = try await room.messages(after: cursor, limit: 256)
+            for message in page.messages { current.apply(message) }
+            count += page.messages.count
+            next = page.next
+        }
     }
 }

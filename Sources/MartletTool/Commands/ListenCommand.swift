@@ -57,7 +57,11 @@ enum ListenCommand {
             --until-idle measures the time with a connection and without a message. Time without a connection is not \
             counted, and each message resets the time to zero.
             """,
-            "Messages that are neither text nor lines of 'martlet send' are written with --json only.",
+            """
+            The lines are the log: the texts and the lines of 'martlet send', unchanged. Other messages, such as \
+            replies, edits, deletions and reactions, are written with --json only, which has the 'type' of each \
+            message, and the identity of the message that it refers to as 'target'.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "all received messages were written"),

@@ -5,35 +5,40 @@ import MartletToolSupport
 /// `martlet rooms`: the rooms of an account, and its membership records.
 enum RoomsCommand {
     private enum Action: String, CaseIterable {
-        case list, join, leave, decline, invite
+        case list, join, leave, decline, invite, read
 
-        /// The number of operands behind the action.
-        var operandCount: Int {
+        /// The operands behind the action.
+        var operands: [String] {
             switch self {
-            case .list: 0
-            case .join, .leave, .decline: 1
-            case .invite: 2
+            case .list: []
+            case .join, .leave, .decline: ["a room"]
+            case .invite: ["a room", "an account"]
+            case .read: ["a room", "an offset"]
             }
         }
     }
+
+    /// The duration for which an action waits for the relay without --timeout.
+    static let maxWait = Duration.seconds(3600)
 
     private static let json = Option.flag("json", help: "write each room as one JSON object in a line")
     private static let watch = Option.flag("watch", short: "w", help: "write each change too, until interrupted")
 
     static let spec = CommandSpec(
         name: "rooms",
-        summary: "List the rooms of an account, or join, leave, decline or invite to a room.",
-        operand: "ACTION ROOM ACCOUNT",
+        summary: "List the rooms of an account, or join, leave, decline, invite to or mark a room.",
+        operand: "ACTION ROOM ACCOUNT|OFFSET",
         options: ClientOptions.specs.filter { $0.name != ClientOptions.room.spec.name } + [
             ClientOptions.timeout.spec, json.spec, watch.spec,
         ],
         notes: [
             """
-            ACTION is list, join, leave, decline or invite; without one the rooms are listed. A line has the name of a \
-            room, its last offset, the number of unread messages, and the last message. An account remains in a room \
-            that it has joined, also while it is not connected.
+            ACTION is list, join, leave, decline, invite or read; without one the rooms are listed. A line has the \
+            name of a room, its last offset, the number of unread messages, and the last message. An account remains \
+            in a room that it has joined, also while it is not connected.
             """,
             "'martlet rooms invite ROOM ACCOUNT' invites an account, which then joins or declines.",
+            "'martlet rooms read ROOM OFFSET' marks the messages of a joined room up to OFFSET as read.",
         ],
         exitCodes: [
             ExitMeaning(.success, "the rooms are listed, or the relay has performed the action"),
@@ -66,13 +71,15 @@ enum RoomsCommand {
     private static func action(_ arguments: ParsedArguments) throws(UsageError) -> (Action, [String]) {
         guard let word = arguments.operands.first else { return (.list, []) }
         guard let action = Action(rawValue: word) else {
-            throw UsageError(message: "the first operand is list, join, leave, decline or invite")
+            throw UsageError(message: "the first operand is list, join, leave, decline, invite or read")
         }
         let operands = Array(arguments.operands.dropFirst())
-        guard operands.count == action.operandCount else {
-            let wanted =
-                action.operandCount == 2 ? "a room and an account" : action.operandCount == 1 ? "a room" : "no room"
+        guard operands.count == action.operands.count else {
+            let wanted = action.operands.isEmpty ? "no operand" : action.operands.joined(separator: " and ")
             throw UsageError(message: "'\(action.rawValue)' takes \(wanted)")
+        }
+        if action == .read, UInt64(operands[1]) == nil {
+            throw UsageError(message: "the offset is a number from 0 to \(UInt64.max)")
         }
         return (action, operands)
     }
@@ -80,12 +87,16 @@ enum RoomsCommand {
     private static func perform(
         _ action: Action, _ operands: [String], _ arguments: ParsedArguments, _ client: Client
     ) async throws {
+        let timeout = arguments[ClientOptions.timeout] ?? maxWait
         switch action {
         case .list: try await list(arguments, client)
-        case .join: try await client.join(room: operands[0])
-        case .leave: try await client.leave(room: operands[0])
-        case .decline: try await client.decline(room: operands[0])
-        case .invite: try await client.invite(operands[1], to: operands[0])
+        case .join: try await client.join(room: operands[0], timeout: timeout)
+        case .leave: try await client.leave(room: operands[0], timeout: timeout)
+        case .decline: try await client.decline(room: operands[0], timeout: timeout)
+        case .invite: try await client.invite(operands[1], to: operands[0], timeout: timeout)
+        case .read:
+            let cursor = RoomCursor(offset: UInt64(operands[1]) ?? 0)
+            try await client.markRead(upTo: cursor, in: operands[0], timeout: timeout)
         }
     }
 

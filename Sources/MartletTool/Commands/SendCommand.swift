@@ -16,7 +16,7 @@ enum SendCommand {
         options: ClientOptions.specs + [
             ClientOptions.outbox.spec, ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec, file.spec,
             mediaType.spec,
-        ],
+        ] + ReferringMessage.specs,
         notes: [
             """
             'martlet listen' receives the bytes of each line unchanged. The command ends when the relay has accepted \
@@ -28,13 +28,19 @@ enum SendCommand {
             relay has of the file is not sent again.
             """,
             """
+            With --edit, --delete, --react and --reply one message is sent that refers to the message with the offset, \
+            which 'martlet history' shows. The text is that of --text, or all of standard input without its last \
+            newline.
+            """,
+            """
             With --outbox lines are read without a connection, too. A command that was killed is continued by the next \
             one with FILE, which sends the lines that were read and not accepted, before its own.
             """,
         ],
         exitCodes: [
             ExitMeaning(.success, "every line, or the message with the file, was accepted"),
-            ExitMeaning(.failure, "some lines were refused"),
+            ExitMeaning(.failure, "some lines were refused, or the room has no message that can be referred to"),
+            ExitMeaning(.dataError, "the text of a message that refers to another one is too long or not UTF-8"),
             ExitMeaning(.inputOutput, "reading failed"),
         ] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
@@ -49,7 +55,28 @@ enum SendCommand {
         return .success
     }
 
+    /// Sends a message that refers to another one.
+    private static func send(_ message: ReferringMessage, _ arguments: ParsedArguments) async throws -> ExitCode {
+        do {
+            let text = try await message.readText(arguments)
+            try await RoomTask.run(arguments, agent: "send") { client, room in
+                try await message.send(text: text, in: room, as: client.account)
+            }
+        } catch is CancellationError {
+            throw CommandError(.interrupted, "interrupted")
+        } catch let error as MartletError {
+            throw CommandError(error)
+        }
+        return .success
+    }
+
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        var others: [String] = []
+        if arguments[file] != nil { others.append("file") }
+        if arguments[ClientOptions.outbox] != nil { others.append("outbox") }
+        if let message = try ReferringMessage(arguments, excluding: others) {
+            return try await send(message, arguments)
+        }
         if let path = arguments[file] { return try await send(file: path, arguments) }
         let outbox = ClientOptions.outbox(arguments)
         let client = try ClientOptions.client(arguments, agent: "send", outbox: outbox)

@@ -17,6 +17,14 @@ enum EscapedText {
         name.unicodeScalars.map { $0 == ":" ? "\\:" : escape($0) }.joined()
     }
 
+    /// Returns the line for a text in a label. Brackets and quotation marks are escaped with a backslash.
+    static func label(_ text: some StringProtocol) -> String {
+        text.unicodeScalars.map { "[]\"".unicodeScalars.contains($0) ? "\\\($0)" : escape($0) }.joined()
+    }
+
+    /// Returns the line for a text in quotation marks.
+    static func quoted(_ text: some StringProtocol) -> String { "\"\(label(text))\"" }
+
     private static func escape(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\\": "\\\\"

@@ -31,7 +31,7 @@ package struct CommandLineProgram: Sendable {
     package func main() -> Never {
         Descriptors.occupyStandard()
         do { try Descriptors.checkLimit() } catch {
-            Output.report("\(name): \(error.message)")
+            report(error)
             exit(error.code.rawValue)
         }
         guard Self.hasValidArguments else {
@@ -71,12 +71,17 @@ package struct CommandLineProgram: Sendable {
                 return try await run(first, Array(words.dropFirst()))
             }
         } catch let error as CommandError {
-            if !error.message.isEmpty { Output.report("\(name): \(error.message)") }
+            if !error.message.isEmpty { report(error) }
             return error.code
         } catch {
-            Output.report("\(name): \(error)")
+            Output.report("\(name): \(SafeText.line("\(error)"))")
             return .failure
         }
+    }
+
+    /// Reports an error, whose message can contain texts of others.
+    private func report(_ error: CommandError) {
+        Output.report("\(name): \(SafeText.lines(error.message).joined(separator: "\n"))")
     }
 
     private func run(_ word: String, _ words: [String]) async throws -> ExitCode {

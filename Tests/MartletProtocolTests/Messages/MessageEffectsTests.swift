@@ -44,4 +44,19 @@ struct MessageEffectsTests {
         #expect(effects.reactions.count == MessageEffects.maxReactionCount)
         #expect(effects.reactions.first?.text == "2")
     }
+
+    // M-4, M-5
+    @Test func `an edit changes the text of a text, reply or attachment, and a deletion leaves no body`() throws {
+        var effects = MessageEffects()
+        let file = Attachment(location: "a", byteCount: 1)
+        #expect(effects.body(of: .text("a")) == .text("a"))
+        effects.apply(try #require(MessageChange(.edit(of: target, text: "b"), by: ada)), at: 5)
+        #expect(effects.body(of: .text("a")) == .text("b"))
+        #expect(effects.body(of: .reply(to: target, text: "a")) == .reply(to: target, text: "b"))
+        #expect(
+            effects.body(of: .attachment(file)) == .attachment(Attachment(location: "a", byteCount: 1, caption: "b")))
+        #expect(effects.body(of: .command(.bool(true))) == .command(.bool(true)))
+        effects.apply(try #require(MessageChange(.delete(target), by: ada)), at: 6)
+        #expect(effects.body(of: .text("a")) == nil)
+    }
 }

@@ -361,7 +361,7 @@ import Testing
 
 extension RoomScript {
     /// A member requests an operation.
-    fileprivate mutating func operate(_ name: String, _ operation: RoomOperation, correlation: UInt64) {
+    mutating func operate(_ name: String, _ operation: RoomOperation, correlation: UInt64) {
         let request = Request(
             correlation: correlation, method: operation.method.name, deadline: .seconds(60), content: operation.content)
         with(name) { $0.receive(.request($1, request)) }

@@ -79,15 +79,18 @@ struct RoomScript: ~Copyable {
 
     mutating func join(
         _ name: String, cursor: UInt64 = 0, tail: UInt32? = nil, noLocal: Bool = false, room: RoomName? = nil,
-        log: LogID? = nil, isHeldBack: Bool = false
+        log: LogID? = nil, isHeldBack: Bool = false, kind: SessionKind = .chat, permissions: RoomPermissions = .all
     ) {
         let slot = Int32(keys.count)
         let key = MemberKey(link: LinkKey(slot: slot, generation: 1), session: SessionID(rawValue: 1))
         keys[name] = key
         names[key] = name
-        let open = Open(room: room ?? self.room, cursor: cursor, log: log, tail: tail, noLocal: noLocal)
+        let open = Open(room: room ?? self.room, kind: kind, cursor: cursor, log: log, tail: tail, noLocal: noLocal)
         rooms.receive(
-            .join(JoinRequest(member: key, who: RoomScript.who(name), open: open, isHeldBack: isHeldBack)))
+            .join(
+                JoinRequest(
+                    member: key, who: RoomScript.who(name), open: open, isHeldBack: isHeldBack,
+                    permissions: permissions)))
     }
 
     mutating func withdraw(_ name: String) {

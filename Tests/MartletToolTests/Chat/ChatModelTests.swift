@@ -1,3 +1,4 @@
+import Martlet
 import MartletToolSupport
 import Testing
 
@@ -45,5 +46,25 @@ import Testing
         model.apply(.marked(key: 2, .accepted))
         #expect(model.entries.first == .notice("0"))
         #expect(model.entries.last == .message(sender: "alice", text: "last", clock: "", key: 2, mark: .accepted))
+    }
+
+    // M-5
+    @Test func `a deletion removes the texts of the message, received or own, and of no other`() throws {
+        let ada = try #require(AccountName("ada"))
+        let ids = (1...3).map { MessageID(sender: ada, device: DeviceID(rawValue: 1), counter: UInt64($0)) }
+        var model = ChatModel(room: "lobby", account: "ada")
+        model.apply(.received(sender: "ada", text: "one", clock: "", id: ids[0]))
+        model.apply(.wrote(key: 1, text: "two", clock: ""))
+        model.apply(.queued(key: 1, ids[1]))
+        model.apply(.received(sender: "ada", text: "three", clock: "", id: ids[2]))
+        model.apply(.deleted(ids[0]))
+        model.apply(.deleted(ids[1]))
+        model.apply(.marked(key: 1, .accepted))
+        #expect(
+            model.entries == [
+                .message(sender: "ada", label: "deleted", text: "", clock: "", key: nil, mark: nil, id: ids[0]),
+                .message(sender: "ada", label: "deleted", text: "", clock: "", key: 1, mark: .accepted, id: ids[1]),
+                .message(sender: "ada", text: "three", clock: "", key: nil, mark: nil, id: ids[2]),
+            ])
     }
 }

@@ -1,0 +1,25 @@
+import Martlet
+import MartletToolSupport
+
+/// The work of a command in one room, without messages of the room.
+enum RoomTask {
+    /// Connects, opens the room and performs the work.
+    static func run(
+        _ arguments: ParsedArguments, agent: String, _ body: @escaping @Sendable (Client, Room) async throws -> Void
+    ) async throws {
+        let client = try ClientOptions.client(arguments, agent: agent)
+        let name = try ClientOptions.roomName(arguments)
+        let monitor = TransferMonitor(.none)
+        try await withClient(client) { client in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
+                group.addTask {
+                    let options = Room.Options(from: .latest(count: 0))
+                    try await body(client, try await client.open(room: name.text, options: options))
+                }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        }
+    }
+}

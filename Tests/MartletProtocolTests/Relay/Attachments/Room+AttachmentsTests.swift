@@ -1,0 +1,127 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Sessions of kind attachment of accounts with roles, bans and mutes.
+@Suite struct RoomAttachmentsTests {
+    private let digest = AttachmentDigest([UInt8](repeating: 7, count: AttachmentDigest.byteCount))!
+
+    private static let uploads: Set<AttachmentMethod> = [.begin, .write, .remove]
+
+    private var requests: [AttachmentRequest] {
+        [
+            .begin(digest, byteCount: 10, mediaType: nil), .write(digest, position: 0, [1, 2]), .info(digest),
+            .read(digest, position: 0, length: 2), .remove(digest),
+        ]
+    }
+
+    /// A room that alice owns, with roles of bob, and with alice as a member.
+    private func makeScript(_ operations: RoomOperation...) throws -> RoomScript {
+        var roles = RoomRoles(owner: .alice)
+        for operation in operations { roles = try roles.applying(operation, by: .owner, at: 0) ?? roles }
+        return RoomScript(
+            "alice", snapshot: RoomSnapshot(roles: roles.encoded()), roles: RoomRolesConfiguration())
+    }
+
+    /// Performs an operation of alice.
+    private func perform(_ operation: RoomOperation, in script: inout RoomScript) -> [RoomScript.Effect] {
+        script.operate("alice", operation, correlation: 99)
+        _ = script.drain()
+        script.rooms.rolesSaved(.lobby, .saved)
+        return script.drain()
+    }
+
+    /// Requests every method on a session of kind attachment. Returns those that are forbidden, and the calls of the
+    /// store.
+    private func request(
+        as name: String, in script: inout RoomScript
+    ) -> (forbidden: Set<AttachmentMethod>, calls: [AttachmentCall]) {
+        var forbidden: Set<AttachmentMethod> = []
+        var calls: [AttachmentCall] = []
+        for (index, request) in requests.enumerated() {
+            let correlation = UInt64(index + 1)
+            script.with(name) {
+                $0.receive(.attachment($1, correlation: correlation, request, creditByteCount: 10))
+            }
+            for effect in script.drain() {
+                switch effect {
+                case .told(name, .response(let response)):
+                    #expect(response.correlation == correlation)
+                    if response.status == .forbidden {
+                        forbidden.insert(request.method)
+                    } else {
+                        // The store has not named the position of the upload.
+                        #expect(request.method == .write && response.status == .wrongPosition)
+                    }
+                case .attachment(name, let call): calls.append(call)
+                default: break
+                }
+            }
+        }
+        return (forbidden, calls)
+    }
+
+    private func isOpened(_ name: String, _ effects: [RoomScript.Effect]) -> Bool {
+        effects.contains { if case .opened(name, head: 0, first: 1, members: []) = $0 { true } else { false } }
+    }
+
+    //
+    @Test(arguments: [nil, RoomRole.reader, .member, .moderator, .owner])
+    func `a reader may download and not upload, and accounts with other roles both`(_ role: RoomRole?) throws {
+        var script = try makeScript(.setRole(role, of: .bob))
+        script.join("bob", kind: .attachment)
+        #expect(isOpened("bob", script.drain()))
+        let (forbidden, calls) = request(as: "bob", in: &script)
+        let downloads: [AttachmentCall] = [.info(.lobby, digest), .read(.lobby, digest, position: 0, length: 2)]
+        let key = AttachmentKey(room: .lobby, account: .bob, digest: digest)
+        if role == .reader {
+            #expect(forbidden == Self.uploads && calls == downloads)
+        } else {
+            #expect(forbidden.isEmpty && calls == [.begin(key, byteCount: 10, mediaType: nil)] + downloads)
+        }
+    }
+
+    //
+    @Test func `an administrator may upload whatever its role`() throws {
+        var script = try makeScript(.setRole(.reader, of: .bob))
+        script.join("bob", kind: .attachment, permissions: .all.union(.administer))
+        #expect(isOpened("bob", script.drain()))
+        #expect(request(as: "bob", in: &script).forbidden.isEmpty)
+    }
+
+    //
+    @Test func `a member that becomes a reader while its session is open → uploads are forbidden from then on`() throws
+    {
+        var script = try makeScript(.setRole(.member, of: .bob))
+        script.join("bob", kind: .attachment)
+        _ = script.drain()
+        #expect(request(as: "bob", in: &script).forbidden.isEmpty)
+        _ = perform(.setRole(.reader, of: .bob), in: &script)
+        #expect(request(as: "bob", in: &script).forbidden == Self.uploads)
+    }
+
+    //
+    @Test func `a muted account may download and not upload, until it is unmuted`() throws {
+        var script = try makeScript()
+        script.join("bob", kind: .attachment)
+        _ = script.drain()
+        _ = perform(.mute(.bob, seconds: 60), in: &script)
+        #expect(request(as: "bob", in: &script).forbidden == Self.uploads)
+        _ = perform(.unmute(.bob), in: &script)
+        #expect(request(as: "bob", in: &script).forbidden.isEmpty)
+    }
+
+    //
+    @Test func `a banned account has no session, and one that is open ends with the ban`() throws {
+        var banned = try makeScript(.ban(.bob))
+        banned.join("bob", kind: .attachment)
+        #expect(banned.drain() == [.reset("bob", .roomForbidden)])
+
+        var script = try makeScript()
+        script.join("bob", kind: .attachment)
+        #expect(isOpened("bob", script.drain()))
+        let effects = perform(.ban(.bob), in: &script)
+        #expect(effects.contains(.reset("bob", .roomForbidden)))
+    }
+}
