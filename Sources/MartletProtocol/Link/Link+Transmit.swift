@@ -21,6 +21,7 @@ extension Link {
     public mutating func detach() {
         connection = LinkConnection()
         for slot in sessions.indices where sessions[slot].isLive { sessions[slot].detach() }
+        sessions.recentlyEnded.connectionEnded()
         #if DEBUG
             mustDrain = false
         #endif

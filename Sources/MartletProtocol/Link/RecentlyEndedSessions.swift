@@ -18,7 +18,8 @@ struct RecentlyEndedSessions: Sendable {
         var isSettled = false
         /// Whether the acknowledgement is to be sent.
         var owesAck = false
-        /// The highest late sequence that arrived since the session ended, as the header carries it (S-14).
+        /// The highest late sequence that arrived on this connection since the session ended, as the header carries it
+        /// (S-14).
         var late: UInt32?
     }
 
@@ -55,6 +56,12 @@ struct RecentlyEndedSessions: Sendable {
         guard Int32(bitPattern: sequence &- last) > 0, Int32(bitPattern: sequence &- end) <= 0 else { return false }
         records[session]?.late = sequence
         return true
+    }
+
+    /// The connection has ended. The peer may send each unacknowledged frame once more on the next one, before it
+    /// receives the repeated acknowledgement or reset (S-14).
+    mutating func connectionEnded() {
+        for id in order where records[id]?.late != nil { records[id]?.late = nil }
     }
 
     /// Removes the next session whose acknowledgement is owed, and returns that acknowledgement.

@@ -20,6 +20,19 @@ import Testing
         #expect(recentlyEnded.popOwed() == nil)
     }
 
+    // S-14, S-59
+    @Test func `each late frame is expected once on each connection`() {
+        var recentlyEnded = RecentlyEndedSessions()
+        _ = recentlyEnded.insert(one, RecentlyEndedSessions.Record(cumulative: 9))
+        let first = (10...1_200).map { recentlyEnded.noteLate($0, of: one) }
+        #expect(first.allSatisfy { $0 })
+        let repeated = recentlyEnded.noteLate(1_200, of: one)
+        #expect(!repeated)
+        recentlyEnded.connectionEnded()
+        let second = (10...1_200).map { recentlyEnded.noteLate($0, of: one) }
+        #expect(second.allSatisfy { $0 })
+    }
+
     // S-13
     @Test func `a new session replaces the oldest one, whose unreleased credit is returned`() {
         var recentlyEnded = RecentlyEndedSessions()
