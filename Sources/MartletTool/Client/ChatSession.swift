@@ -92,6 +92,9 @@ struct ChatSession: Sendable {
     /// Reports a message. A change that does not count or has no effect is ignored (M-1, M-4, M-9, M-11).
     private func report(_ message: RoomMessage) {
         let body = try? message.body
+        // The name of an edited message has the text before the edit.
+        var edited: (id: MessageID, name: String)?
+        if case .edit(let target, _)? = body { edited = (target.id, known.name(of: target.id)) }
         if message.kind.isChange {
             guard let body, let change = MessageChange(body, by: message.sender),
                 known.apply(change, at: message.offset)
@@ -100,7 +103,10 @@ struct ChatSession: Sendable {
         } else {
             known.add(message.id, offset: message.offset, body)
         }
-        let parts = MessageParts(message.content, body) { known.name(of: $0) }
+        let parts = MessageParts(message.content, body) { id in
+            if let edited, edited.id == id { return edited.name }
+            return known.name(of: id)
+        }
         show(
             .received(
                 sender: message.sender.text, label: parts.label, text: parts.text,

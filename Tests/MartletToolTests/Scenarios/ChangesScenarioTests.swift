@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import MartletLab
+
 /// Edits, deletions, reactions and replies in `martlet send`, `history`, `chat` and `listen`, against a relay in this
 /// process.
 @Suite(.timeLimit(.minutes(10))) struct ChangesScenarioTests {
@@ -71,6 +73,38 @@ import Testing
             }
             let lines = try await ToolRun("listen", "--from", "start", "-n", "13", "--to", relay, "--account", "carol")
             #expect(lines.lines == ["one", "two", "three\u{1B}[1m", "[four]"])
+        }
+    }
+
+    // M-3, M-4, M-5, M-9
+    @Test func `chat names the message of each change, and does not show a deletion by another account`() async throws {
+        try await withChanges { relay in
+            let output = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
+            try Data().write(to: output)
+            defer { try? FileManager.default.removeItem(at: output) }
+            let pipe = Pipe()
+            let chat = try ChildProcess(
+                ["chat", "--to", relay, "--account", "carol"], input: pipe.fileHandleForReading,
+                output: try FileHandle(forWritingTo: output))
+            var lines: [String] = []
+            while lines.last?.hasPrefix("bob: [reply") != true {
+                let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
+                lines = text.split(separator: "\n").map(String.init)
+                await Task.yield()
+            }
+            try pipe.fileHandleForWriting.close()
+            #expect(await chat.exitCode() == 0)
+            let third = #"message 3 of ada "three\u{001B}\[1m""#
+            let fourth = #"message 4 of ada "\[four\]""#
+            #expect(
+                lines == [
+                    "ada: one", "ada: two", #"ada: three\u{001B}[1m"#, #"ada: \[four]"#,
+                    #"ada: [edit of message 1 of ada "one"] ONE\nmore"#, "ada: [deletion of message 2 of ada]",
+                    #"ada: [reaction "+1" to \#(third)]"#, #"bob: [reaction "+1" to \#(third)]"#,
+                    #"bob: [reaction "a\"\]" to \#(third)]"#, #"bob: [reaction "!" to \#(fourth)]"#,
+                    #"bob: [removal of reaction "!" to \#(fourth)]"#,
+                    #"bob: [reply to message 1 of ada "ONE\nmore"] yes"#,
+                ])
         }
     }
 

@@ -201,9 +201,8 @@ import Testing
     // MARK: Other servers
 
     @Test func `nothing listens → refused`() async throws {
-        let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: .shared) { _ in }
-        await listener.closeAndWait()
-        let outcome = try await check("martlet://127.0.0.1:\(listener.port)", "--account", "ada")
+        // No test has a relay on port 1, while a port that was in use can be that of the next relay.
+        let outcome = try await check("martlet://127.0.0.1:1", "--account", "ada")
         #expect(outcome.code == .unavailable && outcome.error == "refused")
         #expect(outcome.summary.last == "fail connect")
     }
