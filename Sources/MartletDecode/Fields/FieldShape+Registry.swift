@@ -39,7 +39,10 @@ extension FieldShape {
 
 extension ContentKind {
     /// The name in the specification, or the number in hexadecimal.
-    package var name: String {
+    package var name: String { registeredName ?? hex(rawValue, digits: 4) }
+
+    /// The name in the specification; nil if the kind is not registered.
+    package var registeredName: String? {
         switch self {
         case .text: "text"
         case .image: "image"
@@ -57,7 +60,7 @@ extension ContentKind {
         case .attachment: "attachment"
         case .ack: "ack"
         case .heartbeat: "heartbeat"
-        default: hex(rawValue, digits: 4)
+        default: nil
         }
     }
 }

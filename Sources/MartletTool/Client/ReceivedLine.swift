@@ -1,5 +1,6 @@
 import Martlet
 import MartletAuthentication
+import MartletDecode
 import MartletToolSupport
 
 /// The output of a received message.
@@ -101,24 +102,8 @@ enum ReceivedLine {
     }
 
     private static func type(of kind: ContentKind) -> String {
-        switch kind {
-        case .text: "text"
-        case .image: "image"
-        case .file: "file"
-        case .audio: "audio"
-        case .video: "video"
-        case .location: "location"
-        case .contact: "contact"
-        case .command: "command"
-        case .edit: "edit"
-        case .delete: "delete"
-        case .reaction: "reaction"
-        case .reply: "reply"
-        case .system: "system"
-        case .attachment: "attachment"
-        case LineContent.bytesKind: "bytes"
-        default: kind.isApplicationDefined ? "application" : "unknown"
-        }
+        if kind == LineContent.bytesKind { return "bytes" }
+        return kind.registeredName ?? (kind.isApplicationDefined ? "application" : "unknown")
     }
 
     /// Returns a gap as a JSON object in a line.

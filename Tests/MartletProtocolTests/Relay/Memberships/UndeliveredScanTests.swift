@@ -40,7 +40,7 @@ struct UndeliveredScanTests {
 
     //
     @Test("without joined accounts no scan is scheduled, and messages until then are not due later")
-    func nobody() {
+    func withoutJoinedAccounts() {
         var scan = UndeliveredScan()
         #expect(step(&scan, 2, hasJoined: false, after: 0) == nil && scan.deadline == nil)
         #expect(step(&scan, 3, after: 1) == nil)
