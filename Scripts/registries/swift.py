@@ -191,8 +191,11 @@ def shapes(registry):
         "package import MartletWire",
         extension("FieldShape", switch("init(_ tag: Tag)", "Creates the form of a tag's value (Specs/wire.md §13.2).",
                                        [*cases, "default: self = .bytes"], of="tag")),
-        extension("ContentKind", switch(
-            "package var name: String", NAME, [*names(registry.kinds), "default: hex(rawValue, digits: 4)"])),
+        extension("ContentKind",
+                  f"{comment(NAME)}\n    package var name: String {{ registeredName ?? hex(rawValue, digits: 4) }}",
+                  switch("package var registeredName: String?",
+                         "The name in the specification; nil if the kind is not registered.",
+                         [*names(registry.kinds), "default: nil"]), between="\n\n"),
         extension("Features", comment("The names of the features in the order of their bits."),
                   f"    static let registeredNames = [\n        {known},\n    ]"))
 
