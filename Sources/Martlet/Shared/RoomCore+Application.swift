@@ -231,7 +231,7 @@ extension RoomCore.State {
         let counter = counters.next()
         if let letter = message.replacedLetter { letters.replace(letter, by: counter) }
         do throws(ClientError) {
-            try ledger.append(
+            try ledger.appendAdmitted(
                 counter: counter, message.content, timeToLive: message.timeToLive,
                 isCompressible: message.isCompressible)
         } catch {

@@ -132,6 +132,16 @@ package struct MessageLedger: Sendable {
         counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool
     ) throws(ClientError) {
         guard hasRoom(byteCount: content.byteCount) else { throw .queueFull }
+        try appendAdmitted(counter: counter, content, timeToLive: timeToLive, isCompressible: isCompressible)
+    }
+
+    /// Adds a message for which ``hasRoom(byteCount:)`` or ``hasRoom(byteCounts:)`` was true. Several messages that
+    /// were admitted together may exceed the bounds of one.
+    ///
+    /// - Throws: `counterNotRising`.
+    package mutating func appendAdmitted(
+        counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool
+    ) throws(ClientError) {
         guard counter > lastCounter else { throw .counterNotRising }
         add(counter, content, timeToLive, isCompressible)
     }

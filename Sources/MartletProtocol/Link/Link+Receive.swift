@@ -221,8 +221,14 @@ extension Link {
 
     /// Refuses a session that the peer opens or uses (S-6).
     private mutating func refuse(_ id: SessionID, _ code: ErrorCode) {
-        receiveCredit.release(sessions.recentlyEnded.insert(id, RecentlyEndedSessions.Record(cumulative: 0)))
+        rememberUnopened(id)
         appendReset(id, code, creditUsed: 0)
+    }
+
+    /// Remembers a session as ended, of which no frame was accepted.
+    private mutating func rememberUnopened(_ id: SessionID) {
+        let record = RecentlyEndedSessions.Record(cumulative: sessions.firstSequence - 1)
+        receiveCredit.release(sessions.recentlyEnded.insert(id, record))
     }
 
     private mutating func skip(_ header: FrameHeader, now: Instant) throws(LinkError) -> Reception {
@@ -421,7 +427,7 @@ extension Link {
             try chargeUnproductive(now: now)
             if sessions.recentlyEnded[id] == nil {
                 // The session's `open` may still be in flight, and must not open it (S-12).
-                receiveCredit.release(sessions.recentlyEnded.insert(id, RecentlyEndedSessions.Record(cumulative: 0)))
+                rememberUnopened(id)
             }
         }
         guard let creditUsed = reset.creditUsed else { return }

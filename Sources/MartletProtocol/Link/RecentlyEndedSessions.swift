@@ -9,7 +9,7 @@ struct RecentlyEndedSessions: Sendable {
     /// The record of a session.
     struct Record: Equatable, Sendable {
         /// The highest sequence that had been received with everything before it.
-        var cumulative: UInt64
+        let cumulative: UInt64
         /// Credit that the peer is known to have used.
         var creditReceived: UInt64 = 0
         /// Credit that the application holds and will release.
@@ -18,9 +18,20 @@ struct RecentlyEndedSessions: Sendable {
         var isSettled = false
         /// Whether the acknowledgement is to be sent.
         var owesAck = false
-        /// The highest late sequence that arrived on this connection since the session ended, as the header carries it
-        /// (S-14).
-        var late: UInt32?
+        /// The sequence, as the header carries it, that the next late frame on this connection exceeds (S-14).
+        fileprivate var late: UInt32
+
+        init(
+            cumulative: UInt64, creditReceived: UInt64 = 0, unreleased: UInt64 = 0, isSettled: Bool = false,
+            owesAck: Bool = false
+        ) {
+            self.cumulative = cumulative
+            self.creditReceived = creditReceived
+            self.unreleased = unreleased
+            self.isSettled = isSettled
+            self.owesAck = owesAck
+            late = UInt32(truncatingIfNeeded: cumulative)
+        }
     }
 
     private var records: [SessionID: Record] = [:]
@@ -51,17 +62,20 @@ struct RecentlyEndedSessions: Sendable {
     /// Notes a late frame; false when it or a later one had arrived before, or when it cannot have been in flight.
     mutating func noteLate(_ sequence: UInt32, of session: SessionID) -> Bool {
         guard let record = records[session] else { return false }
-        let last = record.late ?? UInt32(truncatingIfNeeded: record.cumulative)
         let end = UInt32(truncatingIfNeeded: record.cumulative &+ ReceiveStream.windowFrameCount)
-        guard Int32(bitPattern: sequence &- last) > 0, Int32(bitPattern: sequence &- end) <= 0 else { return false }
+        guard Int32(bitPattern: sequence &- record.late) > 0, Int32(bitPattern: sequence &- end) <= 0 else {
+            return false
+        }
         records[session]?.late = sequence
         return true
     }
 
-    /// The connection has ended. The peer may send each unacknowledged frame once more on the next one, before it
-    /// receives the repeated acknowledgement or reset (S-14).
+    /// The connection has ended. The peer may send each frame of its window once more on the next one, received frames
+    /// included, before it receives the repeated acknowledgement or reset (S-14).
     mutating func connectionEnded() {
-        for id in order where records[id]?.late != nil { records[id]?.late = nil }
+        for (id, record) in records {
+            records[id]?.late = UInt32(truncatingIfNeeded: record.cumulative &- ReceiveStream.windowFrameCount)
+        }
     }
 
     /// Removes the next session whose acknowledgement is owed, and returns that acknowledgement.

@@ -33,6 +33,19 @@ import Testing
         #expect(second.allSatisfy { $0 })
     }
 
+    // S-14, S-59: the last acknowledgement was lost with the connection, so the peer retransmits received frames too.
+    @Test func `on a later connection, frames that had been received are expected once more`() {
+        var recentlyEnded = RecentlyEndedSessions()
+        _ = recentlyEnded.insert(one, RecentlyEndedSessions.Record(cumulative: 1_400))
+        let early = recentlyEnded.noteLate(1_400, of: one)
+        #expect(!early)
+        recentlyEnded.connectionEnded()
+        let again = (1...1_400).map { recentlyEnded.noteLate($0, of: one) }
+        #expect(again.allSatisfy { $0 })
+        let repeated = recentlyEnded.noteLate(700, of: one)
+        #expect(!repeated)
+    }
+
     // S-13
     @Test func `a new session replaces the oldest one, whose unreleased credit is returned`() {
         var recentlyEnded = RecentlyEndedSessions()

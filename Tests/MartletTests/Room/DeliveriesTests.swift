@@ -173,6 +173,25 @@ struct DeliveriesTests {
         }
     }
 
+    @Test func `more replies than maxPendingMessages, in a room without pending messages → all are accepted`()
+        async throws
+    {
+        try await withMessages(1) { relay in
+            var configuration = Client.Configuration.patient
+            configuration.maxPendingMessages = 1
+            try await withClient("bob", at: relay, configuration: configuration) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                for try await delivery in lobby.deliveries {
+                    let texts = (1...5).map { "reply \($0)" }
+                    let handles = try await delivery.done(sending: texts.map { try OutgoingMessage(text: $0) })
+                    #expect(handles.count == texts.count)
+                    for handle in handles { _ = try await handle.accepted() }
+                    break
+                }
+            }
+        }
+    }
+
     @Test func `a second iteration at a time throws alreadyIterating, and a later one does not`() async throws {
         try await withMessages(2) { relay in
             try await withClient("bob", at: relay) { bob in
