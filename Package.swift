@@ -54,6 +54,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
         .target(
             name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
+        .target(name: "CMartletHTTP", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CMartletSystem"),
         .target(
             name: "CMartletTLS",
@@ -87,7 +88,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "MartletWebhook",
-            dependencies: ["MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletCrypto"],
+            dependencies: [
+                "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletCrypto", "CMartletHTTP",
+            ],
             swiftSettings: settings),
         .target(
             name: "MartletSQLite",

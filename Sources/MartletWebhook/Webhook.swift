@@ -2,10 +2,6 @@ import Foundation
 public import MartletProtocol
 public import MartletRelay
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// Posts reports of undelivered messages to a push gateway, as JSON documents (R-138 to R-140, Guides/push.md).
 ///
 /// ```swift
@@ -41,7 +37,7 @@ public final class Webhook: UndeliveredHandler {
         var retry = WebhookRetry(configuration.retry)
         var random = SystemRandomNumberGenerator()
         while true {
-            let outcome = await attempt(request(body))
+            let outcome = await session.perform(request(body))
             try Task.checkCancellation()
             switch retry.attemptEnded(outcome, using: &random) {
             case .delivered: return
@@ -53,29 +49,14 @@ public final class Webhook: UndeliveredHandler {
     }
 
     /// Each attempt has a signature of its own time.
-    private func request(_ body: [UInt8]) -> URLRequest {
-        var request = URLRequest(url: configuration.target)
-        request.httpMethod = "POST"
-        request.httpBody = Data(body)
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.setValue("martlet", forHTTPHeaderField: "User-Agent")
+    private func request(_ body: [UInt8]) -> WebhookRequest {
+        var fields = ["Content-Type: application/json", "User-Agent: martlet"]
         if let secret = configuration.secret {
             let signature = WebhookSignature(body, secret: secret, at: UInt64(Date().timeIntervalSince1970))
-            request.setValue(signature.timestamp, forHTTPHeaderField: WebhookSignature.timestampHeader)
-            request.setValue(signature.signature, forHTTPHeaderField: WebhookSignature.signatureHeader)
+            fields.append("\(WebhookSignature.timestampHeader): \(signature.timestamp)")
+            fields.append("\(WebhookSignature.signatureHeader): \(signature.signature)")
         }
-        return request
-    }
-
-    private func attempt(_ request: URLRequest) async -> WebhookRetry.Outcome {
-        await withTaskGroup(of: WebhookRetry.Outcome.self) { [session, configuration] group in
-            group.addTask { await session.perform(request) }
-            group.addTask {
-                try? await Task.sleep(for: configuration.timeout)
-                return .failed
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failed
-        }
+        return WebhookRequest(
+            url: configuration.target.absoluteString, fields: fields, body: body, timeout: configuration.timeout)
     }
 }

@@ -1,88 +1,63 @@
+import CMartletHTTP
+import Dispatch
 import Foundation
-import MartletTransport
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
+/// A POST request of a webhook.
+struct WebhookRequest: Sendable {
+    let url: String
+    /// The header fields, `Name: value`.
+    let fields: [String]
+    let body: [UInt8]
+    /// The maximum duration of the request, name resolution included.
+    let timeout: Duration
+}
 
-/// The HTTP requests of a webhook.
+/// The HTTP requests of a webhook, by libcurl.
 ///
 /// A request ends with the head of its response; the body is not read. Redirects are not followed, because they can
-/// lead to hosts that the operator has not named.
-///
-/// | state of a request | owns | ends |
-/// |---|---|---|
-/// | in progress | a continuation | the head of the response, an error, the cancellation of the task |
-final class WebhookSession: Sendable {
-    private let exchanges = Exchanges()
-    private let session: URLSession
+/// lead to hosts that the operator has not named. Each request occupies a thread.
+struct WebhookSession: Sendable {
+    private let queue = DispatchQueue(label: "martlet-webhook", attributes: .concurrent)
 
-    init() {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpCookieStorage = nil
-        configuration.urlCache = nil
-        session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
-    }
-
-    deinit {
-        // The session retains its delegate until it is invalidated.
-        session.invalidateAndCancel()
-    }
-
-    /// Performs a request.
-    func perform(_ request: URLRequest) async -> WebhookRetry.Outcome {
-        let task = session.dataTask(with: request)
+    /// Performs a request. A cancellation of the calling task ends it within a second.
+    func perform(_ request: WebhookRequest) async -> WebhookRetry.Outcome {
+        guard let post = Post(request) else { return .failed }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                exchanges.begin(task, continuation)
-                guard !Task.isCancelled else { return exchanges.end(task, .failed) }
-                task.resume()
+                queue.async { continuation.resume(returning: post.perform()) }
             }
         } onCancel: {
-            exchanges.end(task, .failed)
-            task.cancel()
+            post.cancel()
         }
     }
 }
 
-/// The requests in progress, by the numbers of their tasks.
-private final class Exchanges: NSObject, URLSessionDataDelegate {
-    private let waiting = Guarded<[Int: CheckedContinuation<WebhookRetry.Outcome, Never>]>([:])
+/// A request of libcurl. One thread performs it, and any thread cancels it.
+@safe
+private final class Post: @unchecked Sendable {
+    private let post: OpaquePointer
 
-    func begin(_ task: URLSessionTask, _ continuation: CheckedContinuation<WebhookRetry.Outcome, Never>) {
-        waiting.withLock { $0[task.taskIdentifier] = continuation }
+    /// Returns nil without memory.
+    init?(_ request: WebhookRequest) {
+        let timeout = Int(max(min(request.timeout, .seconds(86_400)) / .milliseconds(1), 1))
+        let created = unsafe request.body.withUnsafeBytes { body in
+            unsafe body.baseAddress.flatMap { unsafe martlet_post_create(request.url, $0, body.count, timeout) }
+        }
+        guard let post = unsafe created else { return nil }
+        unsafe self.post = post
+        for field in request.fields where unsafe martlet_post_add_field(post, field) == 0 { return nil }
     }
 
-    /// Resumes the request, unless it has ended.
-    func end(_ task: URLSessionTask, _ outcome: WebhookRetry.Outcome) {
-        waiting.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.resume(returning: outcome)
+    deinit {
+        unsafe martlet_post_destroy(post)
     }
 
-    func urlSession(
-        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
-    ) {
-        end(dataTask, outcome(response))
-        completionHandler(.cancel)
+    func perform() -> WebhookRetry.Outcome {
+        let status = unsafe martlet_post_perform(post)
+        guard status > 0 else { return .failed }
+        let retryAfter = unsafe String(cString: martlet_post_retry_after(post))
+        return .answered(status: status, retryAfter: RetryAfter.parse(retryAfter, now: Date()))
     }
 
-    func urlSession(
-        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
-    ) {
-        end(task, outcome(response))
-        completionHandler(nil)
-        task.cancel()
-    }
-
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        end(task, error == nil ? task.response.map(outcome) ?? .failed : .failed)
-    }
-
-    private func outcome(_ response: URLResponse) -> WebhookRetry.Outcome {
-        guard let response = response as? HTTPURLResponse else { return .failed }
-        let retryAfter = response.value(forHTTPHeaderField: "Retry-After")
-        return .answered(
-            status: response.statusCode, retryAfter: retryAfter.flatMap { RetryAfter.parse($0, now: Date()) })
-    }
+    func cancel() { unsafe martlet_post_cancel(post) }
 }

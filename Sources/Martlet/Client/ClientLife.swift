@@ -17,8 +17,8 @@ struct ClientIdentity: Sendable {
 /// | state | left by |
 /// |---|---|
 /// | idle | start, to starting; stop |
-/// | starting | the outbox has opened, to running; the outbox has failed, to idle; stop |
-/// | running | the end of the driver |
+/// | starting | the outbox has opened, to running; the outbox has failed or has another account, to idle; stop |
+/// | running | the end of the driver, which closes the outbox |
 /// | stopped | nothing |
 final class ClientLife: Sendable {
     private enum State: Sendable {
@@ -26,7 +26,8 @@ final class ClientLife: Sendable {
         /// The task that opens the outbox, and the callers that wait for it.
         case starting(Task<Void, Never>, [Promise<Void>])
         case running
-        case stopped
+        /// The task that closes the outbox; nil if the client did not run.
+        case stopped(Task<Void, Never>?)
     }
 
     let identity: ClientIdentity
@@ -97,9 +98,14 @@ final class ClientLife: Sendable {
 
     private func openOutbox() async {
         do {
-            begin(try await outbox.open())
+            let opened = try await outbox.open()
+            do { try await claim(opened) } catch {
+                await outbox.close()
+                throw error
+            }
+            if !begin(opened) { await outbox.close() }
         } catch {
-            let error = error is CancellationError ? error : MartletError.outboxFailed("\(error)", underlying: error)
+            let error = error is CancellationError ? error : MartletError(outbox: error)
             let waiting = state.withLock { state -> [Promise<Void>] in
                 guard case .starting(_, let waiting) = state else { return [] }
                 state = .idle
@@ -109,7 +115,16 @@ final class ClientLife: Sendable {
         }
     }
 
-    private func begin(_ opened: OutboxState) {
+    /// The outbox has to be this account's.
+    private func claim(_ opened: OutboxState) async throws {
+        try await outbox.claim(for: identity.account)
+        if let other = opened.pending.first(where: { $0.id.sender != identity.account }) {
+            throw MartletError.outboxOfAnotherAccount(other.id.sender.text)
+        }
+    }
+
+    /// Starts the driver. Returns false if the client was stopped before.
+    private func begin(_ opened: OutboxState) -> Bool {
         let driver = ClientDriver(self, opened)
         let waiting = state.withLock { state -> [Promise<Void>]? in
             guard case .starting(_, let waiting) = state else { return nil }
@@ -117,11 +132,12 @@ final class ClientLife: Sendable {
             state = .running
             return waiting
         }
-        guard let waiting else { return }
+        guard let waiting else { return false }
         loop.execute {
             let isStarted = driver.start()
             for promise in waiting { promise.resolve(isStarted ? .success(()) : .failure(MartletError.stopped)) }
         }
+        return true
     }
 
     // MARK: End
@@ -129,6 +145,7 @@ final class ClientLife: Sendable {
     private enum Stop: Sendable {
         case stopDriver
         case ended
+        case closing(Task<Void, Never>)
         case endedWhileStarting(Task<Void, Never>, [Promise<Void>])
     }
 
@@ -136,11 +153,12 @@ final class ClientLife: Sendable {
         let stop = state.withLock { state -> Stop in
             switch state {
             case .starting(let opening, let waiting):
-                state = .stopped
+                state = .stopped(nil)
                 return .endedWhileStarting(opening, waiting)
             case .running: return .stopDriver
-            case .idle, .stopped:
-                state = .stopped
+            case .stopped(let closing?): return .closing(closing)
+            case .idle, .stopped(nil):
+                state = .stopped(nil)
                 return .ended
             }
         }
@@ -148,7 +166,9 @@ final class ClientLife: Sendable {
         case .stopDriver:
             let promise = Promise<Void>()
             if mailbox.post(.stop(promise)) == .posted { try? await promise.value() }
+            if case .stopped(let closing?) = state.withLock({ $0 }) { await closing.value }
         case .ended: finish()
+        case .closing(let closing): await closing.value
         case .endedWhileStarting(let opening, let waiting):
             opening.cancel()
             finish()
@@ -160,14 +180,15 @@ final class ClientLife: Sendable {
     /// `start` holds a reference.
     func abandon() {
         guard mailbox.post(.abandon) == .notStarted else { return }
-        state.withLock { $0 = .stopped }
+        state.withLock { $0 = .stopped(nil) }
         finish()
     }
 
     /// Reports the end of the driver, with its final statistics.
     func ended(_ last: Client.Statistics) {
         statistics.withLock { $0 = last }
-        state.withLock { $0 = .stopped }
+        let closing = loop.startTask { [outbox] in await outbox.close() }
+        state.withLock { $0 = .stopped(closing) }
         finish()
     }
 

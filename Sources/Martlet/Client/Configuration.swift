@@ -41,8 +41,9 @@ extension Client {
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
-        /// The maximum number of open rooms, at least 1.
-        public var maxRooms = 255
+        /// The maximum number of open rooms, from 1 to 240. A relay may permit fewer sessions (``limits``): a room
+        /// beyond them is closed with `tooManySessions`.
+        public var maxRooms = ClientConfiguration.maxRoomsLimit
         /// The maximum number of unaccepted messages of a room, at least 1. Beyond it,
         /// ``Room/send(_:)-(OutgoingMessage)`` waits.
         public var maxPendingMessages = 4096
@@ -86,7 +87,11 @@ extension Client {
                 ("maxRooms", maxRooms), ("maxPendingMessages", maxPendingMessages),
                 ("maxPendingByteCount", maxPendingByteCount), ("maxRequests", maxRequests),
             ]
-            return bounds.first { $0.value < 1 }.map { "\($0.name) is \($0.value), not at least 1" }
+            if let bound = bounds.first(where: { $0.value < 1 }) {
+                return "\(bound.name) is \(bound.value), not at least 1"
+            }
+            let limit = ClientConfiguration.maxRoomsLimit
+            return maxRooms > limit ? "maxRooms is \(maxRooms), not at most \(limit)" : nil
         }
 
         /// The maximum size of a message's fields other than its content, in bytes.

@@ -46,6 +46,8 @@ extension MartletError.Code {
     /// The outbox contains as many messages or bytes without an outcome as its ``MartletError/quota`` permits. Wait
     /// until messages are accepted, or cancel some.
     public static let outboxFull = Self(rawValue: "outboxFull")
+    /// The outbox contains the messages of another account, which the error names. Use an outbox for each account.
+    public static let outboxOfAnotherAccount = Self(rawValue: "outboxOfAnotherAccount")
     /// The outbox does not contain the dead letter that a message replaces. It was retried, discarded or removed
     /// before. ``Room/retry(_:)`` then returns nil.
     public static let unknownDeadLetter = Self(rawValue: "unknownDeadLetter")
@@ -72,7 +74,8 @@ extension MartletError.Code {
         .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .invalidName, .invalidContent,
         .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped, .gaveUp,
         .roomClosed, .notAccepted, .answeredWithFailure, .deadlineExceeded, .connectionLost, .logReplaced,
-        .outboxFailed, .outboxFull, .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies,
+        .outboxFailed, .outboxFull, .outboxOfAnotherAccount, .unknownDeadLetter, .alreadyIterating,
+        .alreadyAcknowledged, .tooManyReplies,
         .attachmentsUnsupported, .attachmentRefused, .attachmentDamaged, .fileFailed, .tooManyTransfers,
     ]
 

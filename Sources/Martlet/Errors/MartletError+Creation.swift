@@ -66,6 +66,8 @@ extension MartletError {
     }
     /// An error with the code `outboxFull`.
     public static func outboxFull(limit: OutboxQuota) -> Self { Self(.outboxFull(limit)) }
+    /// An error with the code `outboxOfAnotherAccount`.
+    public static func outboxOfAnotherAccount(_ account: String) -> Self { Self(.outboxOfAnotherAccount(account)) }
     /// An error with the code `unknownDeadLetter`.
     public static var unknownDeadLetter: Self { Self(.unknownDeadLetter) }
     /// An error with the code `alreadyIterating`.

@@ -36,6 +36,7 @@ extension MartletError: CustomStringConvertible {
         case .outboxFailed(let text): "the outbox failed: \(text)"
         case .outboxFull(.messages(let count)): "the outbox contains \(count) unaccepted messages, which is the limit"
         case .outboxFull(.bytes(let count)): "the unaccepted messages of the outbox exceed the limit of \(count) bytes"
+        case .outboxOfAnotherAccount(let account): "the outbox contains the messages of the account \"\(account)\""
         case .alreadyIterating: "another iteration over the messages of the room is active"
         case .alreadyAcknowledged: "the delivery was acknowledged before, or is returned again"
         case .tooManyReplies(let limit): "the delivery has too many replies; the limit is \(limit)"

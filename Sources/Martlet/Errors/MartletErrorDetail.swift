@@ -25,6 +25,7 @@ enum MartletErrorDetail: Hashable, Sendable {
     case logReplaced(current: LogID?)
     case outboxFailed(String)
     case outboxFull(OutboxQuota)
+    case outboxOfAnotherAccount(String)
     case unknownDeadLetter
     case alreadyIterating
     case alreadyAcknowledged
@@ -58,6 +59,7 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .logReplaced: .logReplaced
         case .outboxFailed: .outboxFailed
         case .outboxFull: .outboxFull
+        case .outboxOfAnotherAccount: .outboxOfAnotherAccount
         case .unknownDeadLetter: .unknownDeadLetter
         case .alreadyIterating: .alreadyIterating
         case .alreadyAcknowledged: .alreadyAcknowledged
@@ -78,7 +80,7 @@ enum MartletErrorDetail: Hashable, Sendable {
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
         case .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .tooManyTransfers,
-            .fileFailed:
+            .fileFailed, .outboxOfAnotherAccount:
             .caller
         case .notAccepted(.expired), .notAccepted(.outcomeUnknown), .deadlineExceeded, .connectionLost,
             .gaveUp(.attemptLimit):
@@ -98,7 +100,7 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
             .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter,
             .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .attachmentsUnsupported, .attachmentRefused,
-            .attachmentDamaged, .fileFailed, .tooManyTransfers:
+            .attachmentDamaged, .fileFailed, .tooManyTransfers, .outboxOfAnotherAccount:
             .call
         }
     }

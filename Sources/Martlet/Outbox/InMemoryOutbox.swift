@@ -19,6 +19,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
 
     fileprivate struct State {
         var device: DeviceID
+        var account: AccountName?
         var nextCounter: UInt64 = 1
         var pending: [String: Deque<OutboxEntry>] = [:]
         var deadLetters: [DeadLetter] = []
@@ -48,6 +49,17 @@ public final class InMemoryOutbox: ImmediateOutbox {
                 device: state.device, nextCounter: state.nextCounter, pending: pending,
                 outcomes: outcomes.sorted { $0.id.counter < $1.id.counter }, cursors: state.cursors.all)
         }
+    }
+
+    /// Records the account, if there is none.
+    ///
+    /// - Throws: `MartletError.outboxOfAnotherAccount`.
+    public func claim(for account: AccountName) async throws {
+        let owner = state.withLock { state in
+            state.account = state.account ?? account
+            return state.account!
+        }
+        guard owner == account else { throw MartletError.outboxOfAnotherAccount(owner.text) }
     }
 
     /// Stores a transaction.

@@ -12,6 +12,18 @@ public protocol Outbox: Sendable {
     /// - Throws: Any error. ``Client/start()`` then throws `outboxFailed`.
     func open() async throws -> OutboxState
 
+    /// Records the account of the outbox, if it has none. A client calls this method after ``open()``, before it stores
+    /// anything. Messages, cursors and the device ID of one account mean nothing to another one.
+    ///
+    /// - Throws: `MartletError.outboxOfAnotherAccount` if the account is another one, or any error.
+    ///   ``Client/start()`` then throws that error, or `outboxFailed`. By default the method does nothing, and a client
+    ///   compares the senders of the pending messages only.
+    func claim(for account: AccountName) async throws
+
+    /// Releases the outbox's file or connection. A client calls this method once, when it has stopped; a later client
+    /// may call ``open()`` again. By default the method does nothing.
+    func close() async
+
     /// Stores a transaction, either all of it or nothing.
     ///
     /// - Throws: Any error, after which nothing of the transaction is stored. If it contains new messages, the client
@@ -27,6 +39,11 @@ public protocol Outbox: Sendable {
     ///
     /// - Throws: Any error. ``Room/deadLetters()`` then throws `outboxFailed`.
     func deadLetters(in room: String) async throws -> [DeadLetter]
+}
+
+extension Outbox {
+    public func claim(for account: AccountName) async throws {}
+    public func close() async {}
 }
 
 /// An outbox whose methods return immediately and cannot fail.

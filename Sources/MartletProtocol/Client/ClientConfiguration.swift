@@ -28,8 +28,11 @@ public struct ClientConfiguration: Sendable {
     /// Compression costs some microseconds for each message. A body that contains a secret beside text from another
     /// user must not be compressed (W-20).
     public var compressesMessages = false
+    /// The highest value of ``maxRooms``. The other sessions of a link, at most 255 in all (W-42), are for requests of
+    /// the account and for transfers of attachments.
+    public static let maxRoomsLimit = 240
     /// The maximum number of open rooms.
-    public var maxRooms = 255
+    public var maxRooms = maxRoomsLimit
     /// The maximum number of unaccepted messages of a room.
     public var maxPendingMessages = 4096
     /// The maximum size of the content of a room's unaccepted messages, in bytes.

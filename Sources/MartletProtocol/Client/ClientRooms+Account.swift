@@ -25,14 +25,20 @@ extension ClientRooms {
             let session = try port.link.open(Open(room: room, kind: .account, cursor: 0))
             account.begin(session)
             requests.send(of: ClientAccount.id, on: session, &port, now: now)
-        } catch {
-            // Sessions that are closing count against the maximum.
+        } catch  where awaitsEndOfSession(port) {
             timers.set(.account, at: now + .seconds(1))
+        } catch {
+            fail(.tooManySessions, &port)
         }
     }
 
     private mutating func refuseAccount(_ code: ErrorCode, _ port: inout ClientPort) {
         account.refused(code)
+        fail(code, &port)
+    }
+
+    /// Fails the pending requests and lists. A later call opens the session again, unless it is refused.
+    private mutating func fail(_ code: ErrorCode, _ port: inout ClientPort) {
         requests.fail(of: ClientAccount.id, code, onlySent: false, &port)
         port.outputs.append(.account(.unavailable(code)))
     }

@@ -177,6 +177,14 @@ struct ClientRooms: ~Copyable {
         }
     }
 
+    /// Whether a session that counts against the link's limit will end by itself: a closing one, or one of transfers.
+    func awaitsEndOfSession(_ port: ClientPort) -> Bool {
+        lastingSessionCount < port.link.sessionCount
+    }
+
+    /// The number of sessions of rooms and of the account.
+    private var lastingSessionCount: Int { idOfSession.count + (account.session == nil ? 0 : 1) }
+
     /// Opens a session for a room, or fills its present session.
     mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
@@ -193,8 +201,7 @@ struct ClientRooms: ~Copyable {
             if rooms[at: index].isSuspended { port.link.suspend(session) }
             fillSession(at: index, &port, now: now)
             sendRequests(at: index, &port, now: now)
-        } catch  where idOfSession.count < port.link.sessionCount {
-            // Closing sessions count against the limit of sessions.
+        } catch  where awaitsEndOfSession(port) {
             timers.set(.reopen(id), at: now + Self.closingRetry)
         } catch {
             remove(id, code: error.code, &port)
@@ -456,7 +463,9 @@ struct ClientRooms: ~Copyable {
 
     /// Requests what the transfers need.
     mutating func fillAttachments(_ port: inout ClientPort, now: Instant) {
-        attachments.fill(&port, now: now) { [rooms] in rooms[$0.rawValue]?.name }
+        attachments.fill(&port, now: now, otherSessionCount: lastingSessionCount) { [rooms] in
+            rooms[$0.rawValue]?.name
+        }
     }
 
     /// Whether a message or a request waits for the server.

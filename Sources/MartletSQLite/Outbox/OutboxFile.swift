@@ -67,6 +67,7 @@ struct OutboxFile {
             try property.run()
             for row in rows { try insert(row, into: new, keepsState: identity != nil) }
             if let damaged { try copyCursors(from: damaged, to: new) }
+            try copyOwner(from: damaged, or: rows.last?.entry.id.sender, to: new)
         }
         try FileReplacement.complete(new)
         return SQLiteOutbox.Recovery(path: aside, messageCount: rows.count, keepsIdentity: identity != nil)
@@ -161,6 +162,16 @@ struct OutboxFile {
         insert.bind(13, columns?.reason)
         insert.bind(14, failure == nil ? row.entry.inFlightSince ?? EventLoop.wallClock : nil)
         insert.bind(15, failure == nil ? nil : EventLoop.wallClock)
+        try insert.run()
+    }
+
+    private func copyOwner(from damaged: Database?, or sender: AccountName?, to new: Database) throws {
+        let found = try damaged.flatMap { damaged in
+            try DatabaseError.unlessDamaged { try damaged.prepare("SELECT account FROM owner").firstText() }
+        }
+        guard let account = found.flatMap({ $0 }) ?? sender?.text else { return }
+        let insert = try new.prepare("INSERT INTO owner VALUES (?)")
+        insert.bind(1, account)
         try insert.run()
     }
 

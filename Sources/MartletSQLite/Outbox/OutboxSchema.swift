@@ -7,7 +7,7 @@ enum OutboxSchema {
     static let failed: Int64 = 3
 
     /// "MlOb" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second])
+    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third])
 
     /// Times are in milliseconds since 1970, durations in milliseconds. Only accepted messages have no content.
     private static let first = """
@@ -26,5 +26,11 @@ enum OutboxSchema {
         ALTER TABLE message ADD COLUMN in_flight_at INTEGER;
         UPDATE message SET in_flight_at = 1000 * CAST(strftime('%s', 'now') AS INTEGER) WHERE state = 1;
         ALTER TABLE cursor ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+        """
+
+    /// The account, in one row when it is known.
+    private static let third = """
+        CREATE TABLE owner (account TEXT NOT NULL);
+        INSERT INTO owner SELECT sender FROM message ORDER BY counter DESC LIMIT 1;
         """
 }

@@ -106,6 +106,19 @@ final class OutboxTables: DatabaseContext {
 
     // MARK: Reading
 
+    /// Records the account, if there is none.
+    ///
+    /// - Throws: `outboxOfAnotherAccount`.
+    func claim(for account: AccountName) throws {
+        if let owner = try database.prepare("SELECT account FROM owner").firstText() {
+            guard owner == account.text else { throw MartletError.outboxOfAnotherAccount(owner) }
+            return
+        }
+        let insert = try database.prepare("INSERT INTO owner VALUES (?)")
+        insert.bind(1, account.text)
+        try insert.run()
+    }
+
     func load() throws -> OutboxState {
         var state = OutboxState(device: device, nextCounter: try reservedCounter())
         let rows = try database.prepare("SELECT \(MessageRow.columns) FROM message ORDER BY counter")

@@ -1,11 +1,12 @@
 public import Martlet
 import MartletTransport
+public import MartletWire
 
 /// An outbox in a file, which survives the end of the process and the loss of power. A `send` returns when its message
 /// is synced to the disk; sends at the same time share one sync.
 ///
 /// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`. One object of one
-/// process uses the file at a time.
+/// process uses the file at a time, for clients of one account.
 ///
 /// | state of a message | kept until |
 /// |---|---|
@@ -86,6 +87,13 @@ public final class SQLiteOutbox: GroupingOutbox {
         return try await writer.perform { try $0.load() }
     }
 
+    /// Records the account of the file, if it has none.
+    ///
+    /// - Throws: `MartletError.outboxOfAnotherAccount`; ``DatabaseError``.
+    public func claim(for account: AccountName) async throws {
+        try await opened().perform { try $0.claim(for: account) }
+    }
+
     /// Stores a transaction durably.
     ///
     /// - Throws: `MartletError.outboxFull` beyond the quota; `MartletError.unknownDeadLetter`; ``DatabaseError``.
@@ -115,7 +123,8 @@ public final class SQLiteOutbox: GroupingOutbox {
         try await opened().perform { try $0.deadLetters(in: room) }
     }
 
-    /// Closes the file, which another object can then open. The end of the object closes it, too, on another thread.
+    /// Closes the file, which another object can then open. A client that stops calls this method. The end of the
+    /// object closes the file, too, on another thread.
     public func close() async {
         let writer = state.withLock { state in
             defer { state.writer = nil }

@@ -123,5 +123,7 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
                 group.addTask { await application.settle(within: ClientLives.settleTimeout) }
             }
         }
+        // The closures retain the run.
+        for application in applications { application.waitForPeers = nil }
     }
 }

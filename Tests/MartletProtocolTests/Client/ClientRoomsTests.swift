@@ -33,4 +33,24 @@ import Testing
         stage.run(for: .seconds(3))
         #expect(stage.log.all(Open.self).count == 2)
     }
+
+    // S-4
+    @Test func `a room list, a request and an upload beyond the server's limit of sessions → tooManySessions`() throws {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(limits: Limits(maxSessions: 1))
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        stage.act { $0.useAccount(list: true, now: $1) }
+        #expect(stage.outputs.last == .account(.unavailable(.tooManySessions)))
+        let number = try stage.act { engine, now in
+            try engine.accountRequest(MethodName("m")!, content: nil, deadline: .seconds(10), now: now)
+        }
+        #expect(stage.outputs.contains(.response(request: number, .failed(.tooManySessions))))
+        let digest = AttachmentDigest([UInt8](repeating: 1, count: 32))!
+        let upload = try stage.act { engine, now in
+            try engine.transfer(.upload(digest, byteCount: 1, mediaType: nil), in: room, now: now)
+        }
+        #expect(stage.outputs.contains(.transfer(upload, .failed(.refused(.tooManySessions)))))
+    }
 }

@@ -38,7 +38,8 @@ import Testing
         let stage = RelayStage()
         let first = stage.member("alice")
         let who = try #require(stage.link(of: first)).who
-        let slot = try #require(stage.relay.engine.sessions.links.slot(of: who))
+        let found = stage.relay.engine.sessions.links.slot(of: who)
+        let slot = try #require(found)
         try stage.relay.engine.sessions.links[slot].link.chargeUnproductive(100, now: stage.now)
         let second = stage.member("alice")
         let allowance = try #require(stage.link(of: second)).link.unproductive

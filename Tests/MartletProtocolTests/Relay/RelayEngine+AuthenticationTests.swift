@@ -103,7 +103,8 @@ import Testing
         let open = peer.maker.frame(Open(room: .lobby, kind: .chat, cursor: 0), on: .first)
         for byte in open + peer.maker.frame(Auth(credential: Self.credential("right"))) { peer.send([byte]) }
         #expect(peer.log.last(Opened.self) != nil)
-        let slot = try #require(stage.relay.engine.connections.slot(peer.key))
+        let found = stage.relay.engine.connections.slot(peer.key)
+        let slot = try #require(found)
         #expect(stage.relay.engine.connections.find(slot)?.partialSince == nil)
     }
 

@@ -204,11 +204,14 @@ struct SQLiteOutboxTests {
         await outbox.close()
         try Database(path: path).execute(
             """
-            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE cursor DROP COLUMN used; PRAGMA user_version=1
+            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
+            PRAGMA user_version=1
             """)
         let next = SQLiteOutbox(path: path)
         let since = try #require(try await next.open().pending.first?.inFlightSince)
         #expect(since > 7)
+        let other = try #require(AccountName("other"))
+        await #expect(throws: MartletError.outboxOfAnotherAccount("alice")) { try await next.claim(for: other) }
         await next.close()
     }
 

@@ -251,6 +251,35 @@ struct OutboxRestartTests {
         }
     }
 
+    //
+    @Test func `the file of another account → outboxOfAnotherAccount, and its messages are sent by their account`()
+        async throws
+    {
+        try await withClient("bob", at: nowhere, outbox: path) { bob in
+            _ = try await bob.open(room: "lobby", options: .offline).send("of bob")
+        }
+        try await withRelay { relay in
+            let carol = try Client(to: relay, as: .anonymous("carol"), outbox: .sqlite(at: path))
+            await #expect(throws: MartletError.outboxOfAnotherAccount("bob")) { try await carol.start() }
+            try await withClient("bob", at: relay, outbox: path) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                for try await message in lobby.messages {
+                    #expect(message.id.sender.text == "bob" && message.text == "of bob")
+                    break
+                }
+            }
+        }
+    }
+
+    @Test func `a stopped client that is still referenced → the next client opens the file`() async throws {
+        let first = try Client(to: nowhere, as: .anonymous("alice"), outbox: .sqlite(at: path))
+        try await first.start()
+        await first.stop()
+        let file = OutboxFile(path: path, options: .init())
+        #expect(throws: Never.self) { try file.open() }
+        await first.stop()
+    }
+
     @Test func `a file that another client uses → start throws an error with the file`() async throws {
         try await withClient("alice", at: nowhere, outbox: path) { _ in
             let second = try Client(to: nowhere, as: .anonymous("alice"), outbox: .sqlite(at: path))

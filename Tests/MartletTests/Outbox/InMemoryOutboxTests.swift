@@ -4,6 +4,16 @@ import Testing
 
 @Suite("An outbox in memory")
 struct InMemoryOutboxTests {
+    //
+    @Test func `a claim for another account than the first → outboxOfAnotherAccount`() async throws {
+        let outbox = InMemoryOutbox()
+        let alice = try #require(AccountName("alice"))
+        let bob = try #require(AccountName("bob"))
+        try await outbox.claim(for: alice)
+        try await outbox.claim(for: alice)
+        await #expect(throws: MartletError.outboxOfAnotherAccount("alice")) { try await outbox.claim(for: bob) }
+    }
+
     // W-34
     @Test func `two outboxes have different device IDs that do not change`() {
         let outbox = InMemoryOutbox()

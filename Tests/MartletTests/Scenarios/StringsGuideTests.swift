@@ -39,8 +39,9 @@ struct StringsGuideTests {
             .invalidName(""), .invalidContent(""), .messageTooLarge(byteCount: 1, limit: 0), .roomAlreadyOpen(""),
             .tooManyRooms(limit: 0), .tooManyRequests(limit: 0), .notStarted, .stopped, .gaveUp(.revoked),
             .roomClosed(), .notAccepted(.expired), .answeredWithFailure(.refused), .deadlineExceeded, .connectionLost,
-            .logReplaced(current: nil), .outboxFailed(""), .outboxFull(limit: .messages(0)), .unknownDeadLetter,
-            .alreadyIterating, .alreadyAcknowledged, .tooManyReplies(limit: 0), .attachmentsUnsupported,
+            .logReplaced(current: nil), .outboxFailed(""), .outboxFull(limit: .messages(0)),
+            .outboxOfAnotherAccount(""), .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged,
+            .tooManyReplies(limit: 0), .attachmentsUnsupported,
             .attachmentRefused(.forbidden), .attachmentDamaged, .fileFailed(path: "", ""), .tooManyTransfers(limit: 0),
         ]
         #expect(Set(errors.map(\.code)) == Set(MartletError.Code.known))

@@ -51,6 +51,18 @@ struct WebhookTests {
     }
 
     //
+    @Test("a response with an endless body delivers the report, and its connection is closed")
+    func endlessBody() async throws {
+        let gateway = try StubGateway((200, []), hasEndlessBody: true)
+        let webhook = Webhook(try Webhook.Configuration(url: gateway.url))
+        try await webhook.report(.sample)
+        for await _ in gateway.closed { break }
+        #expect(gateway.requests.count == 1)
+        await gateway.close()
+        withExtendedLifetime(webhook) {}
+    }
+
+    //
     @Test("the statuses 503 and 429 are repeated, not before Retry-After, until an attempt succeeds")
     func repeats() async throws {
         let gateway = try StubGateway((503, ["Retry-After: 50"]), (429, []), (200, []))

@@ -15,20 +15,29 @@ final class StubGateway: Sendable {
     }
 
     let port: UInt16
+    /// An element for each closed connection.
+    let closed: AsyncStream<Void>
     private let listener: TCPListener
     private let state: State
 
-    /// - Parameter responses: the statuses, and further fields of the head.
-    init(_ responses: (status: Int, fields: [String])...) throws {
+    /// - Parameters:
+    ///   - responses: The statuses, and further fields of the head.
+    ///   - hasEndlessBody: Whether the body of each response continues until the client closes the connection.
+    init(_ responses: (status: Int, fields: [String])..., hasEndlessBody: Bool = false) throws {
         let texts = responses.map { response in
-            let fields = response.fields + ["Content-Length: 2", "Connection: close"]
+            let byteCount = hasEndlessBody ? Int.max : 2
+            let fields = response.fields + ["Content-Length: \(byteCount)", "Connection: close"]
             return "HTTP/1.1 \(response.status) Status\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\nok"
         }
         let state = State(texts)
         self.state = state
+        let (closed, continuation) = AsyncStream<Void>.makeStream()
+        self.closed = closed
         listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: .shared) { connection in
             connection.start(
-                StubConnection(connection) { state.respond(to: $0) })
+                StubConnection(connection, hasEndlessBody: hasEndlessBody, closed: continuation) {
+                    state.respond(to: $0)
+                })
         }
         port = listener.localAddress.port
     }
@@ -61,12 +70,19 @@ final class StubGateway: Sendable {
 /// A connection of the server. It retains itself by its transport until it closes.
 private final class StubConnection: TransportHandler, @unchecked Sendable {
     private let connection: TCPConnection
+    private let hasEndlessBody: Bool
+    private let closed: AsyncStream<Void>.Continuation
     private let answer: (StubGateway.Request) -> String?
     private var input: [UInt8] = []
     private var output: [UInt8] = []
 
-    init(_ connection: TCPConnection, _ answer: @escaping (StubGateway.Request) -> String?) {
+    init(
+        _ connection: TCPConnection, hasEndlessBody: Bool, closed: AsyncStream<Void>.Continuation,
+        _ answer: @escaping (StubGateway.Request) -> String?
+    ) {
         self.connection = connection
+        self.hasEndlessBody = hasEndlessBody
+        self.closed = closed
         self.answer = answer
     }
 
@@ -79,17 +95,18 @@ private final class StubConnection: TransportHandler, @unchecked Sendable {
         guard let text = answer(request) else { return connection.close(afterFlush: false) }
         output = Array(text.utf8)
         connection.setNeedsWrite()
-        connection.close(afterFlush: true)
+        if !hasEndlessBody { connection.close(afterFlush: true) }
     }
 
     func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         let count = min(buffer.freeCapacity, output.count)
         buffer.append(bytes: output.rawBytes.extracting(0..<count))
         output.removeFirst(count)
+        if hasEndlessBody { output += Array(repeating: UInt8(ascii: "x"), count: count) }
         return !output.isEmpty
     }
 
-    func transport(_ transport: any Transport, didClose reason: CloseReason) {}
+    func transport(_ transport: any Transport, didClose reason: CloseReason) { closed.yield() }
 }
 
 extension StubGateway.Request {

@@ -22,8 +22,8 @@ enum ImportRule {
             "Synchronization", "Observation",
         ],
         "MartletWebhook": [
-            "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Foundation",
-            "FoundationNetworking",
+            "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletHTTP",
+            "Foundation", "Dispatch",
         ],
         "MartletSQLite": cLibraries.union([
             "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CSQLite", "Dispatch",

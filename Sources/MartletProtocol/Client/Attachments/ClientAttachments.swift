@@ -164,8 +164,12 @@ struct ClientAttachments: Sendable {
 
     /// Requests as much as the window permits, opens the sessions that are needed, and closes the others.
     ///
-    /// - Parameter name: The name of a room; nil if it is not open.
-    mutating func fill(_ port: inout ClientPort, now: Instant, name: (RoomID) -> RoomName?) {
+    /// - Parameters:
+    ///   - otherSessionCount: The number of sessions of rooms and of the account.
+    ///   - name: The name of a room; nil if it is not open.
+    mutating func fill(
+        _ port: inout ClientPort, now: Instant, otherSessionCount: Int, name: (RoomID) -> RoomName?
+    ) {
         deadline = nil
         guard !isEmpty || !sessions.isEmpty else { return }
         for id in entries.keys where entries[id]?.transfer.isDelivered == true && entries[id]?.isDraining == false {
@@ -176,7 +180,7 @@ struct ClientAttachments: Sendable {
             for id in entries.keys { end(TransferID(rawValue: id), .failed(.unsupported), &port) }
             return
         }
-        openSessions(&port, now: now, name: name)
+        openSessions(&port, now: now, otherSessionCount: otherSessionCount, name: name)
         while usedCount < Self.windowChunkCount, let (index, step) = nextStep(now: now) {
             let id = TransferID(rawValue: entries.key(at: index))
             lastServed = id.rawValue
@@ -193,7 +197,10 @@ struct ClientAttachments: Sendable {
         deadline = nextAttempt(after: now)
     }
 
-    private mutating func openSessions(_ port: inout ClientPort, now: Instant, name: (RoomID) -> RoomName?) {
+    private mutating func openSessions(
+        _ port: inout ClientPort, now: Instant, otherSessionCount: Int, name: (RoomID) -> RoomName?
+    ) {
+        var refused: Set<RoomID> = []
         for index in entries.indices {
             let id = entries[at: index].transfer.room
             let state = sessions[id.rawValue] ?? RoomSession()
@@ -202,11 +209,14 @@ struct ClientAttachments: Sendable {
             sessions[id.rawValue] = state
             do throws(LinkError) {
                 sessions[id.rawValue]?.session = try port.link.open(Open(room: room, kind: .attachment, cursor: 0))
-            } catch {
-                // Other sessions have to end first.
+            } catch  where port.link.sessionCount > otherSessionCount {
+                // A closing session, or one of other transfers, has to end first.
                 sessions[id.rawValue]?.retryAt = now + .seconds(1)
+            } catch {
+                refused.insert(id)
             }
         }
+        for room in refused { fail(of: room, .refused(.tooManySessions), &port) }
     }
 
     /// Closes the sessions of rooms without transfers.

@@ -183,9 +183,9 @@ extension Room {
         _ key: RoomAttachments.AttachmentUploadKey, _ waiter: Waiter, into effects: inout Deque<RoomEffect>
     ) {
         if var upload = attachments[key] {
-            guard !upload.isComplete, upload.removal == nil else {
-                return answer(waiter, .unknownAttachment, into: &effects)
-            }
+            // A complete upload has become an attachment, which is not removed.
+            guard !upload.isComplete else { return answer(waiter, .none, into: &effects) }
+            guard upload.removal == nil else { return answer(waiter, .unknownAttachment, into: &effects) }
             if upload.isOpening || upload.isWriting {
                 upload.removal = waiter
                 attachments[key] = upload

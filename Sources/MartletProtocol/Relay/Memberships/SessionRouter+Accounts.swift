@@ -148,6 +148,7 @@ extension SessionRouter {
             }
         } catch {
             _ = accounts[key]?.finish(request.correlation)
+            if case .unknownCriticalTag = error { return respond(.invalidValue) }  // W-29
             respond(error.code)
         }
     }
