@@ -118,6 +118,8 @@ final class ClientLife: Sendable {
             return waiting
         }
         guard let waiting else { return }
+        // Their commands were not admitted before the start.
+        if rooms.hasSubscribers { mailbox.post(.watchRooms) }
         loop.execute {
             let isStarted = driver.start()
             for promise in waiting { promise.resolve(isStarted ? .success(()) : .failure(MartletError.stopped)) }
@@ -178,6 +180,7 @@ final class ClientLife: Sendable {
         if last.phase == .stopped(nil) { last.explanation = "stopped" }
         status.set(last)
         status.finish()
+        rooms.finish()
         for command in mailbox.close() { command.refuse(lastStatistics) }
     }
 }

@@ -24,7 +24,8 @@ extension Client {
     ///
     /// The first element is the whole list. It is reported again after a new link, because changes may have been
     /// missed. The sequence supports any number of iterations. Each ends when the client has stopped or its task is
-    /// cancelled. An iteration does not retain the client. The client is started before the first iteration.
+    /// cancelled. An iteration does not retain the client. An iteration that begins before the start of the client
+    /// waits for it.
     public var roomUpdates: RoomUpdates { RoomUpdates(core: life.rooms, mailbox: life.mailbox) }
 
     /// Joins a room. The account remains a member of it, also without a session, until it leaves.
