@@ -27,6 +27,9 @@ extension MartletError: CustomStringConvertible {
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
         case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted, and it is too old"
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
+        case .answeredWithFailure(.tooManyRequests, nil, let retryAfter?):
+            // Only a refusal by a rate has this duration (R-72).
+            "the request failed: the relay's rate of requests is exceeded, try again after \(retryAfter)"
         case .answeredWithFailure(let code, let reason, let retryAfter):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
                 + (retryAfter.map { ", try again after \($0)" } ?? "")
