@@ -14,7 +14,7 @@ extension MartletError: CustomStringConvertible {
         case .invalidTLS(let error): "\(error)"
         case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"
         case .invalidContent(let text): "the content is not valid: \(text)"
-        case .messageTooLarge(let byteCount, let limit): "the message has \(byteCount) bytes; the limit is \(limit)"
+        case .messageTooLarge(let byteCount, let limit): "the content has \(byteCount) bytes; the limit is \(limit)"
         case .roomAlreadyOpen(let name): "the room \(name) is already open"
         case .tooManyRooms(let limit): "\(limit) rooms are open, which is the limit"
         case .tooManyRequests(let limit): "\(limit) requests have no answer yet, which is the limit"
