@@ -99,7 +99,8 @@ public final class ConversationModel {
 
     // MARK: Updates
 
-    /// Reads the window, and publishes each change until the task is cancelled or the timeline is closed.
+    /// Reads the window, and publishes each change until the task is cancelled or the timeline is closed
+    /// (``Timeline/close()``). The stop of the client does not end it.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.followRoom() }

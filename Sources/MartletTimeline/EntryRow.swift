@@ -43,12 +43,14 @@ struct EntryRow {
             message = MessageID(sender: sender, device: DeviceID(rawValue: row.uint64(5)), counter: row.uint64(6))
             let edited = flags & TimelineSchema.edited != 0 ? row.text(10) : nil
             content =
-                flags & TimelineSchema.deleted != 0 || row.int64(11) == TimelineSchema.removing
+                flags & TimelineSchema.deleted != 0
                 ? .deleted : Self.content(ContentKind(rawValue: kind), bytes, edited: edited)
         }
         switch row.int64(11) {
         case TimelineSchema.accepted: state = .accepted
-        case TimelineSchema.pending, TimelineSchema.retrying, TimelineSchema.removing: state = .pending
+        case TimelineSchema.pending, TimelineSchema.retrying: state = .pending
+        // The entry is shown as before until it disappears.
+        case TimelineSchema.removing where row.isNull(12): state = .pending
         default:
             guard let failure = SendFailure(columns: row.int64(12), row.int64(13), row.optionalText(14)) else {
                 throw DatabaseError.corrupt(path: path)

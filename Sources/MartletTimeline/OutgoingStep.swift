@@ -8,7 +8,7 @@ package enum OutgoingStep: Sendable, Equatable {
     package enum Intent: Sendable, Equatable {
         /// A failed message is sent again. It is shown as pending.
         case retry
-        /// A message without an acceptance is removed. It is shown as deleted.
+        /// A message without an acceptance is removed. It is shown as before until the outbox has removed it.
         case removal
 
         var state: Int64 {

@@ -61,7 +61,8 @@ public final class Timeline: Sendable {
         feed.close()
     }
 
-    /// Ends the iterations of ``changes`` and closes the file, which another object can then open.
+    /// Ends the iterations of ``changes``, ``TimelineSync/run()`` and the models of views, and closes the file, which
+    /// another object can then open.
     nonisolated(nonsending) public func close() async {
         feed.close()
         await reader.close()

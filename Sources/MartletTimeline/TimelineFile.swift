@@ -13,6 +13,11 @@ import MartletWire
 struct TimelineFile {
     let path: String
 
+    /// - Parameter path: The path of the database, or of a symbolic link to it.
+    init(path: String) {
+        self.path = FileLock.resolved(path)
+    }
+
     /// The file that states that an operation has found a damage, so that the next opening sets the database aside.
     private var markPath: String { path + "-damaged" }
 

@@ -7,6 +7,21 @@ import Testing
 @Suite("Model of the outbox", .timeLimit(.minutes(10)))
 @MainActor
 struct OutboxModelTests {
+    @Test func `a pending message that is discarded → its row is unchanged until it disappears`() async throws {
+        try await ModelScript.run { script in
+            let room = try await script.sync.open(room: "a")
+            let id = try await room.send("1")
+            let conversation = script.model()
+            // The discard begins with the mark.
+            try await script.timeline.perform([.mark(id, .removal)], in: "a")
+            await conversation.update()
+            #expect(conversation.texts == ["1…"])
+            await OutboxModel(script.sync, clock: script.clock).discard(try #require(room.unsent.first))
+            await conversation.update()
+            #expect(conversation.texts == [] && room.unsent.isEmpty)
+        }
+    }
+
     @Test func `pending and failed messages of rooms → rows and counts, until they are accepted or discarded`()
         async throws
     {

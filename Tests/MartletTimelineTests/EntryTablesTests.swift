@@ -69,16 +69,20 @@ struct EntryTablesTests {
         }
     }
 
-    @Test func `marked messages → shown as pending or deleted, and restored without the mark`() async throws {
+    @Test func `marked messages → retried ones are pending, removed ones unchanged, and all without the mark`()
+        async throws
+    {
         let script = try await TimelineScript()
-        let ids = (1...2 as ClosedRange<UInt64>).map { script.id($0, "ada") }
+        let ids = (1...3 as ClosedRange<UInt64>).map { script.id($0, "ada") }
         for id in ids { try await script.timeline.add(id, MessageContent(text: "\(id.counter)"), in: "a") }
-        try await script.timeline.settle(ids[1], in: "a", as: .failed(.expired))
-        try await script.timeline.perform([.mark(ids[0], .removal), .mark(ids[1], .retry)], in: "a")
-        #expect(try await script.page() == ["deleted…", "2…"])
+        for id in ids[1...] { try await script.timeline.settle(id, in: "a", as: .failed(.expired)) }
+        try await script.timeline.perform(
+            [.mark(ids[0], .removal), .mark(ids[1], .retry), .mark(ids[2], .removal)], in: "a")
+        #expect(try await script.page() == ["1…", "2…", "3!"])
         let unsettled = try await script.timeline.unsettled(in: "a")
-        #expect(unsettled.map(\.intent) == [.removal, .retry] && unsettled.map(\.hasFailed) == [false, true])
-        try await script.timeline.perform([.unmark(ids[0]), .unmark(ids[1])], in: "a")
-        #expect(try await script.page() == ["1…", "2!"])
+        #expect(unsettled.map(\.intent) == [.removal, .retry, .removal])
+        #expect(unsettled.map(\.hasFailed) == [false, true, true])
+        try await script.timeline.perform(ids.map { .unmark($0) }, in: "a")
+        #expect(try await script.page() == ["1…", "2!", "3!"])
     }
 }

@@ -35,6 +35,31 @@ struct TimelineFileTests {
         await again.close()
     }
 
+    //
+    @Test(arguments: [true, false])
+    func `a symbolic link to a file in use → locked, also if the file did not exist`(_ exists: Bool) async throws {
+        let folder = TemporaryFolder()
+        let (path, link) = (folder.file("timeline"), folder.file("link"))
+        if exists { await (try Timeline(path: path, account: ada)).close() }
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "timeline")
+        let timeline = try await Timeline(path: link, account: ada)
+        for name in [path, link] {
+            await #expect(throws: DatabaseError.locked(path: path)) { try await Timeline(path: name, account: ada) }
+        }
+        await timeline.close()
+    }
+
+    @Test func `a damaged file that was opened by a symbolic link → set aside, and the link remains`() async throws {
+        let folder = TemporaryFolder()
+        let (path, link) = (folder.file("timeline"), folder.file("link"))
+        try Data(repeating: 7, count: 9000).write(to: URL(filePath: path))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let timeline = try await Timeline(path: link, account: ada)
+        #expect(timeline.setAsidePath?.hasPrefix(path) == true)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+        await timeline.close()
+    }
+
     @Test func `a file of a later version or of another application → an error`() async throws {
         let folder = TemporaryFolder()
         let path = folder.file("timeline")

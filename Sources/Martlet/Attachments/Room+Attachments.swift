@@ -71,7 +71,8 @@ extension Room {
     /// The bytes of an attachment of this room. The cancellation of the calling task ends the download.
     ///
     /// - Parameter maxByteCount: The maximum number of bytes.
-    /// - Throws: `messageTooLarge` if there are more; the errors of ``AttachmentDownload/value()``.
+    /// - Throws: `messageTooLarge`, with the size of the attachment, if there are more; the errors of
+    ///   ``AttachmentDownload/value()``.
     nonisolated(nonsending) public func data(
         of attachment: Attachment, maxByteCount: Int = Room.maxDataByteCount
     ) async throws -> [UInt8] {

@@ -89,7 +89,8 @@ public final class AttachmentDownload: Sendable {
     /// Waits for the end of the download. The cancellation of the calling task ends only the wait.
     ///
     /// - Throws: `attachmentRefused` with the code of the relay, `unknownAttachment` if it has expired;
-    ///   `attachmentDamaged` if the bytes do not have the digest; `attachmentsUnsupported`, `fileFailed`,
+    ///   `attachmentDamaged` if the bytes do not have the digest; `invalidContent` if the range is not within the
+    ///   attachment, or its bytes are at a `location` and not at the relay; `attachmentsUnsupported`, `fileFailed`,
     ///   `tooManyTransfers`, `roomClosed`, `stopped`; `CancellationError`.
     nonisolated(nonsending) public func value() async throws { _ = try await core.value() }
 }

@@ -133,6 +133,8 @@ final class ClientLife: Sendable {
             return waiting
         }
         guard let waiting else { return false }
+        // Their commands were not admitted before the start.
+        if rooms.hasSubscribers { mailbox.post(.watchRooms) }
         loop.execute {
             let isStarted = driver.start()
             for promise in waiting { promise.resolve(isStarted ? .success(()) : .failure(MartletError.stopped)) }
@@ -199,6 +201,7 @@ final class ClientLife: Sendable {
         if last.phase == .stopped(nil) { last.explanation = "stopped" }
         status.set(last)
         status.finish()
+        rooms.finish()
         for command in mailbox.close() { command.refuse(lastStatistics) }
     }
 }

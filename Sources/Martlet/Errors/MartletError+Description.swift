@@ -14,7 +14,7 @@ extension MartletError: CustomStringConvertible {
         case .invalidTLS(let error): "\(error)"
         case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"
         case .invalidContent(let text): "the content is not valid: \(text)"
-        case .messageTooLarge(let byteCount, let limit): "the message has \(byteCount) bytes; the limit is \(limit)"
+        case .messageTooLarge(let byteCount, let limit): "the content has \(byteCount) bytes; the limit is \(limit)"
         case .roomAlreadyOpen(let name): "the room \(name) is already open"
         case .tooManyRooms(let limit): "\(limit) rooms are open, which is the limit"
         case .tooManyRequests(let limit): "\(limit) requests have no answer yet, which is the limit"
@@ -27,6 +27,9 @@ extension MartletError: CustomStringConvertible {
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
         case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted, and it is too old"
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
+        case .answeredWithFailure(.tooManyRequests, nil, let retryAfter?):
+            // Only a refusal by a rate has this duration (R-72).
+            "the request failed: the relay's rate of requests is exceeded, try again after \(retryAfter)"
         case .answeredWithFailure(let code, let reason, let retryAfter):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
                 + (retryAfter.map { ", try again after \($0)" } ?? "")

@@ -170,9 +170,10 @@ public final class Room: Sendable {
     ///   - recipient: The account of the member that responds. The relay responds if it is nil.
     ///   - timeout: The duration for which the method waits.
     /// - Returns: The response.
-    /// - Throws: `answeredWithFailure`; `deadlineExceeded` after the timeout; `connectionLost` if the link ends before
-    ///   the response; `tooManyRequests`, `invalidName`, `invalidContent`; `messageTooLarge` if the content exceeds
-    ///   ``maxRequestByteCount``; `roomClosed`; `gaveUp` if the client has stopped retrying; `stopped`.
+    /// - Throws: `answeredWithFailure`, with `tooManyRequests` if 64 have no answer; `deadlineExceeded` after the
+    ///   timeout; `connectionLost` if the link ends before the response; `tooManyRequests`, `invalidName`,
+    ///   `invalidContent`; `messageTooLarge` if the content exceeds ``maxRequestByteCount``; `roomClosed`; `gaveUp` if
+    ///   the client has stopped retrying; `stopped`.
     nonisolated(nonsending) public func request(
         _ method: String, text: String? = nil, to recipient: String? = nil, timeout: Duration = .seconds(10)
     ) async throws -> Answer {

@@ -3,11 +3,18 @@ import MartletWire
 
 /// The rooms of the account, and requests that belong to no room. They use one session of the account, which the first
 /// call opens and which stays open; rooms need not be open for it.
+///
+/// A relay limits the rate of an account's operations to 1,024 units at once and 100 a second thereafter. A
+/// change of a membership record and a page of the list are 16 units, an invitation at a relay without roles 64
+/// 64 joins at once, then 6 a second. Beyond it they fail with `answeredWithFailure`, `tooManyRequests` and
+/// ``MartletError/retryAfter``.
 extension Client {
     /// The rooms that the account has joined or to which it is invited, in the order of the names' bytes.
     ///
     /// The method waits for the list of the relay, which includes the time until a connection is established. The list
     /// is kept current from then on, so later calls return at once while the client is online.
+    ///
+    /// A list that is requested anew counts to the account's rate: 16 units of 1,024 at once and 100 a second.
     ///
     /// - Throws: `answeredWithFailure` with `unsupportedKind` if the relay keeps no membership records; `gaveUp` if the
     ///   client has stopped retrying; `notStarted`, `stopped`.
@@ -24,10 +31,14 @@ extension Client {
     ///
     /// The first element is the whole list. It is reported again after a new link, because changes may have been
     /// missed. The sequence supports any number of iterations. Each ends when the client has stopped or its task is
-    /// cancelled. An iteration does not retain the client. The client is started before the first iteration.
+    /// cancelled. An iteration does not retain the client. An iteration that begins before the start of the client
+    /// waits for it.
     public var roomUpdates: RoomUpdates { RoomUpdates(core: life.rooms, mailbox: life.mailbox) }
 
     /// Joins a room. The account remains a member of it, also without a session, until it leaves.
+    ///
+    /// A relay permits 64 joins at once, and 6 a second thereafter. Beyond it the method throws
+    /// `answeredWithFailure` with `tooManyRequests`; ``MartletError/retryAfter`` has the duration to wait.
     ///
     /// - Throws: `invalidName`; `answeredWithFailure` with `roomForbidden` if the account may not enter, or with
     ///   `tooManyMemberships`; the errors of ``request(_:content:timeout:)``.
@@ -90,7 +101,8 @@ extension Client {
     ///   - method: The name of the method.
     ///   - content: TLVs in the encoding of Specs/wire.md §4, of at most ``Room/maxRequestByteCount`` bytes.
     ///   - timeout: The duration for which the method waits.
-    /// - Throws: `answeredWithFailure`, with `unsupportedKind` if the relay serves no requests without a room;
+    /// - Throws: `answeredWithFailure`, with `unsupportedKind` if the relay serves no requests without a room, with
+    ///   `tooManyRequests` if 64 have no answer or, with ``MartletError/retryAfter``, beyond the rate of the account;
     ///   `deadlineExceeded` after the timeout; `connectionLost` if the link ends before the response;
     ///   `tooManyRequests`, `invalidName`, `invalidContent`, `messageTooLarge`; `gaveUp` if the client has stopped
     ///   retrying; `notStarted`, `stopped`.

@@ -59,6 +59,9 @@ final class RoomListCore: Waitable {
     /// The list; nil if it is not known.
     var list: [RoomSummary]? { state.withLock { $0.list } }
 
+    /// Whether an iteration exists.
+    var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
+
     private func subscribe() -> UInt64 {
         state.withLock { state in
             state.nextSubscriber += 1

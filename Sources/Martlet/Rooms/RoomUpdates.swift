@@ -11,8 +11,10 @@ extension Client {
 
         /// Creates an iterator whose first element is the whole list, as soon as it is known.
         public func makeAsyncIterator() -> AsyncIterator {
+            // A client that starts meanwhile finds the subscription.
+            let subscription = RoomListCore.Subscription(core)
             mailbox.post(.watchRooms)
-            return AsyncIterator(subscription: RoomListCore.Subscription(core))
+            return AsyncIterator(subscription: subscription)
         }
 
         /// An iterator that returns each change once, and several changes of a room that it has not taken as one.

@@ -35,7 +35,7 @@ public struct RelayConfiguration: Sendable {
     /// Less than 16 MiB for each loop is for tests only.
     public var memoryBudget = 1024 * 1024 * 1024
     /// Whether the room policy decides about each session. Otherwise every account may enter every room, with
-    /// every permission.
+    /// every permission. `Relay` sets it: it asks every policy except `allowAll`.
     public var asksRoomPolicy = false
     /// The duration of a question to the room policy. A session without an answer is reset with `serverBusy`.
     public var policyTimeout: Duration = .seconds(10)

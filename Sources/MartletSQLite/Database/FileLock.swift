@@ -14,6 +14,9 @@ package final class FileLock: Sendable {
     package static let maxWait: Duration = .seconds(2)
     private static let pollMicroseconds: UInt32 = 10_000
 
+    /// The maximum number of symbolic links from one to the next.
+    private static let maxLinkCount = 40
+
     private let descriptor: Int32
     private let subject: String
 
@@ -59,6 +62,21 @@ package final class FileLock: Sendable {
         guard count == 1, fsync(descriptor) == 0 else {
             throw errno == ENOSPC || errno == EDQUOT ? .full(path: subject) : .readOnly(path: subject)
         }
+    }
+
+    /// The path of the file to which symbolic links lead, also if the file does not exist. SQLite opens this file, so
+    /// the lock stands beside it.
+    package static func resolved(_ path: String) -> String {
+        var path = path
+        for _ in 0..<maxLinkCount {
+            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = unsafe readlink(path, &buffer, buffer.count)
+            guard count > 0 else { return path }
+            let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+            path = target.hasPrefix("/") ? target : "\(folder)\(target)"
+        }
+        return path
     }
 
     /// Creates a missing file for its owner only. SQLite gives the files beside a database the same permissions.

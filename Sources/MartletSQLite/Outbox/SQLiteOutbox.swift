@@ -141,7 +141,7 @@ public final class SQLiteOutbox: GroupingOutbox {
     private func openWriter() async throws -> DatabaseWriter<OutboxTables> {
         if let writer = state.withLock({ $0.writer }) { return writer }
         let writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) { [path, options] in
-            try OutboxFile(path: path, options: options).open()
+            try OutboxFile(path: FileLock.resolved(path), options: options).open()
         }
         let recovery: Recovery?
         do { recovery = try await writer.perform { $0.recovery } } catch {

@@ -69,7 +69,8 @@ extension SyncedRoom {
             group.addTask { try await self.applyItems() }
             group.addTask { try await self.settleMessages() }
             group.addTask { try await self.followReadMark() }
-            try await group.waitForAll()
+            // The first error ends the other tasks.
+            while try await group.next() != nil {}
         }
     }
 

@@ -1,4 +1,5 @@
 public import Martlet
+import MartletSQLite
 import MartletTransport
 public import MartletWire
 
@@ -138,8 +139,9 @@ public final class TimelineSync: Sendable {
     ///
     /// After an error it can be called again, and continues where it has stopped.
     ///
-    /// - Throws: ``DatabaseError`` if the timeline cannot be written; `outboxFailed`; `alreadyIterating` if another
-    ///   call runs, or the application iterates over the messages of a room; `CancellationError`.
+    /// - Throws: ``DatabaseError`` if the timeline cannot be written, `closed` after ``Timeline/close()``;
+    ///   `outboxFailed`; `alreadyIterating` if another call runs, or the application iterates over the messages of a
+    ///   room; `CancellationError`.
     nonisolated(nonsending) public func run() async throws {
         let (rooms, arrivals) = AsyncStream.makeStream(of: SyncedRoom.self)
         try state.withLock { state throws(MartletError) in
@@ -148,6 +150,22 @@ public final class TimelineSync: Sendable {
             for room in state.rooms.values { arrivals.yield(room) }
         }
         defer { state.withLock { $0.arrivals = nil } }
+        let changes = timeline.changes
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.run(rooms, arrivals) }
+            group.addTask {
+                for await _ in changes {}
+                try Task.checkCancellation()
+                throw DatabaseError.closed
+            }
+            _ = try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func run(
+        _ rooms: AsyncStream<SyncedRoom>, _ arrivals: AsyncStream<SyncedRoom>.Continuation
+    ) async throws {
         let status = client.status
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask {

@@ -184,7 +184,7 @@ extension ErrorCode {
     /// The recipient is not available.
     @inlinable
     public static var noRecipient: ErrorCode { ErrorCode(rawValue: 0x040A) }
-    /// Too many requests have no response.
+    /// Too many requests have no response, or the relay's rate of requests is exceeded.
     @inlinable
     public static var tooManyRequests: ErrorCode { ErrorCode(rawValue: 0x040B) }
     /// The rate is too high.
@@ -380,7 +380,7 @@ extension ErrorCode: CustomStringConvertible {
         case .deadlineExceeded: "the deadline passed without a response"
         case .unknownMethod: "the method is unknown"
         case .noRecipient: "the recipient is not available"
-        case .tooManyRequests: "too many requests have no response"
+        case .tooManyRequests: "too many requests have no response, or the relay's rate of requests is exceeded"
         case .rateLimited: "the rate is too high"
         case .counterTooOld: "the counter is below the device's deduplication window"
         case .unknownAttachment: "the room has no such attachment"

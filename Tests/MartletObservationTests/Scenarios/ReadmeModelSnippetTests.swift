@@ -11,10 +11,11 @@ func converse(as credentials: Credentials, at relay: String, in folder: String) 
     let sync = TimelineSync(client, timeline)
     let lobby = ConversationModel(of: "lobby", in: sync)
     try await withClient(client) { _ in
-        async let view: Void = lobby.run()  // in SwiftUI: .task { await lobby.run() }
+        let view = Task { await lobby.run() }  // in SwiftUI: .task { await lobby.run() }
+        defer { view.cancel() }  // a model runs until it is cancelled or the timeline is closed
         await lobby.send("hello")  // in lobby.rows at once, also without a connection
-        try await sync.run()
-        await view
+        try await sync.run()  // until client.stop()
     }
+    await timeline.close()
     // snippet:end
 }

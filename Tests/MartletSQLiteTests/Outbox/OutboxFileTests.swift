@@ -33,6 +33,16 @@ struct OutboxFileTests {
         return entries.device
     }
 
+    //
+    @Test func `a symbolic link to a file in use → locked`() async throws {
+        let outbox = SQLiteOutbox(path: path)
+        _ = try await outbox.open()
+        let link = folder.file("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        await #expect(throws: DatabaseError.locked(path: path)) { try await SQLiteOutbox(path: link).open() }
+        await outbox.close()
+    }
+
     private func state(_ path: String) async throws -> OutboxState {
         let outbox = SQLiteOutbox(path: path)
         let state = try await outbox.open()

@@ -47,6 +47,7 @@ struct MartletErrorTests {
         let busy = MartletError.answeredWithFailure(.tooManyRequests, retryAfter: .milliseconds(1500))
         #expect(busy.retryAfter == .milliseconds(1500) && busy.errorCode == .tooManyRequests)
         #expect(busy.description.hasSuffix("try again after 1.5 seconds"))
+        #expect(busy.description.contains("the relay's rate of requests is exceeded"))
         #expect(busy != .answeredWithFailure(.tooManyRequests))
         #expect(MartletError.answeredWithFailure(.refused).retryAfter == nil && MartletError.stopped.retryAfter == nil)
     }

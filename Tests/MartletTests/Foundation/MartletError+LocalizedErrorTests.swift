@@ -6,6 +6,6 @@ import Testing
 struct MartletErrorLocalizedErrorTests {
     @Test func `the localized description of an error is its description`() {
         let error: any Error = MartletError.messageTooLarge(byteCount: 2, limit: 1)
-        #expect(error.localizedDescription == "the message has 2 bytes; the limit is 1")
+        #expect(error.localizedDescription == "the content has 2 bytes; the limit is 1")
     }
 }

@@ -19,7 +19,7 @@ private struct Bank: RequestHandler {
 /// A timeout that does not pass on a busy machine.
 private let patience = Duration.seconds(3600)
 
-@Suite("The rooms of an account")
+@Suite("The rooms of an account", .timeLimit(.minutes(10)))
 struct ClientRoomsTests {
     //
     @Test("a room that an account joins is in its list; one that it leaves is not")
@@ -68,6 +68,34 @@ struct ClientRoomsTests {
                 #expect(read?.unreadCount == 0)
             }
         }
+    }
+
+    @Test("an iteration that begins before the start yields the list and a change, and ends with the client")
+    func iterationBeforeStart() async throws {
+        try await withRelay { address in
+            let client = try Client(to: address, as: .anonymous("alice"))
+            var iterator = client.roomUpdates.makeAsyncIterator()
+            try await client.start()
+            #expect(await iterator.next() == .list([]))
+            try await client.join(room: "lobby", timeout: patience)
+            #expect(await iterator.next()?.summary?.name.text == "lobby")
+            await client.stop()
+            while await iterator.next() != nil {}
+        }
+    }
+
+    @Test("the stop or the release of a client that was never started ends its iterations")
+    func iterationWithoutStart() async throws {
+        var client: Client? = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"))
+        let stopped = try #require(client?.roomUpdates)
+        let waiting = Task { try await stopped.first { _ in true } }
+        await client?.stop()
+        #expect(try await waiting.value == nil)
+        #expect(try await stopped.first { _ in true } == nil)
+        client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"))
+        let released = try #require(client?.roomUpdates)
+        client = nil
+        #expect(try await released.first { _ in true } == nil)
     }
 
     //

@@ -81,6 +81,26 @@ struct TimelineSyncTests {
         }
     }
 
+    @Test func `a timeline that is closed during run → run throws closed, also without a message`() async throws {
+        try await SyncLife.run(FileImage(), at: nowhere, isRunning: false) { life in
+            _ = try await life.sync.open(room: "a")
+            let running = Task { try await life.sync.run() }
+            await life.timeline.close()
+            await #expect(throws: DatabaseError.closed) { try await running.value }
+        }
+    }
+
+    @Test func `a message that the timeline cannot store → run of its room throws the error`() async throws {
+        try await withRelay { relay in
+            try await publish("1", at: relay)
+            try await SyncLife.run(FileImage(), at: relay, isRunning: false) { life in
+                let room = try await life.sync.open(room: "a")
+                await life.timeline.close()
+                await #expect(throws: DatabaseError.closed) { try await room.run() }
+            }
+        }
+    }
+
     @Test func `run that was cancelled and called again → continues without a loss`() async throws {
         try await withRelay { relay in
             try await SyncLife.run(FileImage(), at: relay, isRunning: false) { life in
