@@ -8,7 +8,7 @@ enum RetryAfter {
     /// Returns the duration that a value requests: a number of seconds, or a date in the preferred form; nil for other
     /// text.
     static func parse(_ text: String, now: Date) -> Duration? {
-        let text = text.trimmingCharacters(in: .whitespaces)
+        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
             return .seconds(min(Int(text) ?? maxSeconds, maxSeconds))
         }

@@ -42,7 +42,9 @@ public protocol Outbox: Sendable {
 }
 
 extension Outbox {
+    /// Does nothing.
     public func claim(for account: AccountName) async throws {}
+    /// Does nothing.
     public func close() async {}
 }
 

@@ -36,10 +36,11 @@ import Testing
 
     // S-4
     @Test func `a room list, a request and an upload beyond the server's limit of sessions → tooManySessions`() throws {
-        let stage = ClientStage()
+        let features = Features.supported.union([.accountSession, .attachments])
+        let stage = ClientStage { $0.features = features }
         stage.act { $0.start(now: $1) }
         stage.accept()
-        stage.welcome(limits: Limits(maxSessions: 1))
+        stage.welcome(limits: Limits(maxSessions: 1), features: features)
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         stage.act { $0.useAccount(list: true, now: $1) }
         #expect(stage.outputs.last == .account(.unavailable(.tooManySessions)))
