@@ -79,10 +79,10 @@ extension ClientRooms {
     ) throws(ClientError) -> UInt64 {
         guard Self.fits(content?.count ?? 0, port.link.limits) else { throw .messageTooLarge }
         account.use(list: false)
-        openAccount(&port, now: now)
         let number = try requests.add(
             method, content, to: nil, of: ClientAccount.id, on: account.session, expires: now + timeout, &port,
             now: now)
+        openAccount(&port, now: now)
         if let refusal = account.refusal { requests.fail(of: ClientAccount.id, refusal, onlySent: false, &port) }
         return number
     }

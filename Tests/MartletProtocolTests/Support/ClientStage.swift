@@ -116,8 +116,8 @@ final class ClientStage {
         credentialLifetime: Duration? = nil, resumed: [SessionPosition]? = nil
     ) -> Welcome {
         Welcome(
-            version: .current, features: features, limits: limits, account: .alice, link: LinkID(rawValue: 7),
-            resumeToken: ResumeToken(1, 2, 3, UInt64(epoch)), epoch: Epoch(rawValue: epoch),
+            version: features.spokenVersions.last!, features: features, limits: limits, account: .alice,
+            link: LinkID(rawValue: 7), resumeToken: ResumeToken(1, 2, 3, UInt64(epoch)), epoch: Epoch(rawValue: epoch),
             resumeLifetime: .seconds(300), heartbeatInterval: heartbeatInterval,
             reconnectSpread: reconnectSpread, credential: credential, credentialLifetime: credentialLifetime,
             resumed: resumed)
