@@ -35,7 +35,7 @@ import Testing
     }
 
     // S-4
-    @Test func `a room list, a request and an upload beyond the server's limit of sessions → tooManySessions`() throws {
+    @Test func `a list, a request and an upload beyond the server's limit of sessions → tooManySessions`() throws {
         let features = Features.supported.union([.compact, .accountSession, .attachments])
         let stage = ClientStage { $0.features = features }
         stage.act { $0.start(now: $1) }

@@ -17,7 +17,7 @@ import Testing
     // S-4, Specs/hostile.md row 18
     @Test func `255 rooms open on the first connection, and again after a restart of the relay`() throws {
         let world = VirtualWorld(seed: 7)
-        let alice = world.addClient("alice")
+        let alice = world.addClient("alice") { $0.maxRooms = 255 }
         let rooms = try (1...255).map { number in
             try world.act(alice) { try $0.open(.named("room \(number)"), now: $1) }
         }
@@ -51,7 +51,7 @@ import Testing
     //
     @Test func `a room beyond the maximum opens when another one has closed`() throws {
         let world = VirtualWorld(seed: 7)
-        let alice = world.addClient("alice")
+        let alice = world.addClient("alice") { $0.maxRooms = 255 }
         var rooms = try (1...255).map { number in
             try world.act(alice) { try $0.open(.named("room \(number)"), now: $1) }
         }
