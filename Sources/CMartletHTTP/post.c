@@ -13,6 +13,7 @@ struct martlet_post {
     struct curl_slist *fields;
     atomic_bool is_cancelled;
     size_t head_byte_count;
+    bool has_head;
     char retry_after[64];
 };
 
@@ -35,13 +36,12 @@ static size_t take_head_line(char *line, size_t size, size_t count, void *contex
         memcpy(post->retry_after, line + name_count, value_count);
         post->retry_after[value_count] = 0;
     }
-    return byte_count;
-}
-
-/// The first bytes of a body end the request.
-static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
-    (void)bytes, (void)size, (void)count, (void)context;
-    return 0;
+    if (line[0] != '\r' && line[0] != '\n') return byte_count;
+    // An empty line ends a head. That of the final response ends the request, before its body.
+    long status = 0;
+    curl_easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &status);
+    post->has_head = status >= 200;
+    return post->has_head ? 0 : byte_count;
 }
 
 static int check_cancellation(
@@ -71,7 +71,6 @@ martlet_post *martlet_post_create(const char *url, const void *body, size_t byte
     CURLcode copied = curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, body);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_head_line);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, post);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_cancellation);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, post);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
@@ -88,11 +87,9 @@ int martlet_post_add_field(martlet_post *post, const char *field) {
 
 long martlet_post_perform(martlet_post *post) {
     curl_easy_setopt(post->curl, CURLOPT_HTTPHEADER, post->fields);
-    CURLcode result = curl_easy_perform(post->curl);
-    if (atomic_load(&post->is_cancelled)) return 0;
-    // A body ends the request as a failure to write it, after a complete head.
-    if (result != CURLE_OK && (result != CURLE_WRITE_ERROR || post->head_byte_count > martlet_post_max_head_byte_count))
-        return 0;
+    // The end of the head is an error for libcurl.
+    curl_easy_perform(post->curl);
+    if (!post->has_head) return 0;
     long status = 0;
     curl_easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &status);
     return status;

@@ -84,7 +84,8 @@ public final class Client: Sendable {
     /// If the calling task is cancelled while the outbox opens, and no other call of this method waits for it, the
     /// opening is cancelled. The client is then not started if the `open` method of the outbox throws.
     ///
-    /// - Throws: `outboxFailed`, after which the client can be started again; `stopped`, also if the loop has been shut
+    /// - Throws: `outboxFailed`, after which the client can be started again; `outboxOfAnotherAccount` if the outbox
+    ///   contains messages or cursors of another account; `stopped`, also if the loop has been shut
     ///   down.
     nonisolated(nonsending) public func start() async throws {
         defer { withExtendedLifetime(self) {} }

@@ -51,9 +51,11 @@ struct WebhookTests {
     }
 
     //
-    @Test("a response with an endless body delivers the report, and its connection is closed")
-    func endlessBody() async throws {
-        let gateway = try StubGateway((200, []), hasEndlessBody: true)
+    @Test(
+        "a response with an endless or a stalled body delivers the report, and its connection is closed",
+        arguments: [StubGateway.Body.endless, .stalled])
+    func unfinishedBody(_ body: StubGateway.Body) async throws {
+        let gateway = try StubGateway((200, []), body: body)
         let webhook = Webhook(try Webhook.Configuration(url: gateway.url))
         try await webhook.report(.sample)
         for await _ in gateway.closed { break }

@@ -14,6 +14,16 @@ final class StubGateway: Sendable {
         var body: [UInt8]
     }
 
+    /// The body of a response.
+    enum Body {
+        /// Two bytes.
+        case complete
+        /// Bytes until the client closes the connection.
+        case endless
+        /// No bytes, although the head announces some.
+        case stalled
+    }
+
     let port: UInt16
     /// An element for each closed connection.
     let closed: AsyncStream<Void>
@@ -22,12 +32,13 @@ final class StubGateway: Sendable {
 
     /// - Parameters:
     ///   - responses: The statuses, and further fields of the head.
-    ///   - hasEndlessBody: Whether the body of each response continues until the client closes the connection.
-    init(_ responses: (status: Int, fields: [String])..., hasEndlessBody: Bool = false) throws {
+    ///   - body: The body of each response.
+    init(_ responses: (status: Int, fields: [String])..., body: Body = .complete) throws {
         let texts = responses.map { response in
-            let byteCount = hasEndlessBody ? Int.max : 2
+            let byteCount = body == .complete ? 2 : Int.max
             let fields = response.fields + ["Content-Length: \(byteCount)", "Connection: close"]
-            return "HTTP/1.1 \(response.status) Status\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\nok"
+            return "HTTP/1.1 \(response.status) Status\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+                + (body == .stalled ? "" : "ok")
         }
         let state = State(texts)
         self.state = state
@@ -35,7 +46,7 @@ final class StubGateway: Sendable {
         self.closed = closed
         listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: .shared) { connection in
             connection.start(
-                StubConnection(connection, hasEndlessBody: hasEndlessBody, closed: continuation) {
+                StubConnection(connection, body, closed: continuation) {
                     state.respond(to: $0)
                 })
         }
@@ -70,18 +81,18 @@ final class StubGateway: Sendable {
 /// A connection of the server. It retains itself by its transport until it closes.
 private final class StubConnection: TransportHandler, @unchecked Sendable {
     private let connection: TCPConnection
-    private let hasEndlessBody: Bool
+    private let body: StubGateway.Body
     private let closed: AsyncStream<Void>.Continuation
     private let answer: (StubGateway.Request) -> String?
     private var input: [UInt8] = []
     private var output: [UInt8] = []
 
     init(
-        _ connection: TCPConnection, hasEndlessBody: Bool, closed: AsyncStream<Void>.Continuation,
+        _ connection: TCPConnection, _ body: StubGateway.Body, closed: AsyncStream<Void>.Continuation,
         _ answer: @escaping (StubGateway.Request) -> String?
     ) {
         self.connection = connection
-        self.hasEndlessBody = hasEndlessBody
+        self.body = body
         self.closed = closed
         self.answer = answer
     }
@@ -95,14 +106,14 @@ private final class StubConnection: TransportHandler, @unchecked Sendable {
         guard let text = answer(request) else { return connection.close(afterFlush: false) }
         output = Array(text.utf8)
         connection.setNeedsWrite()
-        if !hasEndlessBody { connection.close(afterFlush: true) }
+        if body == .complete { connection.close(afterFlush: true) }
     }
 
     func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         let count = min(buffer.freeCapacity, output.count)
         buffer.append(bytes: output.rawBytes.extracting(0..<count))
         output.removeFirst(count)
-        if hasEndlessBody { output += Array(repeating: UInt8(ascii: "x"), count: count) }
+        if body == .endless { output += Array(repeating: UInt8(ascii: "x"), count: count) }
         return !output.isEmpty
     }
 
