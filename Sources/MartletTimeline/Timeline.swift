@@ -39,10 +39,10 @@ public final class Timeline: Sendable {
     private let reader: DatabaseReader<TimelineReader>
     private let feed = ChangeFeed()
 
-    /// Opens the file, or creates it.
+    /// Opens the file, or creates it. A file belongs to the account that has opened it first.
     ///
-    /// - Throws: `locked` if another object or process uses the file; `newerSchema`, `otherFormat`, `full`, `readOnly`,
-    ///   `cannotOpen`, `ioError`.
+    /// - Throws: `locked` if another object or process uses the file; `otherAccount` if it belongs to another account;
+    ///   `newerSchema`, `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
     public init(path: String, account: AccountName) async throws {
         self.path = path
         self.account = account

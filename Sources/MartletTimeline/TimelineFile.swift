@@ -28,12 +28,12 @@ struct TimelineFile {
         let lock = try FileLock(path: path + "-lock", of: path)
         if unsafe access(markPath, F_OK) != 0 {
             do {
-                return try TimelineTables(try migrated(), lock: lock, account: account, aside: nil)
+                return try TimelineTables(try migrated(for: account), lock: lock, account: account, aside: nil)
             } catch DatabaseError.corrupt {}
         }
         let aside = try DamagedFile.setAside(path)
         unsafe unlink(markPath)
-        return try TimelineTables(try migrated(), lock: lock, account: account, aside: aside)
+        return try TimelineTables(try migrated(for: account), lock: lock, account: account, aside: aside)
     }
 
     /// Opens the database for reading, after it was opened for writing.
@@ -48,12 +48,14 @@ struct TimelineFile {
         FileLock.createPrivately(markPath)
     }
 
-    private func migrated() throws -> Database {
+    private func migrated(for account: AccountName) throws -> Database {
         FileLock.createPrivately(path)
         let database = try Database(path: path)
         // The log of the relay and the outbox have what a loss of power takes. The cursor is lost with its messages.
         try database.execute("PRAGMA synchronous=NORMAL")
         try TimelineSchema.migrations.run(on: database)
+        let owner = try OwnerTable(database).claim(for: account)
+        guard owner == account.text else { throw DatabaseError.otherAccount(owner, path: path) }
         return database
     }
 }

@@ -34,7 +34,7 @@ enum TimelineSchema {
     static let removal: Int64 = 3
 
     /// "MlTl" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_546C, steps: [first, second])
+    static let migrations = Migrations(applicationID: 0x4D6C_546C, steps: [first, second, OwnerTable.schema])
 
     /// An entry and a change have a place: the generation of a log of the room, and the offset in it. Logs have
     /// ascending generations. Identities, devices and counters are stored as bits.

@@ -60,6 +60,32 @@ struct TimelineFileTests {
         await timeline.close()
     }
 
+    @Test func `a file of another account → otherAccount, and the file is unchanged`() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("timeline")
+        await (try Timeline(path: path, account: ada)).close()
+        await #expect(throws: DatabaseError.otherAccount("ada", path: path)) {
+            try await Timeline(path: path, account: AccountName("bob")!)
+        }
+        let again = try await Timeline(path: path, account: ada)
+        #expect(again.setAsidePath == nil)
+        await again.close()
+    }
+
+    @Test func `a file of schema 2 → belongs to the account that opens it first`() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("timeline")
+        await (try Timeline(path: path, account: ada)).close()
+        do {
+            let database = try Database(path: path)
+            try database.execute("DROP TABLE owner; PRAGMA user_version=2")
+        }
+        await (try Timeline(path: path, account: AccountName("bob")!)).close()
+        await #expect(throws: DatabaseError.otherAccount("bob", path: path)) {
+            try await Timeline(path: path, account: ada)
+        }
+    }
+
     @Test func `a file of a later version or of another application → an error`() async throws {
         let folder = TemporaryFolder()
         let path = folder.file("timeline")
@@ -69,7 +95,7 @@ struct TimelineFileTests {
             let database = try Database(path: path)
             try database.execute("PRAGMA user_version=99")
         }
-        await #expect(throws: DatabaseError.newerSchema(found: 99, known: 2, path: path)) {
+        await #expect(throws: DatabaseError.newerSchema(found: 99, known: 3, path: path)) {
             try await Timeline(path: path, account: ada)
         }
         do {

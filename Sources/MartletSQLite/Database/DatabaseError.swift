@@ -26,6 +26,8 @@ public enum DatabaseError: Error, Sendable, Equatable {
     case newerSchema(found: Int, known: Int, path: String)
     /// The file is a database of another application, or another file of this library.
     case otherFormat(path: String)
+    /// The file belongs to this account, and is used for another one.
+    case otherAccount(String, path: String)
     /// A statement violates a constraint of the schema.
     case constraint(String)
     /// The writer's queue has this many jobs, its maximum.
@@ -83,6 +85,8 @@ extension DatabaseError: CustomStringConvertible {
         case .newerSchema(let found, let known, let path):
             "\(path) has schema \(found), this version knows up to \(known); update the application"
         case .otherFormat(let path): "\(path) is the database of another application; use another file"
+        case .otherAccount(let account, let path):
+            "\(path) belongs to the account \"\(account)\"; use one file for each account"
         case .constraint(let message): "a stored value is not permitted: \(message)"
         case .queueFull(let limit): "\(limit) operations already wait for the database; try again later"
         case .closed: "the database was closed"

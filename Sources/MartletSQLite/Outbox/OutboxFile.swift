@@ -167,12 +167,10 @@ struct OutboxFile {
 
     private func copyOwner(from damaged: Database?, or sender: AccountName?, to new: Database) throws {
         let found = try damaged.flatMap { damaged in
-            try DatabaseError.unlessDamaged { try damaged.prepare("SELECT account FROM owner").firstText() }
+            try DatabaseError.unlessDamaged { try OwnerTable(damaged).account() }
         }
         guard let account = found.flatMap({ $0 }) ?? sender?.text else { return }
-        let insert = try new.prepare("INSERT INTO owner VALUES (?)")
-        insert.bind(1, account)
-        try insert.run()
+        try OwnerTable(new).insert(account)
     }
 
     private func copyCursors(from damaged: Database, to new: Database) throws {

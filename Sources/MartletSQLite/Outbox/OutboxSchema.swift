@@ -28,9 +28,8 @@ enum OutboxSchema {
         ALTER TABLE cursor ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
         """
 
-    /// The account, in one row when it is known.
     private static let third = """
-        CREATE TABLE owner (account TEXT NOT NULL);
+        \(OwnerTable.schema)
         INSERT INTO owner SELECT sender FROM message ORDER BY counter DESC LIMIT 1;
         """
 }

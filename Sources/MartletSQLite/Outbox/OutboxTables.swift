@@ -110,13 +110,8 @@ final class OutboxTables: DatabaseContext {
     ///
     /// - Throws: `outboxOfAnotherAccount`.
     func claim(for account: AccountName) throws {
-        if let owner = try database.prepare("SELECT account FROM owner").firstText() {
-            guard owner == account.text else { throw MartletError.outboxOfAnotherAccount(owner) }
-            return
-        }
-        let insert = try database.prepare("INSERT INTO owner VALUES (?)")
-        insert.bind(1, account.text)
-        try insert.run()
+        let owner = try OwnerTable(database).claim(for: account)
+        guard owner == account.text else { throw MartletError.outboxOfAnotherAccount(owner) }
     }
 
     func load() throws -> OutboxState {

@@ -80,8 +80,12 @@ public final class TimelineSync: Sendable {
     /// nevertheless.
     ///
     /// - Throws: `invalidName`, `roomAlreadyOpen` if the application has opened the room otherwise, `tooManyRooms`,
-    ///   `notStarted`, `stopped`, `outboxFailed`; ``DatabaseError``.
+    ///   `notStarted`, `stopped`, `outboxFailed`; ``DatabaseError``, `otherAccount` if the client and the timeline have
+    ///   different accounts.
     nonisolated(nonsending) public func open(room name: String) async throws -> SyncedRoom {
+        guard client.account == timeline.account else {
+            throw DatabaseError.otherAccount(timeline.account.text, path: timeline.path)
+        }
         let (room, opening) = state.withLock { state -> (SyncedRoom?, Task<SyncedRoom, any Error>?) in
             if let room = state.rooms[name], !room.room.hasEnded { return (room, nil) }
             if let opening = state.opening[name] { return (nil, opening) }

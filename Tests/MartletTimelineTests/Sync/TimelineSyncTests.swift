@@ -65,6 +65,16 @@ struct TimelineSyncTests {
         await timeline.close()
     }
 
+    @Test func `a client of another account than the timeline → otherAccount`() async throws {
+        let folder = TemporaryFolder()
+        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada")!)
+        let sync = TimelineSync(try Client(to: nowhere, as: .anonymous("bob")), timeline)
+        await #expect(throws: DatabaseError.otherAccount("ada", path: timeline.path)) {
+            try await sync.open(room: "a")
+        }
+        await timeline.close()
+    }
+
     @Test func `a second run at the same time → alreadyIterating`() async throws {
         try await SyncLife.run(FileImage(), at: nowhere, isRunning: false) { life in
             await withTaskGroup(of: (any Error)?.self) { group in
