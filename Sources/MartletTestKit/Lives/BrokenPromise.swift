@@ -23,6 +23,9 @@ public struct BrokenPromise: Sendable, CustomStringConvertible {
         case everythingSettles = "everything settles"
         /// After the last fault, snapshots have the last offset of the log, and only members that are in the room.
         case snapshotsAreCurrent = "snapshots are current"
+        /// After the last fault, lists of rooms have the state of each membership record that the answers to its
+        /// changes permit, the last message of the log, and the number of messages after the read mark.
+        case listsAreCurrent = "lists of rooms are current"
         /// A page of history is a part of the log.
         case pagesAreOfTheLog = "pages of history are parts of the log"
         /// A request is answered with its own content, or fails with a reason.

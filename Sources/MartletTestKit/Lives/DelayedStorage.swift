@@ -60,7 +60,7 @@ final class DelayedOutbox: Outbox {
 }
 
 /// A store whose calls take virtual time and can fail, and which reports what is durable.
-final class DelayedStore: RoomStore {
+final class DelayedStore: RoomMembershipStore {
     private let base: InMemoryStore
     private let weather: StorageWeather
     private let log: LifeLog
@@ -96,6 +96,19 @@ final class DelayedStore: RoomStore {
         await weather.delay()
         base.keep(progress, of: room)
     }
+
+    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
+        await weather.delay()
+        try weather.check()
+        let refused = base.saveMemberships(changes, of: room)
+        await weather.delay()
+        return refused
+    }
+
+    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry] {
+        await weather.delay()
+        return base.memberships(of: account, read)
+    }
 }
 
 extension InMemoryStore {
@@ -106,7 +119,7 @@ extension InMemoryStore {
 }
 
 /// A store without delay, which reports what is durable.
-final class RecordedStore: ImmediateRoomStore {
+final class RecordedStore: ImmediateRoomStore, RoomMembershipStore {
     private let base: InMemoryStore
     private let weather: StorageWeather
     private let log: LifeLog
@@ -132,6 +145,15 @@ final class RecordedStore: ImmediateRoomStore {
 
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) {
         base.saveProgress(progress, of: room)
+    }
+
+    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName> {
+        try weather.check()
+        return base.saveMemberships(changes, of: room)
+    }
+
+    func memberships(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+        base.memberships(of: account, read)
     }
 }
 

@@ -181,6 +181,7 @@ final class LifeApplication: @unchecked Sendable {
             if !isSettled { ledger.fail(.everythingSettles, "device \(number): \(remainder)") }
             await waitForPeers?()
             checkSnapshots()
+            await checkRooms()
             await self.end(.stop)
         }
         client = nil

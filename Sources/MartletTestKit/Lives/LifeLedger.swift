@@ -30,6 +30,7 @@ final class LifeLedger: @unchecked Sendable {
 
     let world: TestWorld
     let log = LifeLog()
+    let members: LifeMembers
     private(set) var trace: Trace
     private(set) var broken: [BrokenPromise] = []
     private var calls: [Int: Call] = [:]
@@ -42,6 +43,7 @@ final class LifeLedger: @unchecked Sendable {
 
     init(_ world: TestWorld, keepsTrace: Bool) {
         self.world = world
+        members = LifeMembers(world)
         trace = Trace(keepsLines: keepsTrace)
     }
 

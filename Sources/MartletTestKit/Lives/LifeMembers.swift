@@ -1,0 +1,96 @@
+import Martlet
+import MartletProtocol
+import MartletWire
+
+/// The membership records that the applications of a run have changed, as far as their answers tell.
+///
+/// A call that is alone leaves the states after its effect, or after a refusal those before. After a call without an
+/// answer, and after calls at the same time, every state is possible. A call without an answer counts as one in
+/// progress for `answerTimeout`.
+final class LifeMembers: @unchecked Sendable {  // used by the thread that runs the world
+    enum State: CaseIterable {
+        case none
+        case invited
+        case joined
+    }
+
+    enum Change: CaseIterable {
+        case join
+        case leave
+        case decline
+        case invite
+
+        /// The state of the record after the change.
+        func applied(to state: State) -> State {
+            switch self {
+            case .join: .joined
+            case .leave: state == .joined ? .none : state
+            case .decline: state == .invited ? .none : state
+            case .invite: state == .none ? .invited : state
+            }
+        }
+    }
+
+    /// A call in progress.
+    struct Call {
+        fileprivate let key: Key
+        fileprivate let change: Change
+        fileprivate let number: Int
+    }
+
+    fileprivate struct Key: Hashable {
+        let account: String
+        let room: String
+    }
+
+    private struct Record {
+        var possible: Set<State> = [.none]
+        var callCount = 0
+        /// The number of the last call that was alone when it began; nil if another one has begun since.
+        var alone: Int?
+        /// The instant after which calls without an answer have no effect any more.
+        var unansweredUntil: Instant?
+    }
+
+    /// The duration after which a request that was not answered is executed no more: no fault lasts as long.
+    private static let answerTimeout = Duration.seconds(300)
+
+    private let world: TestWorld
+    private var records: [Key: Record] = [:]
+    private var lastCall = 0
+
+    init(_ world: TestWorld) {
+        self.world = world
+    }
+
+    func begin(_ change: Change, of account: String, in room: String) -> Call {
+        let key = Key(account: account, room: room)
+        lastCall += 1
+        var record = records[key, default: Record()]
+        let isAlone = record.callCount == 0 && record.unansweredUntil.map { $0 < world.scheduler.now } ?? true
+        record.alone = isAlone ? lastCall : nil
+        record.callCount += 1
+        records[key] = record
+        return Call(key: key, change: change, number: lastCall)
+    }
+
+    /// Records the end of a call.
+    ///
+    /// - Parameter isExecuted: Whether the relay has made the change; nil if that is not known.
+    func end(_ call: Call, isExecuted: Bool?) {
+        var record = records[call.key]!
+        record.callCount -= 1
+        if isExecuted == nil { record.unansweredUntil = world.scheduler.now + Self.answerTimeout }
+        if let isExecuted, record.alone == call.number {
+            if isExecuted { record.possible = Set(record.possible.map(call.change.applied)) }
+        } else {
+            record.possible = Set(State.allCases)
+        }
+        records[call.key] = record
+    }
+
+    /// The states that the record of an account can have.
+    func possible(of account: String, in room: String) -> Set<State> {
+        records[Key(account: account, room: room)]?.possible ?? [.none]
+    }
+}
