@@ -121,7 +121,7 @@ final class ServerProcess {
         case .openSSL:
             return [
                 "openssl", "s_server", "-accept", "127.0.0.1:\(port)", "-cert", certificate.file, "-key",
-                certificate.key, "-alpn", "martlet/1", "-num_tickets", "1", "-quiet",
+                certificate.key, "-alpn", "martlet/1", "-num_tickets", "1", "-quiet", "-www",
             ]
         case .bare: return [options.baselines + "/relay", "\(port)"]
         case .mosquitto, .secureMosquitto:

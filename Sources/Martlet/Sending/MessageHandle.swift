@@ -60,6 +60,7 @@ public struct MessageHandle: Sendable, Identifiable {
     /// - Throws: `notAccepted` if the message has failed; `roomClosed` or `stopped` if the room or the client ends
     ///   first; `gaveUp` while the client has stopped retrying. After `stopped` and `gaveUp`, the outbox still contains
     ///   the message.
+    @discardableResult
     nonisolated(nonsending) public func accepted() async throws -> UInt64 {
         while true {
             let seen = room.state.withLock { $0.snapshot(of: counter) }
