@@ -1,4 +1,4 @@
-import MartletWire
+package import MartletWire
 
 /// The account to which a file belongs, in one row when it is known.
 package struct OwnerTable {
