@@ -42,7 +42,7 @@ extension LifeApplication {
         case 92..<94: _ = try? await call("deadLetters", within: .seconds(30)) { try await room.deadLetters() }
         case 94..<95: await openTwice(client, room)
         case 95..<98: group.addTask { await self.changeMembership(client) }
-        case 98: _ = try? await call("rooms", within: .seconds(60)) { try await client.rooms() }
+        case 98: group.addTask { _ = try? await self.call("rooms") { try await client.rooms() } }
         default: try? room.sendTransient(kind: .text, content: OutgoingMessage(text: "wave").content.bytes)
         }
     }

@@ -91,11 +91,11 @@ extension LifeApplication {
         return true
     }
 
-    /// Before a call of `next`, which handles the message before. After the end of the client it has no effect, and
-    /// after its release it may have one.
+    /// Before a call of `next`, which handles the message before. After the release or the end of the client it may
+    /// have no effect.
     private func requestNext(of reader: LifeReader) {
         guard let client else { return reader.mayRequestNext() }
-        if case .stopped = client.currentStatus.phase { return }
+        if case .stopped = client.currentStatus.phase { return reader.mayRequestNext() }
         reader.requestNext()
     }
 
