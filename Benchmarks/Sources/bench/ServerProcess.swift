@@ -67,8 +67,17 @@ final class ServerProcess {
         process.standardInput = Pipe()
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
+        Self.unblockTermination()
         try process.run()
         try waitUntilListening()
+    }
+
+    /// Unblocks SIGTERM in this thread, whose mask the server inherits. Threads of tasks block all signals.
+    private static func unblockTermination() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGTERM)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
     /// Ends the server.
