@@ -84,6 +84,44 @@ struct ConversationModelTests {
         }
     }
 
+    @Test func `a reaction that another account has given → the own one is added to it`() async throws {
+        try await ModelScript.run { script in
+            try await script.timeline.apply([script.text(1), script.reaction(2, "!", to: 1)], in: "a")
+            let model = script.model()
+            try await script.with(model.run) {
+                await observed { model.texts == ["1 !1"] }
+                await model.toggle("!", on: model.rows[0].value)
+                await observed { model.texts == ["1 !2"] }
+                await model.toggle("!", on: model.rows[0].value)
+                await observed { model.texts == ["1 !1"] }
+            }
+        }
+    }
+
+    @Test func `a read mark of another device of the account → not among the marks of others`() async throws {
+        try await withRelay { address in
+            try await ModelScript.run(at: address, isRunning: true) { script in
+                let model = script.model()
+                try await script.with(model.run) {
+                    try await withClient(try Client(to: address, as: .anonymous("bob"))) { bob in
+                        let room = try await bob.open(room: "a")
+                        try await room.send("1").accepted()
+                        await observed { model.texts == ["1"] }
+                        try await withClient(try Client(to: address, as: .anonymous("ada"))) { other in
+                            let same = try await other.open(room: "a")
+                            same.markRead(upTo: 1)
+                            let own = try #require(script.sync.rooms.first?.room)
+                            _ = await own.snapshots.first { $0.marks[other.account]?.read == 1 }
+                        }
+                        try await room.send("2").accepted()
+                        await observed { model.texts == ["1", "2"] }
+                        #expect(model.readOffset == 0)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a command that fails → its typed error, until it is cleared`() async throws {
         try await ModelScript.run { script in
             let model = script.model()

@@ -100,6 +100,22 @@ struct ChangeTablesTests {
         #expect(try await script.page() == ["a", "b !1"])
     }
 
+    // M-13
+    @Test func `a change whose message has arrived → does not count as waiting, and stays`() async throws {
+        let script = try await TimelineScript()
+        try await script.apply(
+            script.body(5, .reaction("!", to: script.reference(1_000_000), isRemoved: false)),
+            script.message(6, MessageContent(text: "a"), counter: 1_000_000))
+        var items: [RoomItem] = []
+        for number in 1...UInt64(ChangeTables.maxWaitingCount) {
+            let target = script.reference(1_000_000 + number)
+            items.append(try script.body(10 + number, .reaction("!", to: target, isRemoved: false)))
+        }
+        items.append(script.message(10_000, MessageContent(text: "b"), counter: 1_000_001))
+        try await script.timeline.apply(items, in: "a")
+        #expect(try await script.page() == ["a !1", "b !1"])
+    }
+
     @Test func `an edit of an attachment, a reply and a command → the texts of the first two`() async throws {
         let script = try await TimelineScript()
         try await script.apply(

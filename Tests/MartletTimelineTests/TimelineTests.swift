@@ -206,6 +206,30 @@ struct TimelineTests {
         #expect(try await script.timeline.search("cherry").count == 1)
     }
 
+    // MARK: Read marks
+
+    @Test func `a read mark at a pending message → the messages of others remain unread`() async throws {
+        let script = try await TimelineScript()
+        try await script.apply(script.text(1, "a"))
+        try await script.timeline.add(script.id(1, "ada"), MessageContent(text: "own"), in: "a")
+        let pending = try #require(try await script.timeline.page(of: "a").last)
+        try await script.timeline.markRead(upTo: pending, in: "a")
+        try await script.apply(script.text(2, "b"))
+        #expect(try await script.timeline.unreadCount(of: "a") == 2)
+    }
+
+    @Test func `a read mark of a log that was replaced → none in the present log`() async throws {
+        let script = try await TimelineScript()
+        let mark = RoomCursor(log: TimelineScript.log, offset: 1)
+        let new = LogID(rawValue: 0xB)
+        try await script.apply(script.text(1, "a"))
+        try await script.timeline.markRead(upTo: mark, in: "a")
+        #expect(try await script.timeline.readCursor(of: "a") == mark)
+        try await script.apply(
+            .logReplaced(previous: mark, current: RoomCursor(log: new, offset: 0)), script.text(1, "b", log: new))
+        #expect(try await script.timeline.readCursor(of: "a") == nil)
+    }
+
     // MARK: File
 
     @Test func `a closed timeline that is opened again → the same entries; a second one meanwhile → locked`()

@@ -73,6 +73,14 @@ struct ModelScript {
                 content: MessageContent(text: text ?? "\(offset)"), acceptedAt: 1000 + offset))
     }
 
+    func reaction(_ offset: UInt64, _ text: String, to counter: UInt64, by sender: String = "bob") throws -> RoomItem {
+        let body = MessageBody.reaction(text, to: MessageReference(id(counter)), isRemoved: false)
+        return .message(
+            RoomMessage(
+                id: id(offset, sender), at: RoomCursor(log: Self.log, offset: offset), content: try body.content,
+                acceptedAt: 1000 + offset))
+    }
+
     func model(pageCount: Int = 50, maxEntryCount: Int = 300) -> ConversationModel {
         ConversationModel(of: "a", in: sync, pageCount: pageCount, maxEntryCount: maxEntryCount, clock: clock)
     }

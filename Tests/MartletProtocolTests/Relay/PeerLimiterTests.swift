@@ -51,6 +51,16 @@ import Testing
         #expect(limiter.refusedCount == 1)
     }
 
+    // C-11
+    @Test func `an address connects again after a failure → its connections count after the failure has ended`() {
+        var limiter = limiter { $0.maxConnections = 1 }
+        #expect(connect(Self.prefix, to: &limiter) == .admit)
+        fail(1, &limiter)
+        limiter.closed(Self.prefix, isHandshake: false)
+        #expect(connect(Self.prefix, to: &limiter) == .admit)
+        #expect(!isAdmitted(Self.prefix, limiter, at: Self.start + .seconds(86_400)))
+    }
+
     // Specs/hostile.md row 52
     @Test func `32 handshakes of an address → the next is refused, until one ends or closes`() {
         var limiter = limiter()

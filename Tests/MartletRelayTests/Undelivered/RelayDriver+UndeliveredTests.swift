@@ -19,10 +19,19 @@ struct RelayDriverUndeliveredTests {
         }
     }
 
-    private static func store() -> InMemoryStore {
+    /// Passes the continuations of its calls to a stream, which end when they are resumed.
+    private struct WaitingHandler: UndeliveredHandler {
+        let calls: AsyncStream<CheckedContinuation<Void, Never>>.Continuation
+
+        func report(_ report: UndeliveredReport) async throws {
+            await withCheckedContinuation { _ = calls.yield($0) }
+        }
+    }
+
+    private static func store(_ rooms: [String] = ["lobby"]) -> InMemoryStore {
         let store = InMemoryStore()
         let record = MembershipRecord(isJoined: true, changedAt: 1)
-        _ = store.saveMemberships([AccountName("bob")!: record], of: RoomName("lobby")!)
+        for room in rooms { _ = store.saveMemberships([AccountName("bob")!: record], of: RoomName(room)!) }
         return store
     }
 
@@ -68,6 +77,30 @@ struct RelayDriverUndeliveredTests {
             _ = try await alice.publish("hello", counter: 1)
             let room = await rooms.first { _ in true }
             #expect(room?.text == "lobby")
+        }
+    }
+
+    //
+    @Test("a report behind 16 calls in progress is passed on when one of them ends", .timeLimit(.minutes(10)))
+    func waiting() async throws {
+        let (calls, continuation) = AsyncStream<CheckedContinuation<Void, Never>>.makeStream()
+        let rooms = (1...17).map { "room\($0)" }
+        try await withRelay(
+            Self.configuration, store: Self.store(rooms), onUndelivered: WaitingHandler(calls: continuation)
+        ) { _, port in
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            for (index, room) in rooms.enumerated() {
+                let session = SessionID(rawValue: UInt16(2 * index + 1))
+                _ = try await alice.open(room, on: session)
+                _ = try await alice.publish("hello", counter: UInt64(index + 1), on: session)
+            }
+            var iterator = calls.makeAsyncIterator()
+            var pending: [CheckedContinuation<Void, Never>] = []
+            while pending.count < 16, let call = await iterator.next() { pending.append(call) }
+            pending.removeFirst().resume()
+            let last = try #require(await iterator.next())
+            for call in pending + [last] { call.resume() }
         }
     }
 

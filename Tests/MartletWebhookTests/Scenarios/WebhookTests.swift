@@ -1,3 +1,4 @@
+import Foundation
 import MartletProtocol
 import MartletWire
 import Testing
@@ -27,6 +28,7 @@ struct WebhookTests {
     @Test("a report is one signed POST of its document")
     func signed() async throws {
         let gateway = try StubGateway((204, []))
+        let begun = UInt64(Date().timeIntervalSince1970)
         let waits = try await Self.post(to: gateway, secret: Self.secret)
         #expect(waits.isEmpty && gateway.requests.count == 1)
         let request = try #require(gateway.requests.first)
@@ -34,6 +36,7 @@ struct WebhookTests {
         #expect(request.body == (try WebhookPayload(.sample, includesContent: false).encoded()))
         #expect(request.fields["content-type"] == "application/json")
         let seconds = try #require(request.fields["martlet-timestamp"].flatMap { UInt64($0) })
+        #expect((begun...UInt64(Date().timeIntervalSince1970)).contains(seconds))
         let expected = WebhookSignature(request.body, secret: Self.secret, at: seconds)
         #expect(request.fields["martlet-signature"] == expected.signature)
         await gateway.close()

@@ -124,4 +124,14 @@ import Testing
         let effects = perform(.ban(.bob), in: &script)
         #expect(effects.contains(.reset("bob", .roomForbidden)))
     }
+
+    //
+    @Test func `a kicked account → its sessions of kind attachment end`() throws {
+        var script = try makeScript()
+        script.join("bob")
+        script.join("bob/2", kind: .attachment)
+        _ = script.drain()
+        let effects = perform(.kick(.bob), in: &script)
+        #expect(effects.contains(.reset("bob", .kicked)) && effects.contains(.reset("bob/2", .kicked)))
+    }
 }
