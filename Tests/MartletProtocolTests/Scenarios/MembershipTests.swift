@@ -37,6 +37,23 @@ struct MembershipTests {
         #expect(alice.rooms[.lobby]?.unreadCount == 0 && alice.rooms[.lobby]?.read == 1)
     }
 
+    //
+    @Test("a store that fails to read changed rooms is followed by a new list when it can be read again")
+    func failedRead() throws {
+        let stage = AccountStage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob", list: false)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        let room = try stage.open(bob)
+        stage.world.relay.refusesMemberships = true
+        try stage.world.send("hello", from: bob, in: room)
+        stage.world.run(for: .seconds(2))
+        #expect(alice.rooms[.lobby]?.lastOffset == 0)
+        stage.world.relay.refusesMemberships = false
+        stage.world.run(for: .seconds(120))
+        #expect(alice.rooms[.lobby]?.lastOffset == 1)
+    }
+
     //
     @Test("what one device of an account reads is reported to the account's other device")
     func readElsewhere() throws {
