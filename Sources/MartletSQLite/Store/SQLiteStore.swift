@@ -42,8 +42,6 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
     private static let retentionInterval = Duration.seconds(60)
     /// The age of a room's last use, in milliseconds, from which on a load changes it.
     private static let touchInterval: UInt64 = 3600 * 1000
-    /// The change of the wall clock against the steady clock that is reported, in milliseconds.
-    private static let maxClockStep: Int64 = 60_000
 
     let writer: DatabaseWriter<StoreWriter>
     private let reader: DatabaseReader<StoreReader>
@@ -91,14 +89,12 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
         }
         let task = Task { [weak self] in
             let clock = ContinuousClock()
-            var (wall, steady) = (EventLoop.wallClock, clock.now)
+            var steps = ClockSteps(wall: EventLoop.wallClock, steady: clock.now)
             while true {
                 do { try await Task.sleep(for: Self.retentionInterval) } catch { return }
                 guard let self else { return }
-                let (seconds, _) = (clock.now - steady).components
-                let step = Int64(EventLoop.wallClock) - Int64(wall) - seconds * 1000
-                (wall, steady) = (EventLoop.wallClock, clock.now)
-                if abs(step) > Self.maxClockStep {
+                let wall = EventLoop.wallClock
+                if let step = steps.jump(wall: wall, steady: clock.now) {
                     // Nothing is removed by a clock that may be wrong.
                     self.onEvent(.clockJumped(milliseconds: step))
                 } else {

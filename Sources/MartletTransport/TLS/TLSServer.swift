@@ -35,8 +35,10 @@ public final class TLSServer: Sendable {
         connection().map { TLSTransport($0, over: lower) }
     }
 
-    func connection() -> TLSConnection? {
-        let isOld = state.withLock { EventLoop.clock - $0.createdAt > Self.maxTicketKeyAge }
+    /// - Parameter clock: The time on the loops' clock.
+    func connection(clock: UInt64 = EventLoop.clock) -> TLSConnection? {
+        // Another thread may have replaced the keys after this time.
+        let isOld = state.withLock { clock - min($0.createdAt, clock) > Self.maxTicketKeyAge }
         // The files are read again, since a context is immutable. If they are invalid, the old keys remain in use.
         if isOld, options.ticketKeyFile == nil { try? reload() }
         return TLSConnection(server: state.withLock { $0.context })

@@ -207,6 +207,29 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
     }
 
     //
+    @Test func `an attachment that is sent again before a restart -> its lifetime begins anew`() async throws {
+        try await withFolder { folder in
+            let day: UInt64 = 24 * 3600 * 1000
+            let now = Guarded(UInt64(1_000_000_000))
+            let content = attachmentContent(100)
+            do {
+                let store = try FileAttachmentStore(directory: folder) { now.withLock { $0 } }
+                _ = try await store.begin(attachmentKey(content), byteCount: 100, mediaType: nil)
+                _ = try await store.write([content], at: 0, of: attachmentKey(content))
+                now.withLock { $0 += 20 * day }
+                #expect(try await store.begin(attachmentKey(content), byteCount: 100, mediaType: nil) == 100)
+            }
+            let store = try FileAttachmentStore(directory: folder) { now.withLock { $0 } }
+            now.withLock { $0 += 20 * day }
+            #expect(try await !store.removeExpired())
+            #expect(files(folder).count == 1)
+            now.withLock { $0 += 11 * day }
+            #expect(try await !store.removeExpired())
+            #expect(files(folder) == [])
+        }
+    }
+
+    //
     @Test func `the bounds count also after a restart`() async throws {
         try await withFolder { folder in
             var limits = AttachmentLimits()

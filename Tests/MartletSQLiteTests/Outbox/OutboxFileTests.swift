@@ -17,12 +17,14 @@ struct OutboxFileTests {
     }
 
     /// Fills a file and damages a page of its messages. Returns the device.
-    private func damage() async throws -> DeviceID {
+    private func damage(inFlightSince time: UInt64? = nil) async throws -> DeviceID {
         let outbox = SQLiteOutbox(path: path)
         let entries = Entries(device: try await outbox.open().device)
         try await outbox.commit(
             entries.transaction { transaction in
-                transaction.appended = (1...60).map { entries.entry($0, String(repeating: "a", count: 500)) }
+                transaction.appended = (1...60).map {
+                    entries.entry($0, String(repeating: "a", count: 500), inFlightSince: time)
+                }
             })
         await outbox.close()
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -48,6 +50,13 @@ struct OutboxFileTests {
         let state = try await outbox.open()
         await outbox.close()
         return state
+    }
+
+    // C-80
+    @Test func `messages in flight beside a damaged page → the time at which they were handed over`() async throws {
+        _ = try await damage(inFlightSince: 7)
+        let pending = try await state(path).pending
+        #expect(pending.count > 20 && pending.allSatisfy { $0.inFlightSince == 7 })
     }
 
     @Test func `a kill at any step of the copy → the same device and messages`() async throws {

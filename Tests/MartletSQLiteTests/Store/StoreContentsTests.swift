@@ -1,3 +1,5 @@
+import FaultVFS
+import Foundation
 import MartletProtocol
 import MartletRelay
 import MartletWire
@@ -20,6 +22,31 @@ import Testing
         let copy = try StoreFile(path: folder.file("copy")) { 1 }
         #expect(try copy.load(.lobby).log == log && copy.load(.lobby).lastOffset == 9)
         #expect(try copy.read(.all, of: .lobby).offsets == Array(1...9))
+    }
+
+    @Test func `a full disk from any call of a backup on -> a typed error, and no file remains`() throws {
+        let store = try folder.store()
+        defer { withExtendedLifetime(store) {} }
+        _ = try store.load(.lobby)
+        _ = try store.append(entries(1...9), to: .lobby)
+        var (call, hasFailed) = (1, true)
+        while hasFailed {
+            let disk = try FaultyDisk()
+            var options = Database.Options()
+            options.vfs = disk.name
+            let contents = try StoreContents(path: folder.storePath, options: options)
+            let copy = folder.file("copy-\(call)")
+            disk.fail(disk.callCount + call, count: 1_000_000, fault_enospc)
+            do { try contents.backUp(to: copy) } catch {
+                #expect(error is DatabaseError, "call \(call): \(error)")
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                #expect(!names.contains { $0.hasPrefix("copy-\(call)") }, "call \(call): \(names)")
+            }
+            hasFailed = disk.failedCount > 0
+            disk.fail(0, count: 0, fault_none)
+            call += 1
+        }
+        #expect(call > 3)
     }
 
     //

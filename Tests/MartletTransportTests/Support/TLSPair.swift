@@ -62,12 +62,17 @@ final class TLSPair {
 
     /// The records of application data.
     func records(of data: [UInt8], from side: TLSConnection, room: Int = 1 << 20) -> [UInt8] {
+        send(data, from: side, room: room) + take(from: side)
+    }
+
+    /// Sends application data. Returns the records that have room. The other ones are pending.
+    func send(_ data: [UInt8], from side: TLSConnection, room: Int) -> [UInt8] {
         let plain = LoopBuffer(byteCount: max(data.count, 1))
         _ = plain.fill(data.count) { output in
             for byte in data { output.append(byte) }
             return false
         }
-        return filledBytes(capacity: room) { _ = side.send(data.count, of: plain, into: &$0) } + take(from: side)
+        return filledBytes(capacity: room) { _ = side.send(data.count, of: plain, into: &$0) }
     }
 }
 

@@ -57,6 +57,18 @@ import Testing
         #expect(pair.receivedByServer == data)
     }
 
+    @Test func `data behind pending records of which a part was taken -> all data, in order`() throws {
+        let pair = try pair()
+        pair.exchange()
+        let (first, second) = (pattern(byteCount: 100), pattern(byteCount: 5000))
+        var records = pair.send(first, from: pair.client, room: 1)
+        records += filledBytes(capacity: 60) { pair.client.takePending(into: &$0) }
+        // These records need more memory, to which the rest of the first one moves.
+        records += pair.send(second, from: pair.client, room: 1)
+        pair.give(records + pair.take(from: pair.client), to: pair.server)
+        #expect(pair.receivedByServer == first + second)
+    }
+
     @Test(arguments: ["127.0.0.1", "::1", "localhost", "LOCALHOST"])
     func `a host that is a name of the certificate -> open`(host: String) throws {
         #expect(try clientError(server: certificates.server, host: host) == nil)
