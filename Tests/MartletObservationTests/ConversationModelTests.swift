@@ -111,7 +111,7 @@ struct ConversationModelTests {
                             let same = try await other.open(room: "a")
                             same.markRead(upTo: 1)
                             let own = try #require(script.sync.rooms.first?.room)
-                            for await snapshot in own.snapshots where snapshot.marks[other.account]?.read == 1 { break }
+                            for await snapshot in own.snapshots where snapshot.readOffset == 1 { break }
                         }
                         try await room.send("2").accepted()
                         await observed { model.texts == ["1", "2"] }

@@ -131,7 +131,8 @@ import Testing
         script.join("bob")
         script.join("bob/2", kind: .attachment)
         _ = script.drain()
-        let effects = perform(.kick(.bob), in: &script)
+        script.operate("alice", .kick(.bob), correlation: 99)
+        let effects = script.drain()
         #expect(effects.contains(.reset("bob", .kicked)) && effects.contains(.reset("bob/2", .kicked)))
     }
 }
