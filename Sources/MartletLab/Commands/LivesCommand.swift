@@ -26,9 +26,10 @@ enum LivesCommand {
             """
             A seed determines two to four devices, their paths, outboxes and applications. The applications start \
             clients, open rooms, send, receive by deliveries, messages or items, leave loops, cancel tasks, request, \
-            read history, and are stopped, released and killed, over paths that are cut, blocked and changed, with \
-            outboxes and stores that are slow and fail, and a relay that is killed and restarted. At the end each \
-            call must have ended, and all messages must be settled and shown. The same seed gives the same run.
+            read history, change memberships, and are stopped, released and killed, over paths that are cut, blocked \
+            and changed, with outboxes and stores that are slow and fail, and a relay that is killed and restarted. \
+            At the end each call must have ended, and all messages must be settled and shown. The same seed gives \
+            the same run.
             """
         ],
         exitCodes: [

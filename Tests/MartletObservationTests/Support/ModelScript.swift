@@ -67,17 +67,18 @@ struct ModelScript {
     }
 
     func text(_ offset: UInt64, _ text: String? = nil, by sender: String = "bob") -> RoomItem {
-        .message(
-            RoomMessage(
-                id: id(offset, sender), at: RoomCursor(log: Self.log, offset: offset),
-                content: MessageContent(text: text ?? "\(offset)"), acceptedAt: 1000 + offset))
+        message(offset, MessageContent(text: text ?? "\(offset)"), by: sender)
     }
 
     func reaction(_ offset: UInt64, _ text: String, to counter: UInt64, by sender: String = "bob") throws -> RoomItem {
         let body = MessageBody.reaction(text, to: MessageReference(id(counter)), isRemoved: false)
-        return .message(
+        return message(offset, try body.content, by: sender)
+    }
+
+    private func message(_ offset: UInt64, _ content: MessageContent, by sender: String) -> RoomItem {
+        .message(
             RoomMessage(
-                id: id(offset, sender), at: RoomCursor(log: Self.log, offset: offset), content: try body.content,
+                id: id(offset, sender), at: RoomCursor(log: Self.log, offset: offset), content: content,
                 acceptedAt: 1000 + offset))
     }
 

@@ -38,7 +38,7 @@ struct MembershipTests {
     }
 
     //
-    @Test("a store that fails to read changed rooms is followed by a new list when it can be read again")
+    @Test("when the store has failed to read a changed room, the client lists its rooms again and has the change")
     func failedRead() throws {
         let stage = AccountStage()
         let alice = stage.client("alice")
