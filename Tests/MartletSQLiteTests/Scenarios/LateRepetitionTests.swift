@@ -7,7 +7,7 @@ import Testing
 @testable import MartletSQLite
 
 /// Messages that a client publishes again long after the relay has accepted them.
-@Suite("Messages that are published again late", .timeLimit(.minutes(5)))
+@Suite("Messages that are published again late", .timeLimit(.minutes(10)))
 struct LateRepetitionTests {
     enum Kind: CaseIterable {
         case memory, sqlite
