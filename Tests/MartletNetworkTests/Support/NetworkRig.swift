@@ -25,7 +25,7 @@ final class NetworkRig: Sendable {
         transport = try NetworkTransport(
             to: Endpoint(host: "localhost", port: port), tls: tls ?? TLSClientOptions(trust: trust),
             identity: identity, on: loop)
-        guard let connection = NWConnection.connection(to: "localhost:\(port)") else { throw NoConnection() }
+        guard let connection = NWConnection.takeConnection(to: "localhost:\(port)") else { throw NoConnection() }
         self.connection = connection
         loop.execute { [transport, handler] in transport.start(handler) }
         guard await connection.events.first(where: { $0 == .started }) != nil else { throw NoConnection() }

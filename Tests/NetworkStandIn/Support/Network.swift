@@ -92,7 +92,8 @@ public final class NWConnection: @unchecked Sendable {
 
     public typealias Receipt = @Sendable (Data?, ContentContext?, Bool, NWError?) -> Void
 
-    private static let latest = Locked<[String: NWConnection]>([:])
+    /// The connections that no test has taken.
+    private static let created = Locked<[String: NWConnection]>([:])
 
     package let parameters: NWParameters
     /// The events of this connection in order.
@@ -108,7 +109,7 @@ public final class NWConnection: @unchecked Sendable {
     public init(host: NWEndpoint.Host, port: NWEndpoint.Port, using parameters: NWParameters) {
         self.parameters = parameters
         (events, event) = AsyncStream.makeStream(of: Event.self)
-        Self.latest.withLock { $0["\(host.text):\(port.rawValue)"] = self }
+        Self.created.withLock { $0["\(host.text):\(port.rawValue)"] = self }
     }
 
     public var stateUpdateHandler: (@Sendable (State) -> Void)? {
@@ -148,17 +149,32 @@ public final class NWConnection: @unchecked Sendable {
     }
 
     public func cancel() {
+        cancelPending()
         event.yield(.cancelled(isForced: false))
     }
 
     public func forceCancel() {
+        cancelPending()
         event.yield(.cancelled(isForced: true))
+    }
+
+    /// Completes what is pending with an error, as the framework does.
+    private func cancelPending() {
+        let receipt = receipt.withLock { $0.take() }
+        let completion = completion.withLock { $0.take() }
+        guard receipt != nil || completion != nil else { return }
+        perform {
+            receipt?(nil, nil, false, .posix(.ECANCELED))
+            completion?(.posix(.ECANCELED))
+        }
     }
 
     // MARK: For tests
 
-    /// The latest connection to an address.
-    package static func connection(to address: String) -> NWConnection? { latest.withLock { $0[address] } }
+    /// Takes the latest connection to an address.
+    package static func takeConnection(to address: String) -> NWConnection? {
+        created.withLock { $0.removeValue(forKey: address) }
+    }
 
     package func enter(_ state: State) {
         perform { [handler] in handler.withLock { $0 }?(state) }
