@@ -58,6 +58,6 @@ public enum RoomListUpdate: Sendable, Equatable {
     case list([RoomSummary])
     /// A room is new in the list, or has changed.
     case changed(RoomSummary)
-    /// The account has no membership record of the room any more.
+    /// The account no longer has a membership record of the room.
     case removed(RoomName)
 }
