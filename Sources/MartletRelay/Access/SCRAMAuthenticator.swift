@@ -21,8 +21,9 @@ public final class SCRAMAuthenticator: Authenticator {
     /// Creates an authenticator.
     ///
     /// - Parameters:
-    ///   - passwordFile: The accounts and their records. If it has no secret for unknown users, a new one is used: the
-    ///     challenges of unknown users then differ from those of another authenticator, and those of users do not.
+    ///   - passwordFile: The accounts and their records. If the file has no secret for unknown users, the authenticator
+    ///     generates one. The challenges for unknown users then differ between authenticators, and those for known
+    ///     users do not.
     ///   - allowsPlaintext: Whether connections without TLS can use SCRAM-SHA-256. Then anybody on the network path can
     ///     take over the connection after the exchange.
     public init(passwordFile: PasswordFile, allowsPlaintext: Bool = false) {

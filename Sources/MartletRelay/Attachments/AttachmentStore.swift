@@ -8,8 +8,8 @@ public import MartletWire
 public protocol AttachmentStore: Sendable {
     /// Begins an upload, or continues it. A complete attachment of the room is kept for its whole lifetime from now on.
     ///
-    /// - Returns: The number of durable bytes; `byteCount` if the room has the attachment. Of an upload that was begun
-    ///   with another length, nothing is kept.
+    /// - Returns: The number of durable bytes; `byteCount` if the room has the attachment. An upload that was begun
+    ///   with another length is discarded first.
     /// - Throws: `AttachmentFailure.tooLarge`, `quota`, `full`; `digestMismatch` for a length of 0 with another digest.
     func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) async throws -> UInt64
 
