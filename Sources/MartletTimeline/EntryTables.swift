@@ -105,7 +105,7 @@ final class EntryTables {
 
     // MARK: Messages of a log
 
-    /// Stores a message of the log, or confirms one that this device has sent. The log decides about place, time and
+    /// Stores a message of the log, or confirms one that this device has sent. The log determines place, time and
     /// content.
     func store(
         _ id: MessageID, _ content: MessageContent, at place: EntryPlace, time: UInt64, _ room: Int64, isModerator: Bool

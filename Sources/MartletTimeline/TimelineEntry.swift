@@ -33,7 +33,7 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
         public let text: String
         /// The number of accounts.
         public let count: Int
-        /// Whether the own account is one of them.
+        /// Whether the account of the timeline is one of them.
         public let includesOwn: Bool
     }
 

@@ -15,7 +15,7 @@ enum TimelineSchema {
     static let edited: Int64 = 1
     static let deleted: Int64 = 2
     static let hasReactions: Int64 = 4
-    /// The place is that of the outcome. The same message from the log has the place and time that count.
+    /// The place is that of the outcome. The message from the log replaces place and time.
     static let placedByOutcome: Int64 = 8
     /// The offset of the accepted message is unknown.
     static let withoutOffset: Int64 = 16

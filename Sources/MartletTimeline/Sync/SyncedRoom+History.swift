@@ -34,8 +34,8 @@ extension SyncedRoom {
         return try await apply(page, before: end.offset)
     }
 
-    /// Adds the messages from the first one that the relay accepted at or after a time. Between them and those that the
-    /// timeline has, it shows a gap.
+    /// Adds the messages from the first one that the relay accepted at or after a time. The timeline shows a gap
+    /// between these messages and its other ones.
     ///
     /// - Parameter time: The time in milliseconds since 1970.
     /// - Returns: The ID of the first message; nil if there is none.
@@ -45,8 +45,8 @@ extension SyncedRoom {
         return try await apply(page, before: nil) ? first.id : nil
     }
 
-    /// Builds the room anew from the log: removes its entries, and adds the latest messages of the relay. Earlier ones
-    /// follow by ``fetchEarlier(limit:)``. Messages that are being sent and the read mark remain.
+    /// Rebuilds the room from the log: removes its entries, and adds the latest messages of the relay.
+    /// ``fetchEarlier(limit:)`` adds earlier messages. Messages that are being sent and the read mark remain.
     ///
     /// The method requires a connection.
     nonisolated(nonsending) public func rebuild(limit: Int = 50) async throws {
