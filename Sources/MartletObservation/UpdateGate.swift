@@ -1,5 +1,5 @@
-/// Combines the updates of a model, so that they are published at most 60 times a second, one at a time, and so that
-/// the last state is always published.
+/// Combines the updates of a model. Updates are published one at a time and at most 60 times a second, and the last
+/// state is always published.
 ///
 /// | state | an update | left by |
 /// |---|---|---|
@@ -16,7 +16,8 @@ final class UpdateGate {
     private let clock: any ModelClock
     private var isActive = false
     private var nextPass: Duration?
-    /// The waiting calls. Each is resumed with whether a pass was performed for it; otherwise it performs the next one.
+    /// The waiting calls. A call is resumed with true after a pass that included it, and with false to perform the next
+    /// pass.
     private var waiting: [CheckedContinuation<Bool, Never>] = []
 
     init(_ clock: any ModelClock) {

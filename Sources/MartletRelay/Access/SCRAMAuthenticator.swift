@@ -62,7 +62,7 @@ public final class SCRAMAuthenticator: Authenticator {
     private func refusal(of request: AuthenticationRequest) -> AuthenticationFailure {
         let reason: String
         if request.mechanism == nil {
-            // Without a mechanism the request does not tell whether the connection has TLS.
+            // A request without a mechanism does not state whether the connection uses TLS.
             reason = "the mechanism is \(Self.bound) with TLS" + (allowsPlaintext ? ", \(Self.unbound) without" : "")
         } else {
             let mechanism = request.channelBinding != nil ? Self.bound : allowsPlaintext ? Self.unbound : nil

@@ -30,7 +30,7 @@ public import MartletWire
 /// Use one object for a client and a timeline, and no other iteration over the messages of its rooms. After the error
 /// `corrupt`, stop the client and open both again.
 public final class TimelineSync: Sendable {
-    /// The options of a synchronisation.
+    /// The options of a synchronization.
     public struct Options: Sendable {
         /// The number of latest messages with which a room begins if the timeline does not know it; nil for the whole
         /// log. ``SyncedRoom/fetchEarlier(limit:)`` adds earlier messages.
