@@ -91,8 +91,8 @@ extension LifeApplication {
         return true
     }
 
-    /// Before a call of `next`, which handles the message before. After the release or the end of the client it may
-    /// have no effect.
+    /// Records a call of `next`, by which the previous message counts as handled. After the release or the end of the
+    /// client, the call may have no effect.
     private func requestNext(of reader: LifeReader) {
         guard let client else { return reader.mayRequestNext() }
         if case .stopped = client.currentStatus.phase { return reader.mayRequestNext() }

@@ -16,7 +16,7 @@ extension Simulation {
     /// The relay's wall clock in milliseconds since 1970.
     var wallClock: UInt64 { world.wallClock }
 
-    /// A room policy that lets the first device's account administer all rooms.
+    /// A room policy that permits the first device's account to administer all rooms.
     func administered(
         _ policy: @escaping (RoomAuthorizationRequest) -> RoomDecision?
     ) -> (RoomAuthorizationRequest) -> RoomDecision? {
@@ -67,7 +67,7 @@ extension Simulation {
         return roles.wasSilenced(device.account, in: room, since: published.at)
     }
 
-    /// The relay has ended a device's session for good. The device opens the room again after a while.
+    /// Handles the permanent end of a device's session by the relay. The device opens the room again after a delay.
     func removed(_ device: SimulatedDevice, from room: RoomName, _ code: ErrorCode?) {
         guard roles?.mayExpel(device.account, from: room, code) == true else {
             return ledger.fail(
