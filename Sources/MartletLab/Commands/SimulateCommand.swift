@@ -68,7 +68,7 @@ enum SimulateCommand {
         }
     }
 
-    /// The parts of a simulation that are no values: the store, and the certificates.
+    /// The resources of a simulation: the store and the certificates.
     private struct Environment: Sendable {
         var store: SimulationStoreKind?
         var tls: VirtualTLS?

@@ -26,7 +26,7 @@ enum TLSArguments {
         certificate.spec, key.spec, clientAuthority.spec, requireClient.spec, ticketKeys.spec, plaintext.spec,
     ]
 
-    /// Whether an own certificate is given.
+    /// Whether a certificate of this peer is given.
     static func hasCertificate(_ arguments: ParsedArguments) -> Bool { arguments[certificate] != nil }
 
     /// Whether accounts with client certificates are accepted.

@@ -251,7 +251,7 @@ enum ServeCommand {
         return try await .sqlite(at: directory, retention: retention, onEvent: onEvent)
     }
 
-    /// Refuses to serve the rooms of a store without the roles that it has, unless the arguments say so.
+    /// Refuses to serve a store with roles without these roles, unless the arguments permit it.
     static func checkRoles(of store: SQLiteStore?, _ arguments: ParsedArguments) async throws {
         guard let store, !arguments.has(roomRoles), !arguments.has(ignoreRoomRoles) else { return }
         let hasRoles: Bool

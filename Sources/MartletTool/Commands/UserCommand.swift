@@ -53,7 +53,7 @@ enum UserCommand {
             for name in try PasswordFile.read(path).names { try Output.print(SafeText.line(name)) }
         case .add:
             let name = try name(arguments)
-            // The file is checked before the password is asked for.
+            // The file is checked before the prompt for the password.
             _ = try PasswordFile.readIfExists(path)
             let password = try await PasswordInput.read(arguments, prompt: "password of \(SafeText.line(name.text))")
             try await add(name, password, to: path)

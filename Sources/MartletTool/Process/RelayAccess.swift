@@ -67,7 +67,7 @@ final class RelayAccess: Sendable {
         case keys(path: String, audience: String, issuer: String?)
     }
 
-    /// The authenticator of the last reading, and what it compares with the proof of each account.
+    /// The authenticator of the last reading, and the secret with which it verifies each account.
     private struct Accounts {
         var authenticator: any Authenticator
         var secrets: [AccountName: Credential] = [:]
