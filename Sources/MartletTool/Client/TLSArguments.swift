@@ -8,8 +8,8 @@ enum TLSArguments {
     private static let pin = Option.text(
         "pin", "HEX", help: "trust only a certificate with this key (SHA-256 of its SubjectPublicKeyInfo); given twice"
     ).repeating
-    private static let certificate = Option.text("certificate", "FILE", help: "the own certificate, in PEM form")
-    private static let key = Option.text("key", "FILE", help: "the key of the own certificate, in PEM form")
+    private static let certificate = Option.text("certificate", "FILE", help: "the certificate to present, in PEM form")
+    private static let key = Option.text("key", "FILE", help: "the key of the certificate, in PEM form")
     private static let plaintext = Option.flag(
         "plaintext", help: "allow connections without TLS to and from other machines")
     private static let clientAuthority = Option.text(
