@@ -21,8 +21,8 @@ enum ChatCommandLine {
             \\\\ for a backslash, \\n and \\r for newlines, \\u{XXXX} for other control characters, and \\: for a \
             colon in the sender's name. A message that is not a plain text begins with a label in brackets: 'edit of \
             message 12 of ada "hello"', 'deletion of', 'reaction "+1" to', 'reply to', an event or an attachment. A \
-            backslash precedes a text that begins with a bracket. A deletion by another account has no effect and is not \
-            shown.
+            backslash precedes a text that begins with a bracket. A deletion by another account has no effect and is \
+            not shown.
             """,
         ],
         exitCodes: [

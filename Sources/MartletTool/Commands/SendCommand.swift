@@ -24,8 +24,8 @@ enum SendCommand {
             """,
             """
             With --file the relay keeps the file for the members of the room, and a message refers to it; 'martlet \
-            fetch' downloads it. The next command with the same file continues an upload that was interrupted, and does \
-            not send stored bytes again.
+            fetch' downloads it. The next command with the same file continues an upload that was interrupted, and \
+            does not send stored bytes again.
             """,
             """
             With --edit, --delete, --react and --reply one message is sent that refers to the message with the offset, \
