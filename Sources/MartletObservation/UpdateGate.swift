@@ -6,8 +6,8 @@
 /// | idle | performs a pass, after the interval since the last one | a call, to active |
 /// | active | waits; the first waiting call performs the next pass for all | the end of a pass without waiting calls |
 ///
-/// A call returns after a pass that has begun after the call. The number of waiting calls is that of the sources of a
-/// model and of the commands of its views. A call of a cancelled task performs no pass.
+/// A call returns after a pass that began after the call. The number of waiting calls is bounded by the number of
+/// sources of the model and of commands of its views. A call of a cancelled task performs no pass.
 @MainActor
 final class UpdateGate {
     /// The minimum duration between the starts of two passes.

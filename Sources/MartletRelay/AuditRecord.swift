@@ -37,7 +37,7 @@ public struct AuditRecord: Equatable, Sendable {
     public var peer: SocketAddress?
     /// The room; nil if the event concerns no single room.
     public var room: RoomName?
-    /// The reason of a refusal.
+    /// The reason for a refusal.
     public var code: ErrorCode?
     /// The operation on a room.
     public var operation: RoomMethod?
@@ -45,7 +45,7 @@ public struct AuditRecord: Equatable, Sendable {
     public var target: AccountName?
     /// The role, the access, or the duration of a mute that the operation sets.
     public var value: String?
-    /// The reason for which a client certificate was refused.
+    /// The reason why a client certificate was refused.
     public var reason: String?
     /// The number of refusals that the record represents, of which this event is the last; 1 for any other event.
     public var count = 1

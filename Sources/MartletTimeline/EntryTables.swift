@@ -179,7 +179,7 @@ final class EntryTables {
         try insert.run()
     }
 
-    // MARK: Entries that are no messages
+    // MARK: Entries other than messages
 
     /// Stores a gap or a replaced log.
     func mark(_ kind: Int64, _ content: [UInt8], counter: UInt64, at place: EntryPlace, _ room: Int64) throws {

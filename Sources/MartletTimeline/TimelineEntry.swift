@@ -13,7 +13,7 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
         case deleted
         /// Offsets that were not received.
         case gap(ClosedRange<UInt64>)
-        /// The log of the room was replaced. The entries before this one are of the earlier log.
+        /// The log of the room was replaced. The entries above belong to the earlier log.
         case logReplaced
     }
 

@@ -23,7 +23,7 @@ enum TimelineSchema {
     /// The generation of everything that has no offset yet, behind all generations of logs.
     static let pendingGeneration: Int64 = 1 << 62
 
-    /// The kinds of entries that are no messages. Kinds of messages are not negative.
+    /// The kinds of entries other than messages. The kinds of messages are not negative.
     static let gap: Int64 = -1
     static let replacedLog: Int64 = -2
 

@@ -32,11 +32,11 @@ public struct WebhookRetry: Sendable {
     public enum Outcome: Equatable, Sendable {
         /// The gateway has answered.
         case answered(status: Int, retryAfter: Duration? = nil)
-        /// There was no answer.
+        /// The attempt had no response.
         case failed
     }
 
-    /// What follows an attempt.
+    /// The action after an attempt.
     public enum Answer: Equatable, Sendable {
         /// The gateway has taken the request.
         case delivered

@@ -85,7 +85,7 @@ public final class Client: Sendable {
     /// opening is cancelled. The client is then not started if the `open` method of the outbox throws.
     ///
     /// - Throws: `outboxFailed`, after which the client can be started again; `outboxOfAnotherAccount` if the outbox
-    ///   contains messages or cursors of another account; `stopped`, also if the loop has been shut
+    ///   contains messages or cursors of another account; `stopped` if the client was stopped or its loop was shut
     ///   down.
     nonisolated(nonsending) public func start() async throws {
         defer { withExtendedLifetime(self) {} }

@@ -133,7 +133,7 @@ public struct OutboxEntry: Sendable, Equatable {
     }
 
     /// The remaining time to live at an instant, in milliseconds since 1970; nil if it is unlimited. It is at most
-    /// `timeToLive`, also after the clock was set back, and at least zero (C-75).
+    /// `timeToLive`, even after the clock was set back, and at least zero (C-75).
     func remainingTime(at now: UInt64) -> Duration? {
         guard let timeToLive, let expiresAt else { return timeToLive }
         guard expiresAt > now else { return .zero }

@@ -102,7 +102,7 @@ public struct DeadLetter: Sendable, Equatable, Identifiable {
     public var timeToLive: Duration?
     /// Whether the message may be compressed.
     public var isCompressible: Bool
-    /// The reason of the failure.
+    /// The reason for the failure.
     public var failure: SendFailure
 
     /// Creates a dead letter.

@@ -8,7 +8,7 @@ extension Room {
     /// |---|---|---|
     /// | log, offsets | nil and 0 | the last known values |
     /// | members | empty | the last known members |
-    /// | marks | empty, except the own read offset | the last known marks |
+    /// | marks | empty, except the read offset of this account | the last known marks |
     public struct Snapshot: Sendable, Equatable {
         /// The presence of an account that has a member in the room.
         public struct Member: Sendable, Hashable, Identifiable {

@@ -36,7 +36,7 @@ extension Client {
     /// waits for it.
     public var roomUpdates: RoomUpdates { RoomUpdates(core: life.rooms, mailbox: life.mailbox) }
 
-    /// Joins a room. The account remains a member of it, also without a session, until it leaves.
+    /// Joins a room. The account keeps its membership record, even without a session, until it leaves the room.
     ///
     /// A relay permits 64 joins at once, and 6 a second thereafter. Beyond it the method throws
     /// `answeredWithFailure` with `tooManyRequests`; ``MartletError/retryAfter`` has the duration to wait.

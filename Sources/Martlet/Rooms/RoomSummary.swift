@@ -1,7 +1,8 @@
 import MartletProtocol
 public import MartletWire
 
-/// A room in the list of an account's rooms: the account's membership record, the last message, and what is unread.
+/// A room in the list of an account's rooms: the account's membership record, the last message, and the number of
+/// unread messages.
 public struct RoomSummary: Sendable, Equatable, Identifiable {
     /// The state of a membership record.
     public enum Membership: Sendable, Hashable {

@@ -157,7 +157,8 @@ extension RoomCore {
         note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }
 
-    /// Reports that the application has handled the items up to a cursor, also after the relay has closed the room.
+    /// Reports that the application has handled the items up to a cursor. The call has an effect even after the relay
+    /// has closed the room.
     func handled(upTo cursor: RoomCursor) {
         if state.withLock({ $0.handled.raise(to: cursor) }) { mailbox.post(.changed(self)) }
     }

@@ -36,7 +36,7 @@ public final class SCRAMAuthenticator: Authenticator {
         unknownUsers = records
     }
 
-    /// Refuses a client without a mechanism, and names those of the relay.
+    /// Refuses a client without a mechanism. The reason names the mechanisms of the relay.
     ///
     /// - Throws: `AuthenticationFailure` with the code `unauthenticated`.
     public func authenticate(_ request: AuthenticationRequest) async throws -> Identity {

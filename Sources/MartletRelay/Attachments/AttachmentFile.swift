@@ -108,7 +108,7 @@ struct AttachmentFile {
         slot = next
     }
 
-    /// Discards what a failed `append` has written.
+    /// Discards the bytes that a failed `append` has written.
     func revert() throws(FileError) {
         try file.write(
             [UInt8](repeating: 0, count: Self.slotByteCount), at: Self.slotOffsets[Int((slot.number + 1) % 2)])

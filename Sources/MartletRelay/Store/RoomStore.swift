@@ -8,8 +8,8 @@ public import MartletWire
 /// before `load` has returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected
 /// sessions with `storeUnavailable`; an error of `saveRoles` refuses the operation.
 public protocol RoomStore: Sendable {
-    /// The snapshot of a room; that of an empty room if the store has none. Its `log` stays the same while the assigned
-    /// offsets are valid, also for an empty room, and changes when they are lost.
+    /// The snapshot of a room; the snapshot of an empty room if the store has none. The `log` remains the same while
+    /// the assigned offsets are valid, even for an empty room, and changes when they are lost.
     func load(_ room: RoomName) async throws -> RoomSnapshot
 
     /// Makes messages durable, all or none. Their offsets continue the log without a gap. Throws `LogLost` when the
@@ -52,7 +52,7 @@ public protocol RoomRoleStore: RoomStore {
     /// - Parameters:
     ///   - roles: The stored form of the roles, at most 2 MiB.
     ///   - creation: Not nil if an account creates the room. The store counts the rooms that each account has created.
-    ///     It throws `TooManyRooms`, and saves nothing, if this one exceeds `maxRoomCount`. It throws `RoomHasRoles`,
+    ///     It throws `TooManyRooms`, and saves nothing, if the room exceeds `maxRoomCount`. It throws `RoomHasRoles`,
     ///     and saves nothing, if it has roles of the room.
     /// - Throws: `RolesFull`, and saves nothing, if the roles become longer and those of all rooms of the room's
     ///   creator exceed `RoomRoles.maxByteCountPerCreator`.

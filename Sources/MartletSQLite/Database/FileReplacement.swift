@@ -31,7 +31,7 @@ struct FileReplacement {
 
     /// Makes copies until two in succession have the same contents, because SQLite reports a failed read as damage.
     ///
-    /// - Parameter body: Makes a copy, and returns what it contains.
+    /// - Parameter body: Makes a copy, and returns its contents.
     func copy<Contents: Equatable>(_ body: () throws -> Contents) throws -> Contents {
         var earlier: Contents?
         for _ in 0..<Self.maxCopyCount {

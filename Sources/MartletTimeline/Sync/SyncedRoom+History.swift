@@ -20,8 +20,8 @@ extension SyncedRoom {
 
     /// Adds the last messages of a gap.
     ///
-    /// - Returns: Whether messages were added. It is false if the entry is no gap, if the relay no longer has its
-    ///   messages, and if the log of the gap was replaced.
+    /// - Returns: Whether messages were added. It is false if the entry is not a gap, if the relay no longer has the
+    ///   messages, or if the log of the gap was replaced.
     @discardableResult
     nonisolated(nonsending) public func fill(_ gap: TimelineEntry, limit: Int = 50) async throws -> Bool {
         guard case .gap(let offsets) = gap.content, offsets.upperBound < .max else { return false }

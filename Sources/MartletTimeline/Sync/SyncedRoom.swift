@@ -11,7 +11,7 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
     public let room: String
     /// The content of the message, which can be a change of another one.
     public let content: MessageContent
-    /// The reason of the failure; nil if the message is being sent.
+    /// The reason for the failure; nil if the message is being sent.
     public let failure: SendFailure?
 }
 
