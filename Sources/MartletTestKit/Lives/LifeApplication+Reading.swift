@@ -116,7 +116,7 @@ extension LifeApplication {
             count += 1
             // The loop is left without an acknowledgement of the last messages.
             if count >= limit, happens(perMille: 500) { return true }
-            // A later delivery acknowledges this one, too.
+            // The acknowledgement of a later delivery includes this one.
             if !isSettling, replies.count < 32, happens(perMille: 200) { continue }
             guard await acknowledge(delivery, replies, reader) else { return !isSettling || client != nil }
             replies = []

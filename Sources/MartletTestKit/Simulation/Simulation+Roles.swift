@@ -83,8 +83,8 @@ extension Simulation {
         }
     }
 
-    /// Removes all roles, so that everything can arrive. An operation that follows all earlier ones on the session of
-    /// each room shows that none of them is on its way.
+    /// Removes all roles, so that all messages can arrive. A last operation on the session of each room follows all
+    /// earlier ones, so its outcome shows that no earlier operation is in flight.
     func settleRoles() {
         guard scenario.usesRoles else { return }
         let start = world.now
@@ -106,7 +106,7 @@ extension Simulation {
         }
     }
 
-    /// The operations that remove what hinders accounts.
+    /// The operations that remove all restrictions of accounts.
     private func removals(in room: RoomName) -> [RoomOperation] {
         guard let roles = roles?.roles(of: room) else { return [] }
         return roles.standings(after: nil, maxCount: .max).flatMap { standing -> [RoomOperation] in

@@ -47,7 +47,7 @@ final class VirtualStream: @unchecked Sendable {
         return end
     }
 
-    /// Sets the transport of an end, also after a move to another loop.
+    /// Sets the transport of an end, initially and after a move to another loop.
     func set(_ end: VirtualTransport, atRelay: Bool) {
         if atRelay { relayEnd = end } else { clientEnd = end }
     }
