@@ -58,7 +58,7 @@ public struct Credentials: Sendable {
     /// The relay does not receive the password. It receives a proof that is valid for one TLS connection, by
     /// SCRAM-SHA-256-PLUS (RFC 7677) with the channel binding `tls-exporter` (RFC 9266), and has to prove in turn that
     /// it knows the password's keys. If it does not, the client stops with `serverUnverified`. A connection without TLS
-    /// requires ``Client/Configuration/allowsPlaintext``, also to this machine.
+    /// requires ``Client/Configuration/allowsPlaintext``, even to this machine.
     ///
     /// - Parameters:
     ///   - account: The name of the account.

@@ -38,7 +38,7 @@ public final class ConnectionModel {
     public private(set) var isOnline: Bool
     /// The time of the next connection attempt; nil if the client does not wait for one.
     public private(set) var nextAttempt: ContinuousClock.Instant?
-    /// The reason for which the client has stopped retrying; nil if it has not.
+    /// The reason why the client has stopped retrying; nil if it has not.
     public private(set) var stopReason: StopReason?
 
     @ObservationIgnored private let client: Client

@@ -1,8 +1,8 @@
 public import Martlet
 public import MartletTimeline
 
-/// The commands of the user. A message, an edit, a deletion or a reaction is shown at once, and is sent when there is a
-/// connection, also by a later process.
+/// The commands of the user. A message, an edit, a deletion or a reaction is shown at once. It is sent when there is a
+/// connection, by this process or a later one.
 extension ConversationModel {
     // MARK: Messages
 
@@ -28,19 +28,19 @@ extension ConversationModel {
         return await perform { try await $0.reply(to: target, text: text) }
     }
 
-    /// Replaces the text of an own message.
+    /// Replaces the text of a message of this account.
     public func edit(_ entry: TimelineEntry, text: String) async {
         guard let target = entry.reference else { return }
         await perform { try await $0.edit(target, text: text) }
     }
 
-    /// Deletes a message. One that was not sent yet, and one that has failed, disappears.
+    /// Deletes a message. A message that was not sent yet or has failed is removed from the conversation.
     public func delete(_ entry: TimelineEntry) async {
         guard let target = entry.reference else { return }
         await perform { try await $0.delete(target) }
     }
 
-    /// Gives a reaction to a message, or removes the own one.
+    /// Adds a reaction of this account to a message, or removes it.
     public func toggle(_ reaction: String, on entry: TimelineEntry) async {
         guard let target = entry.reference else { return }
         let isRemoved = entry.reactions.contains { $0.includesOwn && $0.text.utf8.elementsEqual(reaction.utf8) }
@@ -59,7 +59,8 @@ extension ConversationModel {
         await perform { try await $0.markRead(upTo: last) }
     }
 
-    /// Reports that the user has typed. Call it for each change of the text; the model passes on what is necessary.
+    /// Reports that the user has typed. Call this method for each change of the text. The model limits the rate of the
+    /// reports to the relay.
     public func noteTyping() async {
         if reports.typed(now: clock.now) { await perform { $0.room.setTyping(true) } }
     }
@@ -71,7 +72,8 @@ extension ConversationModel {
 
     // MARK: Window
 
-    /// Adds the page above the window. If the timeline has none, the relay is asked for earlier messages.
+    /// Adds the page above the window. If the timeline has no earlier entries, the model requests earlier messages from
+    /// the relay.
     public func loadEarlier() async {
         guard !isLoadingEarlier else { return }
         isLoadingEarlier = true
@@ -115,8 +117,8 @@ extension ConversationModel {
         }
     }
 
-    /// Shows the surroundings of the first message that was accepted at or after a time. If the timeline does not have
-    /// the messages of that time, the relay is asked for them.
+    /// Shows the surroundings of the first message that was accepted at or after a time. If the timeline lacks the
+    /// messages of that time, the model requests them from the relay.
     ///
     /// - Parameter time: The time in milliseconds since 1970.
     /// - Returns: Whether there is such a message.
@@ -173,7 +175,8 @@ extension SyncedRoom {
         return before + [entry] + after
     }
 
-    /// The first message at or after a time. The relay is asked if the timeline may lack messages before it.
+    /// The first message at or after a time. The model requests messages from the relay if the timeline may lack some
+    /// before it.
     fileprivate func entry(acceptedFrom time: UInt64, _ count: Int) async throws -> TimelineEntry? {
         let entry = try await timeline.entry(acceptedFrom: time, in: name)
         if let entry {

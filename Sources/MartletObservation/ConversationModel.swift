@@ -33,7 +33,7 @@ public import Observation
 /// }
 /// ```
 ///
-/// Commands do not throw: ``failure`` has the error of the last one that has failed.
+/// Commands do not throw: ``failure`` is the error of the last failed command.
 @MainActor @Observable
 public final class ConversationModel {
     /// The entries of the window in ascending order. The array changes when entries are added, removed or moved, and an
@@ -75,7 +75,7 @@ public final class ConversationModel {
     ///
     /// - Parameters:
     ///   - room: The name of the room.
-    ///   - sync: The synchronisation of the account.
+    ///   - sync: The synchronization of the account.
     ///   - pageCount: The number of entries of a page, at least 1.
     ///   - maxEntryCount: The maximum number of entries of the window, which is brought into the range from two pages
     ///     to ``Timeline/maxPageCount``.
@@ -138,7 +138,7 @@ public final class ConversationModel {
 
     private func publish(_ state: ConversationState, _ request: WindowRequest) {
         if let rows = list.apply(state.changes) { self.rows = rows }
-        // A command may have moved the window meanwhile. Its own pass follows.
+        // If a command has moved the window meanwhile, the next pass shows it.
         if window.request(name) == request { window.show(state.window) }
         if state.hasEarlier != hasEarlier { hasEarlier = state.hasEarlier }
         if state.window.hasLater != hasLater { hasLater = state.window.hasLater }

@@ -5,9 +5,9 @@ public import MartletTimeline
 public struct ConversationSummary: Sendable, Equatable, Identifiable {
     /// The last message or other entry of a conversation.
     public struct LastEntry: Sendable, Equatable {
-        /// The account of the message; nil for an entry that is no message.
+        /// The account of the message; nil for an entry other than a message.
         public let sender: AccountName?
-        /// The time of the message, in milliseconds since 1970; nil for an entry that is no message.
+        /// The time of the message, in milliseconds since 1970; nil for an entry other than a message.
         public let time: UInt64?
         /// What the entry shows.
         public let content: TimelineEntry.Content

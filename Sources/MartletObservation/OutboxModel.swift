@@ -21,7 +21,7 @@ public final class OutboxModel {
     @ObservationIgnored private let gate: UpdateGate
     @ObservationIgnored private var list = RowList<UnsentMessage>()
 
-    /// Creates a model of the rooms that a synchronisation has opened.
+    /// Creates a model of the rooms that a synchronization has opened.
     public convenience init(_ sync: TimelineSync) {
         self.init(sync, clock: ContinuousModelClock())
     }

@@ -1,5 +1,5 @@
-/// When a view's reports that the user is typing are passed on: at once, and then not again for some time. Members
-/// discard a report after 10 s.
+/// Limits the rate of the reports that the user is typing. The first report is passed on at once, and the next one
+/// after `minInterval`. Members discard a report after 10 s.
 struct TypingReports {
     /// The minimum duration between two reports.
     static let minInterval = Duration.seconds(4)

@@ -1,13 +1,13 @@
-/// Combines the updates of a model, so that they are published at most 60 times a second, one at a time, and so that
-/// the last state is always published.
+/// Combines the updates of a model. Updates are published one at a time and at most 60 times a second, and the last
+/// state is always published.
 ///
 /// | state | an update | left by |
 /// |---|---|---|
 /// | idle | performs a pass, after the interval since the last one | a call, to active |
 /// | active | waits; the first waiting call performs the next pass for all | the end of a pass without waiting calls |
 ///
-/// A call returns after a pass that has begun after the call. The number of waiting calls is that of the sources of a
-/// model and of the commands of its views. A call of a cancelled task performs no pass.
+/// A call returns after a pass that began after the call. The number of waiting calls is bounded by the number of
+/// sources of the model and of commands of its views. A call of a cancelled task performs no pass.
 @MainActor
 final class UpdateGate {
     /// The minimum duration between the starts of two passes.
@@ -16,7 +16,8 @@ final class UpdateGate {
     private let clock: any ModelClock
     private var isActive = false
     private var nextPass: Duration?
-    /// The waiting calls. Each is resumed with whether a pass was performed for it; otherwise it performs the next one.
+    /// The waiting calls. A call is resumed with true after a pass that included it, and with false to perform the next
+    /// pass.
     private var waiting: [CheckedContinuation<Bool, Never>] = []
 
     init(_ clock: any ModelClock) {

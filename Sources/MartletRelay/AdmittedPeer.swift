@@ -4,8 +4,8 @@ import MartletWire
 
 /// The share of an accepted connection in the limits of its address.
 ///
-/// The share ends with its last reference, so a connection and its authentication are counted until the connection has
-/// closed and the authenticator has answered, on every path and on every loop.
+/// The share ends with its last reference. A connection and its authentication therefore count until the connection has
+/// closed and the authenticator has answered, regardless of the loop and of errors.
 final class AdmittedPeer: Sendable {
     private struct State {
         /// Whether the connection is not authenticated yet.
@@ -42,8 +42,8 @@ final class AdmittedPeer: Sendable {
         }
     }
 
-    /// The peer has sent a hello, or another credential on an authenticated connection. The latter is not refused for
-    /// the failures of other clients at its address (C-67).
+    /// Reports a hello, or the renewal of a credential on an authenticated connection. A renewal is not refused because
+    /// of failures of other clients at the same address (C-67).
     func authenticationBegan(of account: AccountName, now: Instant) -> PeerLimiter.Start {
         state.withLock { state in
             parts.limiter.withLock { limiter in
@@ -55,7 +55,7 @@ final class AdmittedPeer: Sendable {
         }
     }
 
-    /// The peer has sent a further message of its exchange, which has waited for a duration before.
+    /// Reports a further message of an exchange. `waited` is the delay of the exchange so far.
     func authenticationContinued(of account: AccountName, waited: Duration, now: Instant) -> PeerLimiter.Start {
         parts.limiter.withLock { $0.authenticationContinued(of: account, from: prefix, waited: waited, now: now) }
     }
@@ -66,8 +66,8 @@ final class AdmittedPeer: Sendable {
         return parts.limiter.withLock { $0.refusal(of: prefix, now: now) }
     }
 
-    /// The authenticator has answered. An answer without a decision about the credential is neither success nor
-    /// failure.
+    /// Reports the answer of the authenticator. An answer without a decision about the credential counts as neither
+    /// success nor failure.
     func authenticationEnded(
         of account: AccountName, _ verdict: AuthenticationVerdict, now: Instant
     ) {

@@ -37,7 +37,7 @@ public struct AuditRecord: Equatable, Sendable {
     public var peer: SocketAddress?
     /// The room; nil if the event concerns no single room.
     public var room: RoomName?
-    /// The reason of a refusal.
+    /// The reason for a refusal.
     public var code: ErrorCode?
     /// The operation on a room.
     public var operation: RoomMethod?
@@ -45,15 +45,15 @@ public struct AuditRecord: Equatable, Sendable {
     public var target: AccountName?
     /// The role, the access, or the duration of a mute that the operation sets.
     public var value: String?
-    /// The reason for which a client certificate was refused.
+    /// The reason why a client certificate was refused.
     public var reason: String?
-    /// The number of events for which the record stands: refusals, of which this one is the last.
+    /// The number of refusals that the record represents, of which this event is the last; 1 for any other event.
     public var count = 1
 
-    /// Whether a peer was refused, so that it can cause such events without end.
+    /// Whether the event is a refusal. A peer can cause any number of refusals.
     public var isRefusal: Bool { code != nil }
 
-    /// Creates the record of an event; nil for an event without meaning for an audit.
+    /// Creates the record of an event; nil for an event that is not audited.
     public init?(_ event: RelayEvent) {
         switch event {
         case .note(.linked(let key, _), let peer): self.init(.signedIn, key, peer)

@@ -42,7 +42,7 @@ extension Relay {
         public var spinLimit: Duration = .microseconds(50)
         /// The timeout of the drain when the task of `run()` is cancelled.
         public var drainTimeout: Duration = .seconds(10)
-        /// The interval in which the store is told of the rooms that have members.
+        /// The interval at which the relay notifies the store of the rooms that have members.
         package var touchInterval: Duration = .seconds(3600)
         /// The host of the loops; nil for loops of the system.
         package var host: (any LoopHost)?

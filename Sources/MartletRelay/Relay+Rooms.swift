@@ -3,7 +3,7 @@ public import MartletWire
 
 /// Commands of the application to rooms.
 ///
-/// A room need not be in memory. The relay performs a command although the calling task is cancelled meanwhile.
+/// A room need not be in memory. The cancellation of the calling task does not stop a command.
 extension Relay {
     /// Publishes a message in a room in the name of the relay, and returns when the message is durable.
     ///
@@ -22,11 +22,11 @@ extension Relay {
     }
 
     /// Removes an account from a room: its sessions there are reset with `kicked`, and it loses its membership
-    /// record and, if the relay keeps roles, its role. It may enter again unless the room is not open to accounts
-    /// without a role, or the room policy refuses it.
+    /// record and, if the relay keeps roles, its role. The account may enter again if the room is open to accounts
+    /// without a role and the room policy permits it.
     ///
-    /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `refused`; `storeUnavailable`, after which the sessions can
-    ///   have ended nevertheless.
+    /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `refused`; `storeUnavailable`, in which case the sessions may
+    ///   have ended.
     public func remove(_ account: AccountName, from room: RoomName) async throws(RoomCommandError) {
         _ = try await perform(.remove(account), in: room)
     }

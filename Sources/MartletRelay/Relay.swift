@@ -11,7 +11,7 @@ public import MartletWire
 /// ```
 ///
 /// A relay is started once, by `start()` or `run()`. It ends with `shutdown()` or with its last reference. It runs on
-/// loops of its own; its methods may be called from anywhere else.
+/// loops of its own. Its methods may be called from any task that does not run on these loops.
 ///
 /// | phase | left by |
 /// |---|---|

@@ -8,7 +8,7 @@ extension RelayDriver {
         let other = drivers[loop]
         other.loop.execute { other.receive(messages) }
         guard traffic[loop].send(messages.count) else { return }
-        // The other loop runs its work in order, so this confirms all messages before it.
+        // The other loop runs its work in order, so the confirmation covers all earlier messages.
         other.loop.execute { [self] in self.loop.execute { self.confirm(loop) } }
     }
 

@@ -31,7 +31,7 @@ extension RelayDriver {
         }
     }
 
-    /// Asks the request handler, without a room.
+    /// Passes a request without a room to the request handler.
     func answer(_ request: Request, for id: AccountRequestID) {
         guard let handler = parts.requestHandler, let sender = request.sender else {
             return engine.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))

@@ -40,7 +40,8 @@ extension RelayDriver {
     }
 
     private func report(_ note: RelayNote, on key: ConnectionKey?) {
-        // The engine has refused a message of an exchange by itself. The exchange has failed like others (C-67, C-69).
+        // The engine has refused a message of an exchange without the authenticator. The exchange counts as a failed
+        // authentication (C-67, C-69).
         if case .refused(let account, .unauthenticated) = note, let peer = key.flatMap({ peers[$0] }),
             peer.exchange.take() != nil
         {
@@ -105,7 +106,7 @@ extension RelayDriver {
         ask(key, AskedPeer(request, waited: waited), now: now) { [parts, request] in await parts.authenticate(request) }
     }
 
-    /// The limits are asked again before the exchange continues, because the guesses of other connections may have
+    /// Checks the limits again before the exchange continues, because authentications on other connections may have
     /// failed since it began (C-67, Specs/hostile.md row 64).
     private func continueExchange(_ key: ConnectionKey, _ message: Credential, now: Instant) {
         guard let peer = peers[key], let pending = peer.exchange.take() else { return }
@@ -239,7 +240,7 @@ extension RelayDriver {
         }
     }
 
-    /// Notes that rooms have members. An error is reported for the first of them.
+    /// Notifies the store of rooms that have members. An error is reported for the first of these rooms.
     func touch(_ rooms: [RoomName]) {
         guard let first = rooms.first else { return }
         callStore(first) { store in
@@ -252,7 +253,7 @@ extension RelayDriver {
         if let store = parts.immediateRoleStore {
             return saved(room, parts.storing(room) { try store.saveRoles(roles, of: room, creation: creation) })
         }
-        // `Relay.start` refuses another store.
+        // `Relay.start` refuses a store that keeps no roles.
         guard let store = parts.roleStore else { return engine.rolesSaved(room, .failed) }
         callStore(room) { _ in
             try await store.saveRoles(roles, of: room, creation: creation)

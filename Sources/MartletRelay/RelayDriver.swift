@@ -128,7 +128,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         engine.deadlinePassed(now: enter())
     }
 
-    /// Passes the rooms with members to the store, in an interval.
+    /// Notifies the store of the rooms that have members, once in an interval.
     private func touchRooms() {
         enter()
         touch(engine.residentRooms)

@@ -28,7 +28,7 @@ public enum RelayEvent: Sendable {
     case attachmentsFailed(any Error)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
-    /// The authenticator refused a credential for this cause, which the client does not learn.
+    /// The authenticator refused a credential. The cause is not sent to the client.
     case authenticationRefused(AccountName, cause: String)
     /// The room policy threw an error. The session was reset with `serverBusy`.
     case policyFailed(RoomName, any Error)

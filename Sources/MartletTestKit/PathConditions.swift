@@ -6,11 +6,11 @@ public struct PathConditions: Sendable {
     public var jitter: Duration
     /// The rate of the path; nil is unlimited.
     public var bytesPerSecond: Int?
-    /// The lost frames of 1,000, on an unordered carrier.
+    /// The number of lost frames per 1,000, on an unordered carrier.
     public var lostPerMille: Int
-    /// The duplicated frames of 1,000, on an unordered carrier.
+    /// The number of duplicated frames per 1,000, on an unordered carrier.
     public var doubledPerMille: Int
-    /// The reordered frames of 1,000, on an unordered carrier.
+    /// The number of reordered frames per 1,000, on an unordered carrier.
     public var overtakenPerMille: Int
 
     /// Creates conditions, by default without faults.
@@ -27,8 +27,8 @@ public struct PathConditions: Sendable {
     }
 }
 
-/// The disturbances of frames on unordered carriers, over all paths of a world. They show that the requested conditions
-/// occurred.
+/// The numbers of lost, duplicated and reordered frames on unordered carriers, over all paths of a world. A test
+/// verifies with them that the requested conditions occurred.
 public struct PathTrouble: Equatable, Sendable {
     /// Lost frames.
     public internal(set) var lost = 0

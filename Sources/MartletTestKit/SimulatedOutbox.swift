@@ -1,12 +1,12 @@
 public import MartletProtocol
 public import MartletWire
 
-/// The durable outbox of a simulated device. What it contains after the death of the process is compared with the
-/// device's virtual disk. An error of a call ends the simulation.
+/// The durable outbox of a simulated device. After a crash of the process, its contents are compared with the device's
+/// virtual disk. An error of a call ends the simulation.
 public protocol SimulatedOutbox: AnyObject {
     /// Stores changes durably, all of them or none.
     func commit(_ changes: SimulatedOutboxChanges) throws
-    /// Opens the outbox again, after the death of the process, and returns what it contains.
+    /// Opens the outbox again after a crash of the process, and returns its contents.
     func reopen(as sender: AccountName) throws -> SimulatedOutboxState
 }
 

@@ -21,6 +21,6 @@ public protocol SimulatedStore: AnyObject {
     func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64
     /// Removes a room and its log.
     func remove(_ room: RoomName) throws
-    /// Opens the store again, after the death of the relay's process.
+    /// Opens the store again after a crash of the relay's process.
     func reopen() throws
 }

@@ -92,7 +92,7 @@ public final class VirtualAttachments {
         }
     }
 
-    /// All bytes of an upload are stored: the attachment is complete, or discarded.
+    /// Completes an upload whose bytes are all stored, or discards it.
     private func complete(_ key: AttachmentKey, _ bytes: [UInt8]) -> AttachmentResult {
         uploads[key] = nil
         guard Self.digest(of: bytes) == key.digest else { return .failed(.digestMismatch) }

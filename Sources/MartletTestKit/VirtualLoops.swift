@@ -106,7 +106,7 @@ final class VirtualLoops {
         loops[location.loop].engine.authenticated(location.key, answer, now: now)
     }
 
-    /// A question is asked by the loop of its account.
+    /// The loop of the account requests a decision of the room policy, and receives it.
     func authorized(
         _ question: QuestionID, _ request: RoomAuthorizationRequest, _ decision: RoomDecision?, now: Instant
     ) {

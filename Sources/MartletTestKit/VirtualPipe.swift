@@ -11,7 +11,7 @@ struct VirtualPipe {
     private var lastArrival = Instant.zero
     /// Bytes that have been sent and not read.
     var unreadByteCount = 0
-    /// Whether the sender must be asked again when the path has space.
+    /// Whether the sender must be called again when the path has space.
     var isWaiting = false
 
     /// Bytes in the send buffer.

@@ -56,12 +56,13 @@ final class VirtualTLSWorld {
         self.certificates = certificates
     }
 
-    /// The relay's process is another one: tickets of the earlier one are no longer accepted.
+    /// Replaces the server, because the relay's process was restarted. Tickets of the earlier process are no longer
+    /// accepted.
     func restartServer() {
         server = nil
     }
 
-    /// The client's process is another one: its sessions are lost.
+    /// Replaces a client, because its process was restarted. Its sessions are lost.
     func restartClient(_ index: Int) {
         clients[index] = nil
     }

@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 
 extension VirtualWorld {
-    /// Asks an engine for bytes while the send buffer has space.
+    /// Requests bytes from an engine while the send buffer has space.
     func fill(_ index: Int, atRelay: Bool) {
         let conditions = clients[connections[index].client].conditions
         while connections[index][atRelay: atRelay].isOpen, !connections[index][pipeFromRelay: atRelay].isWaiting {
@@ -100,7 +100,8 @@ extension VirtualWorld {
         return result
     }
 
-    /// The handshake of a datagram carrier is out of scope; here it is not lost.
+    /// Whether a frame belongs to the handshake. The model does not lose such frames, because the handshake of a
+    /// datagram carrier is not specified.
     func isHandshake(_ frame: [UInt8]) -> Bool {
         frame.count > 6 && frame[6] == 0x40
     }

@@ -60,7 +60,7 @@ extension VirtualWorld {
         return data
     }
 
-    /// Sends what TLS answers to received bytes, and handles the end of the stream in them.
+    /// Sends the answers of TLS to received bytes, and handles the end of the stream.
     func finishReceiving(_ index: Int, atRelay: Bool) {
         guard let stream = connections[index].tls?[atRelay: atRelay] else { return }
         sendPending(index, atRelay: atRelay)

@@ -64,8 +64,8 @@ public final class VirtualWorld {
         setWallClock()
     }
 
-    /// Sets the relay's wall clock, also for events without bytes from the network: results of the store and of
-    /// the policy, and deadlines.
+    /// Sets the relay's wall clock. Events without bytes from the network require this, too: results of the store
+    /// and of the policy, and deadlines.
     private func setWallClock() {
         relay.loops.setWallClock(wallClock)
     }

@@ -24,7 +24,7 @@ final class ChangeRows {
             """)
     }
 
-    /// Loads the changes of a message in the order of their places. Their order is that of the offsets (M-10).
+    /// Loads the changes of a message in the order of their places, which is the order of the offsets (M-10).
     func load(_ target: MessageID, room: Int64) throws -> Loaded {
         var loaded = Loaded()
         select.bind(1, room)

@@ -5,8 +5,8 @@ import MartletWire
 /// The stored changes, and their effects on the entries.
 ///
 /// Each change that counts is a row until a later one of its slot is accepted. The slot of a message is its text, its
-/// deletion, or the reaction of an account. A pending change is behind all accepted ones, so its removal restores what
-/// it has replaced.
+/// deletion, or the reaction of an account. A pending change follows all accepted ones, so its removal restores the
+/// state before it.
 final class ChangeTables {
     /// The maximum number of changes of a room whose messages are unknown. Beyond it, the one with the lowest place is
     /// dropped (M-13).
@@ -176,7 +176,7 @@ final class ChangeTables {
         try surplus.run()
     }
 
-    /// Brings an entry into the state of its changes. Returns false if the entry is unknown.
+    /// Updates an entry with the effects of its changes. Returns false if the entry is unknown.
     @discardableResult
     func refresh(_ target: MessageID, _ room: Int64) throws -> Bool {
         entry.bind(1, room)

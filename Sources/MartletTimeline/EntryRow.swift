@@ -49,7 +49,7 @@ struct EntryRow {
         switch row.int64(11) {
         case TimelineSchema.accepted: state = .accepted
         case TimelineSchema.pending, TimelineSchema.retrying: state = .pending
-        // The entry is shown as before until it disappears.
+        // The entry is shown unchanged until it is removed.
         case TimelineSchema.removing where row.isNull(12): state = .pending
         default:
             guard let failure = SendFailure(columns: row.int64(12), row.int64(13), row.optionalText(14)) else {
@@ -99,7 +99,7 @@ extension [UInt8] {
         numbers.flatMap { number in (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
     }
 
-    /// The two numbers as a range; nil if they are none.
+    /// The two numbers as a range; nil if the bytes are not a valid range.
     var offsets: ClosedRange<UInt64>? {
         guard count == 16, number(at: 0) <= number(at: 8) else { return nil }
         return number(at: 0)...number(at: 8)

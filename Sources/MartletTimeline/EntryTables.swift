@@ -105,7 +105,7 @@ final class EntryTables {
 
     // MARK: Messages of a log
 
-    /// Stores a message of the log, or confirms one that this device has sent. The log decides about place, time and
+    /// Stores a message of the log, or confirms one that this device has sent. The log determines place, time and
     /// content.
     func store(
         _ id: MessageID, _ content: MessageContent, at place: EntryPlace, time: UInt64, _ room: Int64, isModerator: Bool
@@ -179,7 +179,7 @@ final class EntryTables {
         try insert.run()
     }
 
-    // MARK: Entries that are no messages
+    // MARK: Entries other than messages
 
     /// Stores a gap or a replaced log.
     func mark(_ kind: Int64, _ content: [UInt8], counter: UInt64, at place: EntryPlace, _ room: Int64) throws {

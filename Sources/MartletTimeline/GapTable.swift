@@ -31,7 +31,7 @@ final class GapTable {
             """)
     }
 
-    /// The offsets between the last known one before an offset and this one; nil if there are none.
+    /// The offsets between an offset and the last known offset before it; nil if there are none.
     func missing(before offset: Int64, generation: Int64, room: Int64) throws -> ClosedRange<UInt64>? {
         previous.bind(1, room)
         previous.bind(2, generation)

@@ -7,14 +7,14 @@ public import MartletWire
 /// The rooms of an account on this device, in a file: their messages as a user sees them, with edits, deletions,
 /// reactions and messages that are still being sent.
 ///
-/// A timeline is a copy: the relay's log and the outbox have everything that it needs to be built again.
-/// ``TimelineSync`` connects it with a client. An application that does so itself gives it the items of its rooms
-/// (``apply(_:in:isModerator:)``) and its outgoing messages (``add(_:_:in:isModerator:)``, ``settle(_:in:as:log:)``),
-/// and opens each room at ``cursor(of:)``. An item that was applied before has no effect.
+/// A timeline is a copy, which can be rebuilt from the relay's log and the outbox. ``TimelineSync`` connects a timeline
+/// with a client. An application that does not use ``TimelineSync`` passes the items of its rooms
+/// (``apply(_:in:isModerator:)``) and its outgoing messages (``add(_:_:in:isModerator:)``, ``settle(_:in:as:log:)``) to
+/// the timeline, and opens each room at ``cursor(of:)``. An item that was applied before has no effect.
 ///
-/// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`, and
-/// `-damaged` after a damage was found. One object of one process uses the file at a time. The contents are not
-/// encrypted.
+/// The file is an SQLite database. The same folder contains files with the suffixes `-wal`, `-shm` and `-lock`, and one
+/// with the suffix `-damaged` after damage was found. One object of one process uses the file at a time. The contents
+/// are not encrypted.
 ///
 /// All methods throw ``DatabaseError``. After `corrupt`, open the timeline again: the damaged file is then set aside
 /// (``setAsidePath``), and an empty one takes its place.
@@ -138,8 +138,8 @@ public final class Timeline: Sendable {
         try await write(room) { try $0.markRead(upTo: entry.position, in: room) }
     }
 
-    /// Removes what the room's log contains. The application then reads the room again from its start; outgoing
-    /// messages and the read mark remain.
+    /// Removes the entries of the room's log. Outgoing messages and the read mark remain. The application then reads
+    /// the room again from its start.
     nonisolated(nonsending) public func clear(_ room: String) async throws {
         try await write(room) { try $0.clear(room) }
     }
@@ -278,7 +278,7 @@ public final class Timeline: Sendable {
         do { return try await reader.perform(body) } catch { throw noted(error) }
     }
 
-    /// Records a damage, so that the next opening sets the file aside.
+    /// Records damage, so that the next opening sets the file aside.
     private func noted(_ error: any Error) -> any Error {
         if case DatabaseError.corrupt = error { file.markDamaged() }
         return error

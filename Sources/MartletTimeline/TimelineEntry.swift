@@ -13,7 +13,7 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
         case deleted
         /// Offsets that were not received.
         case gap(ClosedRange<UInt64>)
-        /// The log of the room was replaced. The entries before this one are of the earlier log.
+        /// The log of the room was replaced. The entries above belong to the earlier log.
         case logReplaced
     }
 
@@ -33,7 +33,7 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
         public let text: String
         /// The number of accounts.
         public let count: Int
-        /// Whether the own account is one of them.
+        /// Whether the account of the timeline is one of them.
         public let includesOwn: Bool
     }
 

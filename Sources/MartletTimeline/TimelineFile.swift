@@ -18,7 +18,7 @@ struct TimelineFile {
         self.path = FileLock.resolved(path)
     }
 
-    /// The file that states that an operation has found a damage, so that the next opening sets the database aside.
+    /// The file that records damage found by an operation. The next opening then sets the database aside.
     private var markPath: String { path + "-damaged" }
 
     /// Opens the database for writing.
@@ -43,7 +43,7 @@ struct TimelineFile {
         return try Database(path: path, options: options)
     }
 
-    /// Records a damage.
+    /// Records damage.
     func markDamaged() {
         FileLock.createPrivately(markPath)
     }
@@ -51,7 +51,8 @@ struct TimelineFile {
     private func migrated(for account: AccountName) throws -> Database {
         FileLock.createPrivately(path)
         let database = try Database(path: path)
-        // The log of the relay and the outbox have what a loss of power takes. The cursor is lost with its messages.
+        // The relay's log and the outbox contain everything that a loss of power can remove. The cursor is lost
+        // together with its messages.
         try database.execute("PRAGMA synchronous=NORMAL")
         try TimelineSchema.migrations.run(on: database)
         let owner = try OwnerTable(database).claim(for: account)

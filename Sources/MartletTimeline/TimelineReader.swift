@@ -157,7 +157,8 @@ final class TimelineReader: DatabaseContext {
 
     // MARK: Rooms
 
-    /// The cursor of the last item. A room that has only pages of history has the highest offset of these.
+    /// The cursor of the last item. The cursor of a room that has only pages of history is the highest offset of these
+    /// pages.
     func cursor(of name: String) throws -> RoomCursor? {
         room.bind(1, name)
         defer { room.reset() }

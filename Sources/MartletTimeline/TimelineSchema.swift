@@ -15,7 +15,7 @@ enum TimelineSchema {
     static let edited: Int64 = 1
     static let deleted: Int64 = 2
     static let hasReactions: Int64 = 4
-    /// The place is that of the outcome. The same message from the log has the place and time that count.
+    /// The place is that of the outcome. The message from the log replaces place and time.
     static let placedByOutcome: Int64 = 8
     /// The offset of the accepted message is unknown.
     static let withoutOffset: Int64 = 16
@@ -23,7 +23,7 @@ enum TimelineSchema {
     /// The generation of everything that has no offset yet, behind all generations of logs.
     static let pendingGeneration: Int64 = 1 << 62
 
-    /// The kinds of entries that are no messages. Kinds of messages are not negative.
+    /// The kinds of entries other than messages. The kinds of messages are not negative.
     static let gap: Int64 = -1
     static let replacedLog: Int64 = -2
 

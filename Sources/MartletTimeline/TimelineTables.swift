@@ -88,8 +88,8 @@ final class TimelineTables: DatabaseContext {
         return try generation.firstInt64()
     }
 
-    /// The generation of a gap, which names no log: that of the next item, so that items of an earlier log can be
-    /// applied again.
+    /// The generation of a gap. A gap names no log, so it has the generation of the next item. Items of an earlier log
+    /// can therefore be applied again.
     private func generation(ofGapAt index: Int, in items: [RoomItem], _ row: RoomRow) throws -> Int64 {
         for item in items[(index + 1)...] {
             let log: LogID?
@@ -142,7 +142,7 @@ final class TimelineTables: DatabaseContext {
         row.cursor = max(row.cursor, place.position)
     }
 
-    /// Marks the offsets before one as missing, unless the items of the log will have them.
+    /// Marks the offsets before a position as missing, unless later items of the log will contain them.
     private func markMissing(before position: Int64, _ row: RoomRow) throws {
         guard row.cursor == 0 else { return }
         guard let missing = try gaps.missing(before: position, generation: row.generation, room: row.id) else { return }
@@ -254,7 +254,7 @@ final class TimelineTables: DatabaseContext {
         try markRead.run()
     }
 
-    /// Removes what the log contains, so that it is read again from its start.
+    /// Removes the entries of the log, so that it is read again from its start.
     func clear(_ name: String) throws {
         var row = try row(of: name)
         for table in ["entry", "change"] {

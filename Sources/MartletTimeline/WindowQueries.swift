@@ -6,7 +6,7 @@ package struct WindowRequest: Sendable, Equatable {
     /// An end of a window. It follows its entry when the entry moves.
     package struct Anchor: Sendable, Equatable {
         let id: Int64
-        /// The place, in case that the entry is removed.
+        /// The place, which is used if the entry is removed.
         let position: TimelineEntry.Position
 
         package init(_ entry: TimelineEntry) {
@@ -30,7 +30,7 @@ package struct WindowRequest: Sendable, Equatable {
     }
 }
 
-/// The entries of a window, and what is beside it, at one instant.
+/// The entries of a window, and the state of its room, at one instant.
 package struct TimelineWindow: Sendable, Equatable {
     /// The entries in ascending order. Beyond the limit they are those at the end of the window, if it ends with the
     /// room, and otherwise those at its start.
@@ -99,7 +99,7 @@ final class WindowQueries {
         return (rows, try exists(above, room, first.position), try exists(below, room, last.position))
     }
 
-    /// The place of an entry, also after it has moved.
+    /// The present place of an entry, which may have moved.
     private func present(_ anchor: WindowRequest.Anchor) throws -> TimelineEntry.Position {
         place.bind(1, anchor.id)
         defer { place.reset() }

@@ -2,7 +2,7 @@ public import MartletWire
 
 /// A bidirectional stream of bytes: a TCP connection, or a protocol on top of one.
 ///
-/// All calls happen on the transport's loop. The transport pulls bytes: after `setNeedsWrite()` it asks the handler to
+/// All calls happen on the transport's loop. The transport pulls bytes: after `setNeedsWrite()` it calls the handler to
 /// fill a buffer at the end of the turn, and again whenever the stream takes more. A handler can therefore send urgent
 /// bytes first.
 public protocol Transport: AnyObject, Sendable {
@@ -29,12 +29,13 @@ public protocol Transport: AnyObject, Sendable {
     /// Requests a call of the handler's `fill` at the end of this turn.
     func setNeedsWrite()
 
-    /// Calls the handler's `fill` before this method returns, and sends the bytes. If the stream takes none now, the
-    /// call happens when it does. Must not be called from `fill`.
+    /// Calls the handler's `fill` before this method returns, and sends the bytes. If the stream takes no bytes now,
+    /// the call follows when it does. Must not be called from `fill`.
     func flush()
 
     /// Stops receiving until `resumeReading()`, so that flow control stops the peer. Both methods are idempotent. While
-    /// paused, the end of the stream is not noticed; a reset may be, and then discards unread bytes.
+    /// reading is paused, the end of the stream is not detected. A reset may be detected, and then discards unread
+    /// bytes.
     func pauseReading()
     func resumeReading()
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// The value of the header `Retry-After` (RFC 9110 §10.2.3).
 enum RetryAfter {
-    /// The longest duration; a longer one counts as this one.
+    /// The maximum duration in seconds. A longer duration is reduced to it.
     private static let maxSeconds = 86_400
 
     /// Returns the duration that a value requests: a number of seconds, or a date in the preferred form; nil for other

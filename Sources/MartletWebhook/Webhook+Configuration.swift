@@ -9,8 +9,7 @@ extension Webhook {
 
         /// The address of the gateway.
         public let url: String
-        /// The secret with which requests are signed, which the gateway knows too; nil for requests without a
-        /// signature.
+        /// The secret with which requests are signed, shared with the gateway; nil for requests without a signature.
         public let secret: [UInt8]?
         /// Whether requests contain the text of the newest message. Otherwise they name its sender and its kind.
         public var includesContent = false

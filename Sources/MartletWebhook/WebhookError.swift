@@ -6,9 +6,9 @@ public enum WebhookError: Error, Equatable, Sendable {
     case plaintextNotAllowed(host: String)
     /// The secret has fewer than ``Webhook/Configuration/minSecretByteCount`` bytes.
     case shortSecret
-    /// The gateway refused the request with this status, so that it was not repeated.
+    /// The gateway refused the request with this status. The request was not repeated.
     case refused(status: Int)
-    /// The gateway took none of the attempts; nil for the status if the last one had no answer.
+    /// The gateway accepted none of the attempts. The status is nil if the last attempt had no response.
     case gaveUp(attemptCount: Int, status: Int?)
 }
 

@@ -1,4 +1,4 @@
-/// Whether and when a request to a webhook is repeated.
+/// The retry policy of a request to a webhook.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
@@ -32,11 +32,11 @@ public struct WebhookRetry: Sendable {
     public enum Outcome: Equatable, Sendable {
         /// The gateway has answered.
         case answered(status: Int, retryAfter: Duration? = nil)
-        /// There was no answer.
+        /// The attempt had no response.
         case failed
     }
 
-    /// What follows an attempt.
+    /// The action after an attempt.
     public enum Answer: Equatable, Sendable {
         /// The gateway has taken the request.
         case delivered
@@ -75,8 +75,8 @@ public struct WebhookRetry: Sendable {
         return .retry(after: max(backoff(using: &random), min(retryAfter, configuration.maxRetryAfter)))
     }
 
-    /// The wait after the attempts so far: at random between half of a ceiling and the ceiling, so that the requests of
-    /// a relay do not return together.
+    /// The wait after the attempts so far, drawn between half of a ceiling and the ceiling, so that the requests of a
+    /// relay are not repeated at the same time.
     private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
         let doublings = min(attemptCount - 1, 30)
         let ceiling = min(configuration.base * (1 << doublings), configuration.cap)

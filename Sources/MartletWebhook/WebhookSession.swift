@@ -15,7 +15,7 @@ struct WebhookRequest: Sendable {
 /// The HTTP requests of a webhook, by libcurl.
 ///
 /// A request ends with the head of its response; the body is not read. Redirects are not followed, because they can
-/// lead to hosts that the operator has not named. Each request occupies a thread.
+/// lead to hosts that the operator has not configured. Each request occupies a thread.
 struct WebhookSession: Sendable {
     private let queue = DispatchQueue(label: "martlet-webhook", attributes: .concurrent)
 
@@ -37,7 +37,7 @@ struct WebhookSession: Sendable {
 private final class Post: @unchecked Sendable {
     private let post: OpaquePointer
 
-    /// Returns nil without memory.
+    /// Creates a request; nil if no memory is available.
     init?(_ request: WebhookRequest) {
         let timeout = Int(max(min(request.timeout, .seconds(86_400)) / .milliseconds(1), 1))
         let created = unsafe request.body.withUnsafeBytes { body in

@@ -5,11 +5,11 @@ import MartletWire
 
 /// The file or the memory into which an attachment is downloaded.
 ///
-/// The bytes of a file are written into a file beside it, which a later download continues. When all bytes are there,
-/// those of a whole attachment are verified, and the file is synced and given its name.
+/// A download to a file writes a partial file in the same folder, which a later download continues. After the last
+/// byte, the digest of a whole attachment is verified, and the partial file is synced and renamed.
 ///
 /// `@unchecked Sendable`: the thread for files accesses all state; the loop reads `kind` after the preparation, and the
-/// caller the memory after the end.
+/// caller reads the memory after the end.
 final class DownloadWork: TransferWork, @unchecked Sendable {
     enum Destination {
         case file(path: String)
@@ -22,7 +22,7 @@ final class DownloadWork: TransferWork, @unchecked Sendable {
     private let destination: Destination
     private var file: RegularFile?
     private var stream = DigestStream()
-    /// The bytes of the range that are written, and those of an earlier process among them.
+    /// The number of written bytes of the range, and the number of those that an earlier process has written.
     private var written: UInt64 = 0
     private var earlier: UInt64?
     private(set) var memory: [UInt8] = []

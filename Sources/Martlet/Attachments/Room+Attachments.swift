@@ -6,9 +6,10 @@ extension Room {
 
     /// Uploads a file to the relay, which keeps it for the members of this room.
     ///
-    /// The upload waits for a connection, goes on over connections and links, and gives way to messages. A call for the
-    /// same file, also of a later process, continues where the relay has stopped; a file that the room has is not sent
-    /// again. The message with the attachment is sent by the caller:
+    /// The upload waits for a connection, continues on later connections and links, and has a lower priority than
+    /// messages. Another call for the same file, even from a later process, continues after the last byte that the
+    /// relay has stored. A file that the room already has is not sent again. The caller sends the message with the
+    /// attachment:
     ///
     /// ```swift
     /// let upload = room.upload(fileAt: "photo.jpg", mediaType: "image/jpeg")
@@ -53,15 +54,15 @@ extension Room {
 
     /// Downloads an attachment of this room into a file.
     ///
-    /// The bytes are written into a file beside it, whose name begins with `path` and ends in `.part`. A call for the
-    /// same file, also of a later process, continues it. Then the digest is verified, and the file replaces one at
-    /// `path`.
+    /// The bytes are written to a partial file, whose name begins with `path` and ends in `.part`. Another call for the
+    /// same file, even from a later process, continues the partial file. At the end, the digest of a whole attachment
+    /// is verified, and the partial file replaces any file at `path`.
     ///
     /// - Parameters:
     ///   - attachment: The attachment of a message of this room, with its bytes or at the relay.
     ///   - path: The path of the file. ``Attachment/name`` is a text of another account: do not use it as a path.
-    ///   - range: The bytes to download, of which the file then consists; nil for all of them. The digest is verified
-    ///     for all of them only.
+    ///   - range: The range of bytes to download; nil for the whole attachment. The file then contains these bytes
+    ///     only. The digest is verified for a whole attachment only.
     public func download(
         _ attachment: Attachment, to path: String, range: Range<UInt64>? = nil
     ) -> AttachmentDownload {

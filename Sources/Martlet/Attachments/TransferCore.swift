@@ -86,7 +86,7 @@ final class TransferCore: Sendable {
 
 /// The side of a transfer that reads or writes the bytes, on the thread for files.
 protocol TransferWork: AnyObject, Sendable {
-    /// The bytes to transfer; nil while they are unknown.
+    /// The number of bytes to transfer; nil while it is unknown.
     var totalByteCount: UInt64? { get }
     /// The work for the engine, when the transfer is prepared.
     var kind: TransferKind { get }
@@ -96,7 +96,8 @@ protocol TransferWork: AnyObject, Sendable {
     func read(_ byteCount: Int, at position: UInt64) throws -> [UInt8]
     /// Bytes that were downloaded, in order.
     func write(_ bytes: [UInt8], at position: UInt64) throws
-    /// All bytes are transferred. Returns the result, or nil if the transfer has to be prepared and begun again.
+    /// Verifies and completes a transfer whose bytes are all transferred. Returns `restart` if the transfer must begin
+    /// again.
     func conclude() throws -> TransferConclusion
 }
 

@@ -1,9 +1,10 @@
 /// The progress of a transfer of an attachment.
 public struct TransferProgress: Sendable, Hashable {
-    /// The bytes that are transferred: of an upload those that the relay has stored durably, of a download those that
-    /// were written. A transfer that is continued begins above 0. The number falls if the other side has lost bytes.
+    /// The number of transferred bytes. In an upload, the relay has stored these bytes durably; in a download, they
+    /// were written. A transfer that is continued begins above 0. The number decreases if the other side has lost
+    /// bytes.
     public internal(set) var byteCount: UInt64
-    /// The bytes to transfer; of an upload of a file nil until the file was opened.
+    /// The number of bytes to transfer; nil for the upload of a file until the file is opened.
     public internal(set) var totalByteCount: UInt64?
 }
 
@@ -45,7 +46,7 @@ public struct TransferProgressUpdates: AsyncSequence, Sendable {
     }
 }
 
-/// An upload of an attachment to the relay. It goes on when the handle is released.
+/// An upload of an attachment to the relay. The upload continues after the release of this handle.
 public final class AttachmentUpload: Sendable {
     let core: TransferCore
 
@@ -56,7 +57,7 @@ public final class AttachmentUpload: Sendable {
     /// The progress, from the present value on.
     public var progress: TransferProgressUpdates { TransferProgressUpdates(latest: core.progress) }
 
-    /// Ends the upload and discards the bytes that the relay has stored, unless it has all of them. ``value()`` throws
+    /// Ends the upload. The relay discards the stored bytes, unless the attachment is complete. ``value()`` throws
     /// `CancellationError`.
     public func cancel() { core.cancel() }
 
@@ -71,7 +72,7 @@ public final class AttachmentUpload: Sendable {
     }
 }
 
-/// A download of an attachment from the relay. It goes on when the handle is released.
+/// A download of an attachment from the relay. The download continues after the release of this handle.
 public final class AttachmentDownload: Sendable {
     let core: TransferCore
 

@@ -85,14 +85,14 @@ public final class Client: Sendable {
     /// opening is cancelled. The client is then not started if the `open` method of the outbox throws.
     ///
     /// - Throws: `outboxFailed`, after which the client can be started again; `outboxOfAnotherAccount` if the outbox
-    ///   contains messages or cursors of another account; `stopped`, also if the loop has been shut
+    ///   contains messages or cursors of another account; `stopped` if the client was stopped or its loop was shut
     ///   down.
     nonisolated(nonsending) public func start() async throws {
         defer { withExtendedLifetime(self) {} }
         try await life.start()
     }
 
-    /// Starts the client unless it runs, and waits until it ends. It is one call for the life of a client.
+    /// Starts the client unless it is running, and returns when the client has ended.
     ///
     /// ```swift
     /// try await client.start()
@@ -101,8 +101,7 @@ public final class Client: Sendable {
     /// try await client.run()
     /// ```
     ///
-    /// If the calling task is cancelled, the client is stopped by ``stop()``. It is also stopped when it has stopped
-    /// retrying to connect.
+    /// If the calling task is cancelled, or the client has stopped retrying to connect, the method calls ``stop()``.
     ///
     /// - Throws: The errors of ``start()``; `CancellationError` after a cancellation; `gaveUp` when the client has
     ///   stopped retrying. The method returns when the client is stopped by another call.

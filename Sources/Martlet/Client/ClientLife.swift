@@ -83,7 +83,7 @@ final class ClientLife: Sendable {
     /// the outbox.
     private func abandonStart(_ promise: Promise<Void>) {
         let opening = state.withLock { state -> Task<Void, Never>? in
-            // The caller of a client that is about to run receives that result.
+            // If the outbox has opened meanwhile, the caller receives the result of the start.
             guard case .starting(let opening, let waiting) = state else { return nil }
             let rest = waiting.filter { $0 !== promise }
             guard rest.isEmpty, !waiting.isEmpty else {
@@ -115,7 +115,7 @@ final class ClientLife: Sendable {
         }
     }
 
-    /// The outbox has to be this account's.
+    /// Checks that the outbox belongs to this account.
     private func claim(_ opened: OutboxState) async throws {
         try await outbox.claim(for: identity.account)
         if let other = opened.pending.first(where: { $0.id.sender != identity.account }) {
@@ -133,7 +133,7 @@ final class ClientLife: Sendable {
             return waiting
         }
         guard let waiting else { return false }
-        // Their commands were not admitted before the start.
+        // Iterations that began before the start could not post this command.
         if rooms.hasSubscribers { mailbox.post(.watchRooms) }
         loop.execute {
             let isStarted = driver.start()

@@ -1,7 +1,7 @@
 extension Client {
     /// An event for the log of an application; see ``Configuration/logger``.
     ///
-    /// The raw values of the levels are those of swift-log, which three lines connect:
+    /// The raw values of the levels are those of swift-log. The following closure forwards events to its logger:
     ///
     /// ```swift
     /// configuration.logger = { event in
@@ -11,9 +11,9 @@ extension Client {
     public struct LogEvent: Sendable, Hashable {
         /// The severity of an event.
         public enum Level: String, Sendable, CaseIterable {
-            /// For the development of the application, for example a ping.
+            /// An event that is of interest during development only, for example a ping.
             case debug
-            /// A change in the normal course of events.
+            /// A change of state in normal operation.
             case info
             /// The client makes no more attempts, or a message has failed.
             case warning

@@ -115,7 +115,7 @@ extension Client.Status.Phase {
             }
     }
 
-    /// The reason for which the client has stopped retrying; nil if it has not.
+    /// The reason why the client has stopped retrying; nil if it has not.
     var stopReason: StopReason? {
         if case .stopped(let reason) = self { reason } else { nil }
     }

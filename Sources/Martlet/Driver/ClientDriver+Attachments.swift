@@ -36,7 +36,7 @@ extension ClientDriver {
         }
     }
 
-    /// Ends a transfer. What the relay has of an upload is discarded.
+    /// Ends a transfer. The relay discards the stored bytes of an upload.
     func cancel(_ core: TransferCore) {
         guard let id = transfers.id(of: core) else { return }
         engine.cancel(id, now: now)
@@ -71,7 +71,7 @@ extension ClientDriver {
         }
     }
 
-    /// Performs a job on the thread for files, and its consequence on the loop. An error ends the transfer.
+    /// Performs a job on the thread for files, and handles its result on the loop. An error ends the transfer.
     private func onFiles<Value: Sendable>(
         _ core: TransferCore, _ id: TransferID, _ job: @escaping @Sendable () throws -> Value,
         then: @escaping @Sendable (ClientDriver, Value) -> Void
@@ -94,7 +94,7 @@ extension ClientDriver {
 }
 
 extension TransferCore {
-    /// All bytes are transferred: concludes, on the thread for files.
+    /// Verifies and completes the transfer on the thread for files, after its last byte.
     fileprivate func conclude() {
         do {
             switch try work.conclude() {

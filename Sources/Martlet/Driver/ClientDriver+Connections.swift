@@ -99,7 +99,7 @@ extension ClientDriver {
                 do { return .credential(try await provider()) } catch { return .failed("\(error)") }
             }
         case .password(let make):
-            // The proof depends on the TLS connection. An exchange begins when that is up.
+            // The proof is bound to the TLS connection, so the exchange begins after the TLS handshake.
             if connections.established.contains(id) { startExchange(id, make) }
         }
     }

@@ -18,7 +18,7 @@ extension ClientDriver {
         takeChanges(of: room)
     }
 
-    /// Stores the acknowledgements for whose replies the ledger has space, in their order.
+    /// Stores the waiting acknowledgements in order, up to the first whose replies exceed the space of the ledger.
     func admitAcknowledgements(of room: RoomCore) {
         while let call = rooms[room.id]?.waitingAcknowledgements.first {
             if let writer = outbox.port.writer {
@@ -70,7 +70,8 @@ extension ClientDriver {
         }
     }
 
-    /// Reports the result of an acknowledgement. Its credit is released after it was stored.
+    /// Reports the result of an acknowledgement. The credit of the messages is released after the acknowledgement is
+    /// stored.
     func end(_ call: Acknowledgement, _ addition: OutboxWriter.Addition, _ failure: MartletError?) {
         let room = addition.room
         let byteCount = room.acknowledged(upTo: call.cursor, isStored: failure == nil)

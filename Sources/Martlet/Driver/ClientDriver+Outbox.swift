@@ -39,8 +39,9 @@ extension ClientDriver {
         }
     }
 
-    /// Restores the messages and outcomes of an earlier client in a new room. A message that was not in flight has the
-    /// rest of its time to live; one that was in flight is sent again without one, while it may be (C-75, C-76, C-80).
+    /// Restores the messages and outcomes of an earlier client in a new room. A message that was not in flight keeps
+    /// its remaining time to live. A message that was in flight is sent again without a time to live, within the resend
+    /// window (C-75, C-76, C-80).
     func restoreMessages(of id: RoomID) {
         let core = rooms[id]!.core
         let earlier = outbox.backlog.removeValue(forKey: core.name.text) ?? []
@@ -170,21 +171,21 @@ extension ClientDriver {
         }
     }
 
-    /// Keeps the outcomes of an earlier client's messages while the application has not received the room: the room may
-    /// end before, and be opened again.
+    /// Keeps the outcomes of an earlier client's messages until the application receives the room. The room can end
+    /// before that, and be opened again.
     private func keep(_ outcomes: [OutboxOutcome], of core: RoomCore) {
         guard let entry = rooms[core.id], entry.isHidden || entry.opener != nil else { return }
         outbox.outcomes[core.name.text, default: []] += outcomes
     }
 
-    /// The application has received the room, whose ledger has the outcomes.
+    /// Discards the kept outcomes of a room that the application has received. The ledger of the room contains them.
     func discardOutcomes(of core: RoomCore) {
         outbox.outcomes[core.name.text] = nil
     }
 
     // MARK: Calls of the application
 
-    /// Replaces the content of a message that was not written to a connection, here and in the outbox.
+    /// Replaces the content of a message that was not written to a connection, in the ledger and in the outbox.
     func edit(_ counter: UInt64, _ content: MessageContent, in room: RoomCore, _ promise: Promise<Bool>) {
         guard rooms[room.id] != nil, let earlier = room.withLedger({ $0.edit(counter, content) }) else {
             promise.resolve(.success(false))
@@ -204,8 +205,8 @@ extension ClientDriver {
         }
     }
 
-    /// After an error the earlier content remains, unless the new one was written to a connection meanwhile, or a later
-    /// edit has replaced it (C-82).
+    /// Reports the result of an edit. An error restores the earlier content, unless the new content was written to a
+    /// connection meanwhile or a later edit has replaced it (C-82).
     private func edited(_ edit: OutboxWriter.Edit, _ failure: MartletError?) {
         if let failure,
             edit.isReplaced || edit.room.withLedger({ $0.edit(edit.edit.id.counter, edit.earlier) }) != nil

@@ -26,7 +26,7 @@ struct RoomTable {
     var watched: [RoomID: RoomCore] = [:]
     /// The rooms with items of this turn.
     fileprivate var withArrivals: [RoomID] = []
-    /// The rooms in which messages were settled, so that waiting sends may have room.
+    /// The rooms in which messages were settled, so that the ledger may have space for waiting sends.
     var withSettledMessages: [RoomID] = []
 
     subscript(id: RoomID) -> Entry? {
@@ -185,7 +185,7 @@ extension ClientDriver {
         if let cursor = room.state.withLock({ $0.handled.take() }) { save(cursor, of: room) }
     }
 
-    /// Notes the cursor of a room. Returns whether it has advanced.
+    /// Records the cursor of a room. Returns whether the cursor has advanced.
     @discardableResult
     func advanceCursor(of room: RoomCore, to cursor: RoomCursor) -> Bool {
         outbox.cursors.advance(room.name.text, to: cursor) { Set(rooms.entries.values.map { $0.core.name.text }) }
@@ -270,8 +270,8 @@ extension ClientDriver {
         rooms.withArrivals.removeAll(keepingCapacity: true)
     }
 
-    /// Takes the changes of the rooms in which messages were settled, because waiting sends may have room. Returns
-    /// false if there are no such rooms.
+    /// Takes the changes of the rooms in which messages were settled, because the ledger may have space for waiting
+    /// sends. Returns false if there are no such rooms.
     func takeChangesOfSettledRooms() -> Bool {
         guard !rooms.withSettledMessages.isEmpty else { return false }
         let ids = Set(rooms.withSettledMessages)

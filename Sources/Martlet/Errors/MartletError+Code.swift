@@ -59,8 +59,9 @@ extension MartletError.Code {
     public static let tooManyReplies = Self(rawValue: "tooManyReplies")
     /// The relay serves no attachments.
     public static let attachmentsUnsupported = Self(rawValue: "attachmentsUnsupported")
-    /// The relay has refused the transfer of an attachment with ``MartletError/errorCode``: `unknownAttachment` if it
-    /// does not have it (any more), `attachmentTooLarge`, `attachmentQuota`, `attachmentsFull` or `forbidden`.
+    /// The relay has refused the transfer of an attachment with ``MartletError/errorCode``: `unknownAttachment` if the
+    /// relay does not have the attachment, or no longer has it, `attachmentTooLarge`, `attachmentQuota`,
+    /// `attachmentsFull` or `forbidden`.
     public static let attachmentRefused = Self(rawValue: "attachmentRefused")
     /// The bytes of an attachment do not have its digest or length, or the file has changed during the upload.
     public static let attachmentDamaged = Self(rawValue: "attachmentDamaged")

@@ -13,7 +13,7 @@ public protocol Outbox: Sendable {
     func open() async throws -> OutboxState
 
     /// Records the account of the outbox, if it has none. A client calls this method after ``open()``, before it stores
-    /// anything. Messages, cursors and the device ID of one account mean nothing to another one.
+    /// anything. The messages, cursors and device ID of one account are not valid for another account.
     ///
     /// - Throws: `MartletError.outboxOfAnotherAccount` if the account is another one, or any error.
     ///   ``Client/start()`` then throws that error, or `outboxFailed`. By default the method does nothing, and a client
@@ -61,10 +61,11 @@ public protocol ImmediateOutbox: Outbox {
     func deadLetters(in room: String) -> [DeadLetter]
 }
 
-/// An outbox that takes operations while it stores others.
+/// An outbox that accepts operations while it stores earlier ones.
 package protocol GroupingOutbox: Outbox {
-    /// Stores the transactions that `part` returns for the indices from 0 on until it returns nil, all of them or none.
-    /// It may request an index again. `completion` is called once, on any thread, with the error if there is one.
+    /// Stores the transactions that `part` returns for the indices 0, 1, 2 and so on, until `part` returns nil. Either
+    /// all of them are stored or none. The outbox may request an index several times. `completion` is called once, on
+    /// any thread, with the error if there is one.
     func commit(
         parts part: @escaping @Sendable (Int) -> OutboxTransaction?,
         completion: @escaping @Sendable ((any Error)?) -> Void)
@@ -111,7 +112,7 @@ public struct OutboxEntry: Sendable, Equatable {
     /// Whether the message may be compressed.
     public var isCompressible: Bool
     /// The time from which the message may have been written to a connection, in milliseconds since 1970; nil if it was
-    /// not. Only the relay then decides about it, for as long as it may be published again (C-80).
+    /// not written. Only the relay then decides about the message, while it may be published again (C-80).
     public var inFlightSince: UInt64?
 
     /// Whether the message may have been written to a connection.
@@ -132,7 +133,7 @@ public struct OutboxEntry: Sendable, Equatable {
     }
 
     /// The remaining time to live at an instant, in milliseconds since 1970; nil if it is unlimited. It is at most
-    /// `timeToLive`, also after the clock was set back, and at least zero (C-75).
+    /// `timeToLive`, even after the clock was set back, and at least zero (C-75).
     func remainingTime(at now: UInt64) -> Duration? {
         guard let timeToLive, let expiresAt else { return timeToLive }
         guard expiresAt > now else { return .zero }

@@ -5,8 +5,8 @@ public import MartletWire
 public struct OutboxTransaction: Sendable, Equatable {
     /// New messages in the order of their calls. The counters ascend within a room.
     public var appended: [OutboxEntry] = []
-    /// The dead letters that new messages replace, by the IDs of the new messages. The letters are removed. If one of
-    /// them is not stored, nothing of the transaction is (C-77).
+    /// The dead letters that new messages replace, by the IDs of the new messages. The letters are removed. If the
+    /// outbox does not contain one of them, it stores nothing of the transaction (C-77).
     public var replaced: [MessageID: MessageID] = [:]
     /// New contents of messages without an outcome.
     public var edits: [OutboxEdit] = []
@@ -98,11 +98,11 @@ public struct DeadLetter: Sendable, Equatable, Identifiable {
     public var room: String
     /// The content of the message.
     public var content: MessageContent
-    /// The time to live of the message, which a retry begins again.
+    /// The time to live of the message. A retry begins with the full duration.
     public var timeToLive: Duration?
     /// Whether the message may be compressed.
     public var isCompressible: Bool
-    /// The reason of the failure.
+    /// The reason for the failure.
     public var failure: SendFailure
 
     /// Creates a dead letter.

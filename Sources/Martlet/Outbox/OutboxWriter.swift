@@ -14,8 +14,8 @@ import Synchronization
 /// | in progress | the outbox has stored it; it has failed, and the loop has called `finished` |
 /// | stored, its senders are resumed | `finished` |
 ///
-/// Rooms pass messages under their locks, so that they are stored in the order of their counters. The loop learns of
-/// the rounds in their order.
+/// A room passes messages under its lock, so that they are stored in the order of their counters. The loop receives the
+/// outcomes of the rounds in order.
 ///
 /// The size is bounded: messages and marks by the limits of the rooms, edits and calls by their callers, cursors by the
 /// rooms, and outcomes that could not be stored by ``maxKeptOutcomeCount``.
@@ -31,10 +31,10 @@ final class OutboxWriter: Sendable {
         var work = Round()
         /// The operations in progress.
         var round: Round?
-        /// The transactions of the round in progress, one for the operations that began it, and one for those that have
-        /// joined it each time.
+        /// The transactions of the round in progress: one for the operations that began the round, and one for each
+        /// group of operations that joined it.
         var parts: [OutboxTransaction] = []
-        /// Rounds that were stored, of which the loop does not know.
+        /// Stored rounds whose outcomes the loop has not taken.
         var stored: [Round] = []
         /// Changes that could not be stored.
         var kept = OutboxTransaction()
@@ -87,7 +87,7 @@ final class OutboxWriter: Sendable {
         state.withLock { $0.work.additions.append(addition) }
     }
 
-    /// Attempts once more to store what could not be stored.
+    /// Repeats the changes that could not be stored.
     func retry() {
         begin(onlyKept: true)
     }
@@ -123,8 +123,8 @@ final class OutboxWriter: Sendable {
 
     // MARK: The round in progress
 
-    /// A transaction of the round in progress, which takes the waiting operations if they may join it. A repeated call
-    /// returns the same transaction.
+    /// Returns a transaction of the round in progress. The first call for an index takes the waiting operations if they
+    /// may join the round; later calls return the same transaction.
     private func part(_ index: Int) -> OutboxTransaction? {
         state.withLock { state in
             if index < state.parts.count { return state.parts[index] }
@@ -138,7 +138,7 @@ final class OutboxWriter: Sendable {
         }
     }
 
-    /// The outbox has stored all transactions of the round, or none of them.
+    /// Handles the result of the outbox, which has stored either all transactions of the round or none.
     private func committed(_ failure: (any Error)?) {
         guard let round = state.withLock({ $0.round }) else { return }
         guard failure == nil else { return performAlone(round) }
@@ -157,8 +157,8 @@ final class OutboxWriter: Sendable {
         }
     }
 
-    /// The round has its outcome. The senders of a stored one are resumed at once; what they do next reaches the loop
-    /// after the outcome.
+    /// Posts the outcome of the round to the loop. The senders of a stored round are resumed at once; their next
+    /// commands reach the loop after the outcome.
     private func finish(_ outcome: Outcome) {
         let (stored, posted) = state.withLock { state -> (Round?, Mailbox.Posted?) in
             guard outcome.isStored, let round = state.round else { return (nil, mailbox.append(.outbox(outcome))) }
@@ -186,7 +186,7 @@ final class OutboxWriter: Sendable {
             }
             if outcome.restFailure != nil {
                 state.kept = finished.rest
-                // Their callers receive the error.
+                // The callers of `discard` receive the error, so their changes are not repeated.
                 state.kept.discarded = []
                 let surplus = state.kept.outcomes.count - Self.maxKeptOutcomeCount
                 if surplus > 0 { state.kept.outcomes.removeFirst(surplus) }
@@ -197,8 +197,8 @@ final class OutboxWriter: Sendable {
         return finished
     }
 
-    /// Notes which of the failed edits later ones have replaced. A later edit that waits has the content before the
-    /// failed one as its earlier content.
+    /// Marks the failed edits that later edits have replaced. A waiting later edit receives the content before the
+    /// failed edit as its earlier content.
     private static func noteReplaced(_ edits: inout [Edit], _ failures: [Int: MartletError], _ work: inout Round) {
         var stored: Set<MessageID> = []
         for index in edits.indices.reversed() {
@@ -242,8 +242,8 @@ final class OutboxWriter: Sendable {
         }
     }
 
-    /// Stores the halves of changes that were refused together, until those that are refused are alone. Changes that
-    /// have failed for another reason are not attempted again.
+    /// Divides changes that were refused together, and stores each half separately, until each refused change is alone.
+    /// Changes that failed for another reason are not repeated.
     private static func commit(
         _ changes: ArraySlice<Change>, after failure: MartletError, to outbox: any Outbox, _ outcome: inout Outcome
     ) async {

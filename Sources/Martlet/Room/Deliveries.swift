@@ -5,9 +5,9 @@ extension Room {
     /// The messages of the room, each with an explicit acknowledgement.
     ///
     /// The outbox stores the cursor of a message when ``Delivery/done(sending:)-([OutgoingMessage])`` is called, and
-    /// not before. Leaving the loop, the cancellation of its task, and the end of the client acknowledge nothing: the
-    /// next iteration, also of a later client with the same outbox, begins with the first message that is not
-    /// acknowledged.
+    /// not before. A message is not acknowledged by leaving the loop, by the cancellation of its task, or by the end of
+    /// the client. The next iteration, including one of a later client with the same outbox, begins with the first
+    /// unacknowledged message.
     ///
     /// | event | the messages that were returned and not acknowledged |
     /// |---|---|
@@ -67,9 +67,9 @@ extension Room {
 
         /// Acknowledges this message and all earlier ones of the room, and queues replies to it.
         ///
-        /// The outbox stores the cursor and the replies in one transaction, so that a client that ends at any time
-        /// has either stored both or receives the message again. Other members receive the receipt *delivered* then.
-        /// A task that handles several messages at the same time acknowledges them in their order.
+        /// The outbox stores the cursor and the replies in one transaction. If the client ends before the transaction,
+        /// a later client receives the message again. The receipt *delivered* is sent after the transaction. A task
+        /// that handles several messages at the same time acknowledges them in their order.
         ///
         /// The method waits while the room has no space for the replies; see ``Room/send(_:)-(OutgoingMessage)``. If
         /// the calling task is cancelled meanwhile, nothing is acknowledged.

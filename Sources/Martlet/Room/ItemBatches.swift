@@ -40,7 +40,7 @@ extension Room {
     }
 }
 
-/// What is known of a message that this device has sent.
+/// The known state of a message that this device has sent.
 package enum SendProgress: Sendable, Equatable {
     case unsettled
     case ended(OutboxOutcome.Result)

@@ -74,7 +74,7 @@ extension Room {
 ///
 /// A reader takes all buffered items at once and returns them one by one. An item counts as handled when the next one
 /// is requested, or with explicit acknowledgements when it is acknowledged. At the end of the iteration, the remaining
-/// items return to the inbox, and those of a batch too.
+/// items and those of the last batch return to the inbox.
 final class ItemReader {
     let core: RoomCore
     private let client: Client
@@ -109,8 +109,8 @@ final class ItemReader {
         return RoomItem(item)
     }
 
-    /// Waits for items and returns at most `maxCount` of them. They count as taken and handled when the next batch is
-    /// requested, so that the next iteration returns the last batch of this one again.
+    /// Waits for items and returns at most `maxCount` of them. The items count as taken and handled when the next batch
+    /// is requested. If the iteration ends before, the next iteration returns the last batch again.
     func nextBatch(maxCount: Int, isolation: isolated (any Actor)?) async throws -> [RoomItem]? {
         try begin()
         for item in items[index..<index + batchCount] {

@@ -51,7 +51,8 @@ extension Room {
             try await perform(.unmute(try accountName(account)))
         }
 
-        /// Gives an account without a role that of a member, so that it may enter a room with `RoomAccess.inviteOnly`.
+        /// Assigns the role of a member to an account without a role, which may then enter a room with
+        /// `RoomAccess.inviteOnly`.
         nonisolated(nonsending) public func invite(_ account: String) async throws {
             try await perform(.invite(try accountName(account)))
         }

@@ -8,7 +8,7 @@ extension Room {
         core.withLedger { $0.pendingCounters }.map { MessageHandle(room: core, counter: $0) }
     }
 
-    /// Returns the handle of a message of this device, also of one that an earlier client has sent.
+    /// Returns the handle of a message that this device has sent, by this client or an earlier one.
     ///
     /// - Parameter id: The ID of the message.
     /// - Returns: The handle; nil if neither the room nor the outbox retains the state of the message.

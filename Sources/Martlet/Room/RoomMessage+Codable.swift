@@ -8,7 +8,7 @@ extension RoomMessage: Codable {
 
     /// Decodes a message that ``encode(to:)`` has encoded.
     ///
-    /// - Throws: `DecodingError`, also if the offset is 0 or the content is not valid.
+    /// - Throws: `DecodingError`, including the cases that the offset is 0 or that the content is not valid.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let cursor = try container.decode(RoomCursor.self, forKey: .cursor)

@@ -93,8 +93,8 @@ public enum RoomItem: Sendable, Hashable {
     case message(RoomMessage)
     /// Offsets that the relay no longer stores, or has left out because this client was too slow.
     case gap(ClosedRange<UInt64>)
-    /// The relay has lost the log that was read up to `previous`. The next item follows `current`: in another log, the
-    /// first stored message; in the same log, its present end. The next offsets are lower than offsets that were
-    /// delivered before.
+    /// The relay has lost the log that was read up to `previous`. Delivery continues after `current`: at the first
+    /// stored message of another log, or at the present end of the same log. The next offsets are lower than
+    /// offsets that were delivered before.
     case logReplaced(previous: RoomCursor, current: RoomCursor)
 }

@@ -31,7 +31,7 @@ extension Room {
         public var includesOwnMessages: Bool
         /// Whether ``Client/open(room:options:)`` waits until the relay has opened the room.
         ///
-        /// If it is false, `open` returns immediately, also without a connection, and messages can be queued. If the
+        /// If it is false, `open` returns immediately, even without a connection, and messages can be queued. If the
         /// relay then refuses the room, the messages fail and the room is closed.
         public var waitsForRelay: Bool
 

@@ -8,7 +8,7 @@ extension Room {
     /// |---|---|---|
     /// | log, offsets | nil and 0 | the last known values |
     /// | members | empty | the last known members |
-    /// | marks | empty, except the own read offset | the last known marks |
+    /// | marks | empty, except the read offset of this account | the last known marks |
     public struct Snapshot: Sendable, Equatable {
         /// The presence of an account that has a member in the room.
         public struct Member: Sendable, Hashable, Identifiable {
@@ -58,8 +58,8 @@ extension Room {
             }.sorted { $0.account.text < $1.account.text }
         }
 
-        /// The delivered and read marks of other accounts, and of the own one on other devices; at most 1024, those
-        /// that are furthest.
+        /// The delivered and read marks of other accounts, and of this account on its other devices. At most 1024 marks
+        /// are kept, those with the highest offsets.
         public var marks: [AccountName: Marks] {
             Dictionary(
                 progress.map { ($0.account, Marks(delivered: $0.delivered, read: $0.read)) },

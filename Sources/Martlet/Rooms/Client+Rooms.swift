@@ -1,20 +1,21 @@
 import MartletProtocol
 import MartletWire
 
-/// The rooms of the account, and requests that belong to no room. They use one session of the account, which the first
-/// call opens and which stays open; rooms need not be open for it.
+/// The rooms of the account, and requests that belong to no room. These methods share one session of the account. The
+/// first call opens the session, which then stays open. No room needs to be open.
 ///
 /// A relay limits the rate of an account's operations to 1,024 units at once and 100 a second thereafter. A
-/// change of a membership record and a page of the list are 16 units, an invitation at a relay without roles 64
-/// 64 joins at once, then 6 a second. Beyond it they fail with `answeredWithFailure`, `tooManyRequests` and
-/// ``MartletError/retryAfter``.
+/// change of a membership record and a page of the list cost 16 units each, and an invitation at a relay without roles
+/// costs 64. This rate permits 64 joins at once, then 6 a second. Operations beyond it fail with
+/// `answeredWithFailure`, `tooManyRequests` and ``MartletError/retryAfter``.
 extension Client {
     /// The rooms that the account has joined or to which it is invited, in the order of the names' bytes.
     ///
     /// The method waits for the list of the relay, which includes the time until a connection is established. The list
     /// is kept current from then on, so later calls return at once while the client is online.
     ///
-    /// A list that is requested anew counts to the account's rate: 16 units of 1,024 at once and 100 a second.
+    /// Each page of the list that is requested costs 16 units of the account's rate of 1,024 units at once and 100 a
+    /// second.
     ///
     /// - Throws: `answeredWithFailure` with `unsupportedKind` if the relay keeps no membership records; `gaveUp` if the
     ///   client has stopped retrying; `notStarted`, `stopped`.
@@ -35,7 +36,7 @@ extension Client {
     /// waits for it.
     public var roomUpdates: RoomUpdates { RoomUpdates(core: life.rooms, mailbox: life.mailbox) }
 
-    /// Joins a room. The account remains a member of it, also without a session, until it leaves.
+    /// Joins a room. The account keeps its membership record, even without a session, until it leaves the room.
     ///
     /// A relay permits 64 joins at once, and 6 a second thereafter. Beyond it the method throws
     /// `answeredWithFailure` with `tooManyRequests`; ``MartletError/retryAfter`` has the duration to wait.

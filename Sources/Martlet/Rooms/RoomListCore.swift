@@ -76,7 +76,7 @@ final class RoomListCore: Waitable {
 
     // MARK: Events of the loop
 
-    /// The whole list was received.
+    /// Reports the whole list.
     func listed(_ rooms: [RoomSummary]) {
         change { state in
             state.rooms = Dictionary(rooms.map { ($0.name, $0) }) { _, last in last }
@@ -87,7 +87,7 @@ final class RoomListCore: Waitable {
         }
     }
 
-    /// A room has changed; nil if the account has no record any more.
+    /// Reports a changed room; the summary is nil if the account no longer has a membership record.
     func changed(_ room: RoomName, _ summary: RoomSummary?) {
         change { state in
             state.rooms?[room] = summary
@@ -95,7 +95,7 @@ final class RoomListCore: Waitable {
         }
     }
 
-    /// The client has stopped. What was not read remains available.
+    /// Ends all iterations, because the client has stopped. Unread changes remain available.
     func finish() {
         change { $0.isOver = true }
     }

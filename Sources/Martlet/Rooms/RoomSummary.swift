@@ -1,7 +1,8 @@
 import MartletProtocol
 public import MartletWire
 
-/// A room in the list of an account's rooms: the account's membership record, the last message, and what is unread.
+/// A room in the list of an account's rooms: the account's membership record, the last message, and the number of
+/// unread messages.
 public struct RoomSummary: Sendable, Equatable, Identifiable {
     /// The state of a membership record.
     public enum Membership: Sendable, Hashable {
@@ -58,6 +59,6 @@ public enum RoomListUpdate: Sendable, Equatable {
     case list([RoomSummary])
     /// A room is new in the list, or has changed.
     case changed(RoomSummary)
-    /// The account has no membership record of the room any more.
+    /// The account no longer has a membership record of the room.
     case removed(RoomName)
 }

@@ -48,8 +48,8 @@ extension OutgoingMessage {
         try OutgoingMessage(body: .reply(to: target, text: text))
     }
 
-    /// Another text for a message of this account (M-4). ``MessageHandle/edit(_:)`` changes a message that was not sent
-    /// yet.
+    /// An edit, which replaces the text of a message of this account (M-4). ``MessageHandle/edit(_:)`` changes a
+    /// message before it is sent.
     ///
     /// - Throws: `invalidContent` if the text is empty.
     public static func edit(of target: MessageReference, text: String) throws(MartletError) -> OutgoingMessage {
@@ -81,7 +81,7 @@ extension OutgoingMessage {
         return try OutgoingMessage(body: .system(event: name, text: text))
     }
 
-    /// A file, or where it is (M-8).
+    /// An attachment: a file, or its location (M-8).
     ///
     /// - Throws: `invalidContent` if a value of the attachment is out of its bounds.
     public static func attachment(_ attachment: Attachment) throws(MartletError) -> OutgoingMessage {

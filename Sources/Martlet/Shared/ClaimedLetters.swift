@@ -12,7 +12,7 @@ struct ClaimedLetters: Sendable {
     private var claimed: Set<MessageID> = []
     private var replaced: [UInt64: MessageID] = [:]
 
-    /// Claims a letter. Returns false if that was done before.
+    /// Claims a letter. Returns false if the letter was claimed before.
     mutating func claim(_ letter: MessageID) -> Bool { claimed.insert(letter).inserted }
 
     mutating func unclaim(_ letters: [MessageID]) { claimed.subtract(letters) }

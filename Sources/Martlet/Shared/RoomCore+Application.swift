@@ -71,7 +71,8 @@ extension RoomCore {
             entries: messages.map { OutboxEntry($0, in: self, isInFlight: isInFlight, now: wallClock) })
     }
 
-    /// Whether the send of a message ends when the outbox has answered. A retry depends on the letter (C-77).
+    /// Whether `send` waits for the outbox. A retry always waits, because the outbox may no longer have the dead letter
+    /// (C-77).
     private func waits(for message: OutgoingMessage) -> Bool { outbox != nil || message.replacedLetter != nil }
 
     /// Handles the cancellation of a caller. The message is removed unless the outbox has begun to store it.
@@ -103,8 +104,8 @@ extension RoomCore {
         }
     }
 
-    /// Queues a message with a dead letter's content, which the outbox removes in the same transaction. Returns nil if
-    /// that was done before.
+    /// Queues a message with the content of a dead letter. The same transaction of the outbox removes the dead letter.
+    /// Returns nil if the letter was retried or discarded before.
     nonisolated(nonsending) func retry(_ letter: DeadLetter) async throws -> MessageHandle? {
         guard state.withLock({ $0.letters.claim(letter.id) }) else { return nil }
         var message = OutgoingMessage(
@@ -156,7 +157,8 @@ extension RoomCore {
         note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }
 
-    /// Reports that the application has handled the items up to a cursor, also after the relay has closed the room.
+    /// Reports that the application has handled the items up to a cursor. The call has an effect even after the relay
+    /// has closed the room.
     func handled(upTo cursor: RoomCursor) {
         if state.withLock({ $0.handled.raise(to: cursor) }) { mailbox.post(.changed(self)) }
     }
@@ -172,8 +174,9 @@ extension RoomCore {
         guard isFirst else { throw .alreadyIterating }
     }
 
-    /// Ends an iteration. The next one begins with the items that were not acknowledged and the remaining ones, and the
-    /// last item that was returned without an acknowledgement then counts as handled.
+    /// Ends an iteration. The next iteration begins with the unacknowledged items, followed by the remaining ones. In
+    /// an iteration without acknowledgements, the last returned item counts as handled when the next iteration requests
+    /// an item.
     func endIteration(_ rest: ArraySlice<Inbox.Item>, lastReturned cursor: RoomCursor?) {
         wake { state in
             state.isIterating = false
@@ -183,7 +186,7 @@ extension RoomCore {
         }
     }
 
-    /// Notes an item that an iteration over deliveries returns.
+    /// Records an item that an iteration over deliveries returns.
     func returned(_ item: Inbox.Item) {
         state.withLock { $0.unacknowledged.append(item) }
     }

@@ -11,7 +11,7 @@ struct RoomView: Sendable, Equatable {
     private(set) var typing: Set<AccountName> = []
     private(set) var firstOffset: UInt64 = 0
     private(set) var lastOffset: UInt64 = 0
-    /// The offset up to which the own account has read the messages.
+    /// The offset up to which this account has read the messages.
     private(set) var readOffset: UInt64 = 0
     private(set) var log: LogID?
 
@@ -44,13 +44,13 @@ struct RoomView: Sendable, Equatable {
         return true
     }
 
-    /// An account that is no known member is not noted.
+    /// Records whether a member is typing. An account that is not a known member has no effect.
     mutating func note(_ account: AccountName, isTyping: Bool) -> Bool {
         guard isTyping else { return typing.remove(account) != nil }
         return presences[account] != nil && typing.insert(account).inserted
     }
 
-    /// The own account has read the messages up to a cursor. A cursor of another log has no effect.
+    /// Records that this account has read the messages up to a cursor. A cursor of another log has no effect.
     mutating func read(upTo cursor: RoomCursor) -> Bool {
         guard cursor.log == nil || cursor.log == log, cursor.offset > readOffset else { return false }
         readOffset = cursor.offset

@@ -3,7 +3,7 @@ struct RoomWaiters: Sendable {
     private(set) var readers: [Waiter] = []
     private(set) var requestTakers: [Waiter] = []
     private(set) var viewers: [Waiter] = []
-    /// The observers of one message, and with nil those of all messages.
+    /// The observers of messages. A nil counter marks an observer of all messages.
     private(set) var observers: [(counter: UInt64?, waiter: Waiter)] = []
 
     mutating func append(reader waiter: Waiter) {

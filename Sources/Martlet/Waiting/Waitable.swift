@@ -1,7 +1,7 @@
 import Synchronization
 
-/// An object whose changes tasks wait for. A task checks the object's state and waits if there is no change; a change
-/// wakes the waiting tasks, which check again.
+/// An object with changes for which tasks wait. A task checks the state of the object, and waits if it has not changed.
+/// A change wakes the waiting tasks, which check the state again.
 ///
 /// A continuation has one owner, the object to which it was passed. The object removes it under its lock and resumes it
 /// after the lock is released.

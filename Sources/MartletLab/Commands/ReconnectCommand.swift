@@ -24,7 +24,7 @@ enum ReconnectCommand {
             whose connections are cut. It must be online for \(Int(ReconnectRun.minOnlinePercent)) % of the time, and \
             half of the messages must be accepted within \(Quantity.text(ReconnectRun.maxMedian)). Then a relay with \
             several clients is killed and restarted. All of them must be online within \
-            \(Quantity.text(ReconnectRun.maxBackAfter)) of its listening.
+            \(Quantity.text(ReconnectRun.maxBackAfter)) after it listens again.
             """
         ],
         exitCodes: [

@@ -39,8 +39,8 @@ enum SimulateCommand {
             (cuts, black holes in one or both directions, lost and duplicated frames, dropped NAT mappings, changes of \
             network, crashes of devices and the relay with loss of unsynced writes, failing stores, hosts and \
             applications that stop reading, revoked accounts). Users also read, type and send requests. The simulator \
-            checks the life of every message and request and the progress of every device. At the end the credit of \
-            both ends must balance and no state may be left over. The same seed gives the same run.
+            checks the outcome of every message and request, and the progress of every device. At the end the credit \
+            of both ends must balance and no state may be left over. The same seed gives the same run.
             """,
             """
             For a failing seed the shortest scenario found with the same violation is printed.
@@ -68,7 +68,7 @@ enum SimulateCommand {
         }
     }
 
-    /// The parts of a simulation that are no values: the store, and the certificates.
+    /// The resources of a simulation: the store and the certificates.
     private struct Environment: Sendable {
         var store: SimulationStoreKind?
         var tls: VirtualTLS?

@@ -36,7 +36,7 @@ struct DemoText: Equatable, Sendable {
         return DemoText(name: path, bytes: Array(contents)).repeated(toLines: 1)
     }
 
-    /// Returns the licences on this machine in sequence, or numbered lines if there are none.
+    /// Returns the license texts on this machine in sequence, or numbered lines if there are none.
     static func defaultText(_ folder: String = licences) -> DemoText {
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
         let files = names.compactMap { FileManager.default.contents(atPath: "\(folder)/\($0)") }

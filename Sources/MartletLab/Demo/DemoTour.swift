@@ -8,9 +8,9 @@ import MartletWire
 
 /// A short conversation with a frame of every type, for a capture.
 ///
-/// It consists of a relay that keeps a few messages of one room, refuses one account and asks another for its
-/// password, a proxy without faults, and four clients, all in this process. Each step waits for its result. On a slow
-/// machine a peer may receive nothing for seconds; its link then resumes on a second connection.
+/// All parts run in this process: a relay, a proxy without faults, and four clients. The relay keeps a few messages of
+/// one room, refuses one account, and requires a password of another. Each step waits for its result. On a slow machine
+/// a peer may receive nothing for seconds; its link then resumes on a second connection.
 struct DemoTour: Sendable {
     private static let room = "tour"
     /// The account that the relay refuses.

@@ -11,7 +11,7 @@ struct ReconnectRun: Sendable {
     static let minOnlinePercent = 60.0
     /// The maximum median of the time until a message is accepted.
     static let maxMedian = Duration.milliseconds(700)
-    /// The maximum duration from the begin of listening until all clients are online.
+    /// The maximum duration from the start of listening until all clients are online.
     static let maxBackAfter = Duration.seconds(2)
     private static let sendInterval = Duration.milliseconds(100)
     private static let settlingTime = Duration.seconds(30)
@@ -98,7 +98,7 @@ struct ReconnectRun: Sendable {
 
     // MARK: Restarts
 
-    /// The times from the begin of listening until all clients are online, of each restart.
+    /// The duration from the start of listening until all clients are online, for each restart.
     func restarts(count: Int, clientCount: Int, downtime: Duration) async throws -> [Duration] {
         var relay = try await RelayProcess(port: 0)
         let clients = try (0..<clientCount).map { number in

@@ -25,7 +25,7 @@ final class SimulationOutbox: SimulatedOutbox {
         transaction.appended = changes.appended.map {
             OutboxEntry(id: id($0.counter), room: $0.room.text, content: MessageContent(text: $0.text))
         }
-        // The file does not need the name of an outcome's room, and the device does not know the offset any more.
+        // The file does not need the name of an outcome's room, and the device no longer knows the offset.
         transaction.outcomes = changes.accepted.map {
             OutboxOutcome(id: id($0), room: "", result: .accepted(offset: $0))
         }

@@ -48,7 +48,8 @@ public enum AuthenticationStep: Equatable, Sendable {
 public struct AuthenticationFailure: Error, Equatable, Sendable {
     /// The notice sent to the client.
     public var notice: Notice
-    /// The cause for the relay's log, without the credential; nil if there is no more to say. It is not sent.
+    /// The cause for the relay's log, without the credential; nil if the notice is sufficient. The cause is not sent to
+    /// the client.
     public var cause: String?
 
     /// Creates a refusal with this notice.
@@ -59,7 +60,7 @@ public struct AuthenticationFailure: Error, Equatable, Sendable {
 
     /// The credential is not valid.
     public static let unauthenticated = AuthenticationFailure(Notice(code: .unauthenticated))
-    /// The credential is not valid for a cause, which only the log of the relay has.
+    /// The credential is not valid. The cause is written to the log of the relay and not sent to the client.
     public static func unauthenticated(because cause: String) -> AuthenticationFailure {
         AuthenticationFailure(Notice(code: .unauthenticated), cause: cause)
     }

@@ -23,8 +23,8 @@ public struct CertificateAuthenticator: Authenticator {
         self.wallClock = wallClock
     }
 
-    /// Returns the account of a certificate: its first e-mail address; without one its first URI; without one its
-    /// common name. Returns nil if this text is no name of an account, or is missing.
+    /// Returns the account of a certificate: the first e-mail address, otherwise the first URI, otherwise the common
+    /// name. Returns nil if the certificate has none of them, or the text is not a valid account name.
     public static func account(of certificate: PeerCertificate) -> AccountName? {
         let text = certificate.emailAddresses.first ?? certificate.uris.first ?? certificate.commonName
         return text.flatMap { AccountName($0) }

@@ -2,10 +2,10 @@ public import MartletProtocol
 
 /// Decides which accounts may enter which rooms, and with which permissions.
 ///
-/// A relay asks the policy when a session opens a room, when an earlier decision expires, when a link resumes with
-/// other claims, and after ``Relay/revokeRoomDecisions(of:in:)``. A decision belongs to one session. A question without
-/// an answer within `RelayConfiguration.policyTimeout` counts as failed. Its call is not cancelled, and occupies one of
-/// 1,024 places of its loop until it returns.
+/// A relay requests a decision when a session opens a room, when an earlier decision expires, when a link resumes with
+/// other claims, and after ``Relay/revokeRoomDecisions(of:in:)``. A decision applies to one session. A request without
+/// an answer within `RelayConfiguration.policyTimeout` counts as failed. Its call is not cancelled, and counts among
+/// the at most 1,024 calls of a loop until it returns.
 public protocol RoomPolicy: Sendable {
     /// Decides about one session.
     ///
@@ -14,7 +14,7 @@ public protocol RoomPolicy: Sendable {
     func decision(on request: RoomAuthorizationRequest) async throws -> RoomDecision
 }
 
-/// A policy that decides without suspension, so that a relay asks it on its loop. It must not block.
+/// A policy that decides without suspension. The relay calls it on its loops, so it must not block.
 public protocol ImmediateRoomPolicy: RoomPolicy {
     /// Decides about one session.
     func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision

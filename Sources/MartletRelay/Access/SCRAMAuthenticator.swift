@@ -21,8 +21,9 @@ public final class SCRAMAuthenticator: Authenticator {
     /// Creates an authenticator.
     ///
     /// - Parameters:
-    ///   - passwordFile: The accounts and their records. If it has no secret for unknown users, a new one is used: the
-    ///     challenges of unknown users then differ from those of another authenticator, and those of users do not.
+    ///   - passwordFile: The accounts and their records. If the file has no secret for unknown users, the authenticator
+    ///     generates one. The challenges for unknown users then differ between authenticators, and those for known
+    ///     users do not.
     ///   - allowsPlaintext: Whether connections without TLS can use SCRAM-SHA-256. Then anybody on the network path can
     ///     take over the connection after the exchange.
     public init(passwordFile: PasswordFile, allowsPlaintext: Bool = false) {
@@ -35,7 +36,7 @@ public final class SCRAMAuthenticator: Authenticator {
         unknownUsers = records
     }
 
-    /// Refuses a client without a mechanism, and names those of the relay.
+    /// Refuses a client without a mechanism. The reason names the mechanisms of the relay.
     ///
     /// - Throws: `AuthenticationFailure` with the code `unauthenticated`.
     public func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
@@ -61,7 +62,7 @@ public final class SCRAMAuthenticator: Authenticator {
     private func refusal(of request: AuthenticationRequest) -> AuthenticationFailure {
         let reason: String
         if request.mechanism == nil {
-            // Without a mechanism the request does not tell whether the connection has TLS.
+            // A request without a mechanism does not state whether the connection uses TLS.
             reason = "the mechanism is \(Self.bound) with TLS" + (allowsPlaintext ? ", \(Self.unbound) without" : "")
         } else {
             let mechanism = request.channelBinding != nil ? Self.bound : allowsPlaintext ? Self.unbound : nil

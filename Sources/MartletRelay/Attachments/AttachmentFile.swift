@@ -4,8 +4,8 @@ import MartletWire
 
 /// The file of an attachment: a head, two slots with positions, and the bytes (Specs/storage.md).
 ///
-/// A batch of bytes and the slot that names it are made durable by one sync. The slot has the checksum of the batch, so
-/// that after a loss of power it is known whether the batch is whole. Otherwise the other slot counts, whose batch was
+/// A batch of bytes and the slot that names it are made durable by one sync. The slot contains the checksum of the
+/// batch, which reveals an incomplete batch after a loss of power. In this case the other slot is used, whose batch was
 /// synced before.
 struct AttachmentFile {
     /// The offset of the attachment's first byte in the file.
@@ -27,7 +27,7 @@ struct AttachmentFile {
     struct Slot: Equatable {
         var number: UInt64
         var position: UInt64
-        /// The begin of the last batch, and its checksum.
+        /// The start of the last batch, and its checksum.
         var batchStart: UInt64
         var checksum: UInt32
         var time: UInt64
@@ -74,7 +74,7 @@ struct AttachmentFile {
                 slot = slots[1]
             }
         }
-        // What the position names has to survive the next loss of power, too.
+        // The bytes up to the position have to survive the next loss of power, too.
         try file.truncate(to: Self.headByteCount + slot.position)
         try file.sync()
     }
@@ -108,7 +108,7 @@ struct AttachmentFile {
         slot = next
     }
 
-    /// Discards what a failed `append` has written.
+    /// Discards the bytes that a failed `append` has written.
     func revert() throws(FileError) {
         try file.write(
             [UInt8](repeating: 0, count: Self.slotByteCount), at: Self.slotOffsets[Int((slot.number + 1) % 2)])

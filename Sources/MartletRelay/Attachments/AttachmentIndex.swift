@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// What a store keeps of each attachment in memory, and the use of its bounds.
+/// The state of each attachment that a store keeps in memory, and the use of the store's bounds.
 ///
 /// | state | owns | ends |
 /// |---|---|---|

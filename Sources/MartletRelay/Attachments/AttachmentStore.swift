@@ -6,10 +6,10 @@ public import MartletWire
 /// A relay has at most one call for each upload in progress; calls for different ones are concurrent. An error other
 /// than `AttachmentFailure` is reported as `RelayEvent.storeFailed`, and answered with `storeUnavailable`.
 public protocol AttachmentStore: Sendable {
-    /// Begins an upload, or continues it. A complete attachment of the room is kept for its whole lifetime from now on.
+    /// Begins an upload, or continues it. For an attachment that the room already has, the lifetime begins anew.
     ///
-    /// - Returns: The number of durable bytes; `byteCount` if the room has the attachment. Of an upload that was begun
-    ///   with another length, nothing is kept.
+    /// - Returns: The number of durable bytes; `byteCount` if the room has the attachment. An upload that was begun
+    ///   with another length is discarded first.
     /// - Throws: `AttachmentFailure.tooLarge`, `quota`, `full`; `digestMismatch` for a length of 0 with another digest.
     func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) async throws -> UInt64
 

@@ -10,8 +10,8 @@ import MartletWire
 /// | on disk | a file | `begin` |
 /// | open | a descriptor, the digest of the first bytes | complete, discarded; the oldest of too many; a failed write |
 ///
-/// After a restart the digest of the stored bytes is computed in steps between other jobs, and the upload goes on
-/// meanwhile. Only its end waits for it.
+/// After a restart, the digest of the stored bytes is computed in steps between other jobs. The upload continues
+/// meanwhile; only its completion waits for the digest.
 ///
 /// `@unchecked Sendable`: the thread accesses all state.
 final class AttachmentUploads: @unchecked Sendable {
@@ -101,7 +101,7 @@ final class AttachmentUploads: @unchecked Sendable {
         do throws(FileError) {
             try file.append(chunks, time: time)
         } catch {
-            // What was written in part must not count after the next begin.
+            // A partly written batch must not count after the next `begin`.
             let isReverted = (try? file.revert()) != nil
             open[name] = nil
             if !isReverted { try? discard(name) }

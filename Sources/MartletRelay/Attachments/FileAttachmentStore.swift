@@ -4,8 +4,8 @@ public import MartletWire
 
 /// A store of attachments in files of a folder, which one object uses at a time.
 ///
-/// An upload continues after a crash of the process or a loss of power at the last position that it has answered: bytes
-/// are synced before. One thread writes and one reads.
+/// After a crash of the process or a loss of power, an upload continues at the last acknowledged position, because
+/// bytes are synced before the answer. One thread writes and one reads.
 public final class FileAttachmentStore: AttachmentStore {
     /// The number of attachments that one call of `removeExpired` visits.
     static let expiryStepCount = 256
@@ -66,7 +66,7 @@ public final class FileAttachmentStore: AttachmentStore {
         if end == byteCount {
             try await complete(upload)
         } else {
-            // After a restart the digest catches up while the upload goes on.
+            // After a restart, the upload continues while the digest of the earlier bytes is computed.
             _ = try await onWriter { try $0.digestStep(upload) }
         }
         return (end, byteCount)

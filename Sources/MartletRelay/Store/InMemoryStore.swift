@@ -25,7 +25,7 @@ public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
         public var maxByteCount = 512 * 1024 * 1024
         /// The maximum number of rooms, with or without messages. The least recently used room is removed for another.
         public var maxRooms = 65_536
-        /// The maximum size of the roles of all rooms, in bytes, 512 counted beside those of each room, and not part of
+        /// The maximum size of the roles of all rooms, in bytes, with 512 bytes added for each room. It is not part of
         /// `maxByteCount`.
         public var maxRoleByteCount = 64 * 1024 * 1024
 

@@ -16,7 +16,7 @@ struct MemoryLog {
     private var rows = LogRows(next: 1)
     private(set) var devices: [DeviceKey: DeviceRecord] = [:]
     private(set) var progress: [AccountName: AccountProgress] = [:]
-    /// The number of devices from which on unused ones are looked for.
+    /// The number of devices beyond which unused devices are removed.
     private var sweepCount = 64
 
     var lastOffset: UInt64 { rows.end - 1 }

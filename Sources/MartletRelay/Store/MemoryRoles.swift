@@ -13,7 +13,7 @@ struct MemoryRoles {
         var creator: AccountName?
     }
 
-    /// What the rooms that an account has created take.
+    /// The number of rooms that an account has created, and the size of their roles.
     private struct Share {
         var roomCount = 0
         /// Bytes of the roles.

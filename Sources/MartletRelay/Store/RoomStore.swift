@@ -8,8 +8,8 @@ public import MartletWire
 /// before `load` has returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected
 /// sessions with `storeUnavailable`; an error of `saveRoles` refuses the operation.
 public protocol RoomStore: Sendable {
-    /// The snapshot of a room; that of an empty room if the store has none. Its `log` stays the same while the assigned
-    /// offsets are valid, also for an empty room, and changes when they are lost.
+    /// The snapshot of a room; the snapshot of an empty room if the store has none. The `log` remains the same while
+    /// the assigned offsets are valid, even for an empty room, and changes when they are lost.
     func load(_ room: RoomName) async throws -> RoomSnapshot
 
     /// Makes messages durable, all or none. Their offsets continue the log without a gap. Throws `LogLost` when the
@@ -21,16 +21,16 @@ public protocol RoomStore: Sendable {
     /// The kept messages in a range, in ascending order.
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory
 
-    /// Keeps the delivered and read offsets of accounts, which only rise. The call may be concurrent with the
-    /// others of the room. It need not be durable before the next `append` of the room is. Without an implementation
-    /// the offsets end with the room in memory.
+    /// Keeps the delivered and read offsets of accounts, which only rise. The call may be concurrent with other
+    /// calls for the room. The offsets need not be durable before the next `append` of the room is durable. The default
+    /// implementation keeps nothing, so the offsets are lost when the room leaves memory.
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws
 
-    /// The bounds of each room that members may learn. Without an implementation there are none.
+    /// The bounds of each room that the relay reports to members. By default there are none.
     var retention: RoomRetention { get }
 
-    /// Notes that rooms have members, at least once an hour, so that a store that removes unused rooms keeps them
-    /// . Without an implementation it has no effect.
+    /// Records that rooms have members. The relay calls this method at least once an hour, so that a store that removes
+    /// unused rooms keeps these rooms. The default implementation does nothing.
     func touch(_ rooms: [RoomName]) async throws
 }
 
@@ -41,7 +41,7 @@ extension RoomStore {
     /// Keeps nothing.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
 
-    /// Notes nothing.
+    /// Does nothing.
     public func touch(_ rooms: [RoomName]) async throws {}
 }
 
@@ -52,7 +52,7 @@ public protocol RoomRoleStore: RoomStore {
     /// - Parameters:
     ///   - roles: The stored form of the roles, at most 2 MiB.
     ///   - creation: Not nil if an account creates the room. The store counts the rooms that each account has created.
-    ///     It throws `TooManyRooms`, and saves nothing, if this one exceeds `maxRoomCount`. It throws `RoomHasRoles`,
+    ///     It throws `TooManyRooms`, and saves nothing, if the room exceeds `maxRoomCount`. It throws `RoomHasRoles`,
     ///     and saves nothing, if it has roles of the room.
     /// - Throws: `RolesFull`, and saves nothing, if the roles become longer and those of all rooms of the room's
     ///   creator exceed `RoomRoles.maxByteCountPerCreator`.
@@ -63,8 +63,8 @@ public protocol RoomRoleStore: RoomStore {
 ///
 /// The records outlive the logs of their rooms. `load` returns those of its room.
 public protocol RoomMembershipStore: RoomStore {
-    /// Makes changes of the records of a room durable. A record that would be one more than
-    /// `MembershipBounds.maxCountPerAccount` of its account is not saved.
+    /// Makes changes of the records of a room durable. A record that would exceed `MembershipBounds.maxCountPerAccount`
+    /// for its account is not saved.
     ///
     /// - Returns: The accounts whose records were not saved for that reason.
     func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName>

@@ -46,8 +46,8 @@ struct UndeliveredQueue: Sendable {
     /// A call has ended.
     mutating func ended() { callCount -= 1 }
 
-    /// Takes the number of reports that were dropped since the last event; nil if there are none, or the interval is
-    /// not over.
+    /// Takes the number of reports that were dropped since the last event; nil if there are none, or the interval has
+    /// not passed.
     mutating func takeDropped(now: Instant) -> Int? {
         guard unreportedDropCount > 0, nextDropEventAt <= now else { return nil }
         nextDropEventAt = now + Self.dropInterval

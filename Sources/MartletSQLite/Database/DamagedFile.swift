@@ -10,7 +10,7 @@ import MartletTransport
 
 /// A database that is damaged. Its files are kept under another name.
 package enum DamagedFile {
-    /// Renames the file, and the one with its latest changes.
+    /// Renames the file and its write-ahead log.
     ///
     /// - Returns: The new name.
     /// - Throws: `readOnly` if a file cannot be renamed.

@@ -10,11 +10,11 @@ package final class Database {
     package struct Options: Sendable {
         /// Whether the connection only reads. The file must then exist.
         package var isReadOnly = false
-        /// The name of the VFS; nil is the default of SQLite.
+        /// The name of the VFS; nil for the default of SQLite.
         package var vfs: String?
         /// The duration for which a statement waits for the lock of another connection.
         package var busyTimeout = Duration.seconds(5)
-        /// The number of pages in the WAL after which a commit moves them to the database file; 0 is never.
+        /// The number of pages in the WAL after which a commit moves them to the database file; 0 disables this.
         package var checkpointPageCount = 1000
 
         package init() {}

@@ -26,7 +26,7 @@ public enum DatabaseError: Error, Sendable, Equatable {
     case newerSchema(found: Int, known: Int, path: String)
     /// The file is a database of another application, or another file of this library.
     case otherFormat(path: String)
-    /// The file belongs to this account, and is used for another one.
+    /// The file belongs to this account, and was opened for another account.
     case otherAccount(String, path: String)
     /// A statement violates a constraint of the schema.
     case constraint(String)
@@ -57,7 +57,7 @@ public enum DatabaseError: Error, Sendable, Equatable {
 }
 
 extension DatabaseError {
-    /// Whether the error is one of the contents of a file: damage, or a missing table.
+    /// Whether the error concerns the contents of a file: damage, or a missing table.
     var isDamage: Bool {
         switch self {
         case .corrupt: true

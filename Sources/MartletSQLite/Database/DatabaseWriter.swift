@@ -20,8 +20,8 @@ extension DatabaseContext {
     }
 }
 
-/// One thread that writes to a database. All jobs that wait are performed in one transaction, in their order, and those
-/// that arrive meanwhile join it, so that they share one sync (group commit).
+/// One thread that writes to a database. All waiting jobs are performed in one transaction, in order. Jobs that arrive
+/// before its commit join it, so that all of them share one sync (group commit).
 ///
 /// | outcome | effect |
 /// |---|---|

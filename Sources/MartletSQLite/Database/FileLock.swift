@@ -64,8 +64,8 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// The path of the file to which symbolic links lead, also if the file does not exist. SQLite opens this file, so
-    /// the lock stands beside it.
+    /// The path of the file to which symbolic links lead, even if the file does not exist. SQLite opens this file, so
+    /// the lock file is in the same folder.
     package static func resolved(_ path: String) -> String {
         var path = path
         for _ in 0..<maxLinkCount {

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Puts a copy of what can be read in the place of a damaged database, which is renamed (C-81, R-70).
+/// Renames a damaged database, and replaces it by a copy of its readable contents (C-81, R-70).
 ///
 /// | state of the folder | after a crash |
 /// |---|---|
@@ -26,12 +26,12 @@ struct FileReplacement {
     /// The path of the copy.
     var partial: String { "\(path).partial" }
 
-    /// The path of the damaged file from a time on, in milliseconds since 1970.
+    /// The new path of a damaged file that is renamed at a time, in milliseconds since 1970.
     func aside(at now: UInt64) -> String { "\(path).corrupt-\(now)" }
 
     /// Makes copies until two in succession have the same contents, because SQLite reports a failed read as damage.
     ///
-    /// - Parameter body: Makes a copy, and returns what it contains.
+    /// - Parameter body: Makes a copy, and returns its contents.
     func copy<Contents: Equatable>(_ body: () throws -> Contents) throws -> Contents {
         var earlier: Contents?
         for _ in 0..<Self.maxCopyCount {
@@ -48,7 +48,7 @@ struct FileReplacement {
         for suffix in ["", "-wal", "-shm"] { unsafe unlink(partial + suffix) }
     }
 
-    /// Moves everything from the copy's WAL to the copy, which is closed afterwards.
+    /// Moves all pages from the WAL of the copy to the copy. The caller then closes the copy.
     static func complete(_ copy: Database) throws {
         let checkpoint = try copy.prepare("PRAGMA wal_checkpoint(TRUNCATE)")
         defer { checkpoint.reset() }
@@ -58,7 +58,7 @@ struct FileReplacement {
     /// Renames the damaged file and puts the complete copy in its place. Both are closed.
     func replace(at now: UInt64) throws(DatabaseError) {
         try sync(partial)
-        // They contain nothing after `complete`.
+        // These files contain no data after `complete`.
         for suffix in ["-wal", "-shm"] { unsafe unlink(partial + suffix) }
         // The file is renamed before its WAL, without which it can be read as an earlier state.
         try move(path, aside(at: now))

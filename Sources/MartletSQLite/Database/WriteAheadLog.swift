@@ -50,7 +50,8 @@ struct WriteAheadLog: ~Copyable {
             }
         }
 
-        /// Whether the other sum differs by one bit of a word, where a one in the word makes the difference `unit`.
+        /// Whether the sums differ by exactly one bit of a word. `unit` is the difference that the lowest bit of the
+        /// word makes.
         func differs(from other: Sum, byOneBitOf unit: Sum) -> Bool {
             (0..<32).contains { bit in
                 first &- other.first == unit.first << bit && second &- other.second == unit.second << bit

@@ -33,7 +33,7 @@ struct MessageRow {
         let entry = OutboxEntry(
             id: id, room: room, content: content, timeToLive: row.optionalInt64(6).map { .milliseconds($0) },
             expiresAt: row.optionalUInt64(7), isCompressible: row.int64(8) != 0,
-            // A hand-over at an unknown time is too long ago.
+            // A message that was handed over at an unknown time is too old to be sent again.
             inFlightSince: row.int64(3) == OutboxSchema.inFlight ? row.optionalUInt64(13) ?? 0 : nil)
         switch row.int64(3) {
         case OutboxSchema.pending, OutboxSchema.inFlight: state = .pending(entry)

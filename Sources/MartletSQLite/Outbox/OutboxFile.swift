@@ -3,9 +3,9 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// Opens the file of an outbox. A damaged file is set aside, and what can be read of it is copied to a new one.
+/// Opens the file of an outbox. A damaged file is set aside, and its readable contents are copied to a new file.
 struct OutboxFile {
-    /// The number of counters that are skipped after a damage, because the file may have lost the latest ones.
+    /// The number of counters that are skipped after damage, because the file may have lost the latest ones.
     static let skippedCount: UInt64 = 1 << 20
 
     let path: String
@@ -33,7 +33,7 @@ struct OutboxFile {
         let check = try database.prepare("PRAGMA quick_check(1)").firstText()
         guard check == "ok" else { throw DatabaseError.corrupt(path: path) }
         let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
-        // A value that is not valid is a damage, too.
+        // An invalid value counts as damage.
         _ = try tables.load()
         return tables
     }
@@ -47,7 +47,7 @@ struct OutboxFile {
 
     // MARK: Damage
 
-    /// Copies what can be read to a new file, and closes it. The damaged file is only read.
+    /// Copies the readable contents to a new file, and closes the new file. The damaged file is not changed.
     private func copy(to target: String, aside: String) throws -> SQLiteOutbox.Recovery {
         FileLock.createPrivately(target)
         let new = try connect(target)
@@ -121,7 +121,7 @@ struct OutboxFile {
             select.bind(1, position)
             guard try DatabaseError.unlessDamaged({ try select.step() }) == true else { return rows }
             let counter = select.uint64(0)
-            // A damaged table may be no longer in order.
+            // The rows of a damaged table may be out of order.
             guard counter != position, (counter > position) == (start == 0) else { return rows }
             position = counter
             switch MessageRow(select, device: device)?.state {
@@ -143,7 +143,7 @@ struct OutboxFile {
             INSERT INTO message (\(MessageRow.columns), settled_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
-        // Without its device ID a message cannot be recognized by the relay, which may have accepted it.
+        // Without the device ID, the relay cannot recognize a message that it has already accepted.
         let failure = row.failure ?? (keepsState ? nil : .outcomeUnknown)
         insert.bind(1, row.counter)
         insert.bind(2, row.entry.id.sender.text)

@@ -5,7 +5,8 @@ import MartletWire
 
 /// The statements of an outbox on its thread.
 final class OutboxTables: DatabaseContext {
-    /// The number of counters that are reserved at once, so that not each transaction writes the next counter (C-79).
+    /// The number of counters that are reserved at once. A transaction writes the next counter only when they are used
+    /// up (C-79).
     static let reservedCount: UInt64 = 1024
     /// The number of outcomes after which old ones are removed.
     private static let outcomesPerRemoval = 256
@@ -17,14 +18,14 @@ final class OutboxTables: DatabaseContext {
     /// The damaged file that was set aside before.
     let recovery: SQLiteOutbox.Recovery?
     private let options: SQLiteOutbox.Options
-    /// The number of messages without an outcome, and of the bytes of their contents; nil if it must be read.
+    /// The number of messages without an outcome, and the bytes of their contents; nil if they must be read.
     private var usage: (count: Int, byteCount: Int)?
     /// The counter up to which counters are reserved; nil if it must be read.
     private var reserved: UInt64?
     private var outcomesSinceRemoval = 0
-    /// The bytes of dead letters, or more; nil if they must be read.
+    /// An upper bound of the bytes of dead letters; nil if it must be read.
     private var letterByteCount: Int?
-    /// The number of cursors, and of the last use of one; nil if they must be read.
+    /// The number of cursors, and the number of the last use of a cursor; nil if they must be read.
     private var cursorUse: (count: Int, last: Int64)?
 
     private let insert: Statement
@@ -96,7 +97,7 @@ final class OutboxTables: DatabaseContext {
         return device
     }
 
-    /// Forgets values that the rolled back changes have set.
+    /// Discards the cached values that the changes before the rollback have set.
     func rolledBack() {
         usage = nil
         reserved = nil

@@ -5,8 +5,8 @@ public import MartletWire
 /// An outbox in a file, which survives the end of the process and the loss of power. A `send` returns when its message
 /// is synced to the disk; sends at the same time share one sync.
 ///
-/// The file is an SQLite database. Beside it lie files with the suffixes `-wal`, `-shm` and `-lock`. One object of one
-/// process uses the file at a time, for clients of one account.
+/// The file is an SQLite database. The same folder contains files with the suffixes `-wal`, `-shm` and `-lock`. One
+/// object of one process uses the file at a time, for clients of one account.
 ///
 /// | state of a message | kept until |
 /// |---|---|
@@ -77,8 +77,8 @@ public final class SQLiteOutbox: GroupingOutbox {
     /// The damaged file that the latest `open` has set aside; nil if there is none.
     public var recovery: Recovery? { state.withLock { $0.recovery } }
 
-    /// Opens the file and returns the stored state. A damaged file is set aside (``recovery``), and what can be read of
-    /// it is kept.
+    /// Opens the file and returns the stored state. A damaged file is set aside (``recovery``), and its readable
+    /// contents are kept.
     ///
     /// - Throws: ``DatabaseError``: `locked` if another object or process uses the file; `newerSchema`, `otherFormat`,
     ///   `full`, `readOnly`, `cannotOpen`, `ioError`.
@@ -123,8 +123,8 @@ public final class SQLiteOutbox: GroupingOutbox {
         try await opened().perform { try $0.deadLetters(in: room) }
     }
 
-    /// Closes the file, which another object can then open. A client that stops calls this method. The end of the
-    /// object closes the file, too, on another thread.
+    /// Closes the file, which another object can then open. A client calls this method when it stops. The release of
+    /// the object also closes the file, on another thread.
     public func close() async {
         let writer = state.withLock { state in
             defer { state.writer = nil }

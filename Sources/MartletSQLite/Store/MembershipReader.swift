@@ -106,8 +106,8 @@ final class MembershipReader {
         return entry
     }
 
-    /// Sets the newest message and the number of unread ones. Damaged messages are left out: they concern the room and
-    /// not the list.
+    /// Sets the newest message and the number of unread ones. Damaged messages are left out, because the damage
+    /// concerns the room and not the list.
     private func addMessages(to entry: inout RoomEntry, _ row: RoomRow, _ account: AccountName) throws {
         guard row.count > 0 else { return }
         selectNewest.bind(1, row.id)

@@ -40,7 +40,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
     private static let checkpointPageCount = 4096
     /// The interval between two passes of the retention.
     private static let retentionInterval = Duration.seconds(60)
-    /// The age of a room's last use, in milliseconds, from which on a load changes it.
+    /// The age of a room's last use, in milliseconds, beyond which a load updates it.
     private static let touchInterval: UInt64 = 3600 * 1000
 
     let writer: DatabaseWriter<StoreWriter>
@@ -95,7 +95,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
                 guard let self else { return }
                 let wall = EventLoop.wallClock
                 if let step = steps.jump(wall: wall, steady: clock.now) {
-                    // Nothing is removed by a clock that may be wrong.
+                    // No data is removed while the wall clock may be wrong.
                     self.onEvent(.clockJumped(milliseconds: step))
                 } else {
                     await self.removeOld(at: wall)
@@ -169,7 +169,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
         try await writer.perform { try $0.saveMemberships(changes, of: room) }
     }
 
-    /// The entries of an account's rooms, which the thread for reads finds by an index.
+    /// The entries of an account's rooms. The reading thread finds them by an index.
     public func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry] {
         try await reader.perform { reader in
             try reader.memberships?.entries(of: account, read, reader) ?? []
@@ -181,7 +181,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
         try await reader.perform { try $0.hasRoles() }
     }
 
-    /// Notes that rooms are in use.
+    /// Records that rooms are in use.
     public func touch(_ rooms: [RoomName]) async throws {
         let now = EventLoop.wallClock
         try await writer.perform { writer in

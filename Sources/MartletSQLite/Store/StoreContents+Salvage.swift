@@ -1,13 +1,13 @@
 import MartletProtocol
 import MartletWire
 
-/// The parts of a damaged store that can be read. Errors that are no damage are thrown.
+/// The readable parts of a damaged store. Errors other than damage are thrown.
 extension StoreContents {
     /// The roles of a room in a damaged store.
     enum SalvagedRoles {
         case none
         case saved(StoreRecord)
-        /// The row of the room cannot be read, and perhaps there was one.
+        /// The row of the room cannot be read, and may have existed.
         case lost
     }
 
@@ -51,7 +51,7 @@ extension StoreContents {
             guard let select = try DatabaseError.unlessDamaged({ try database.prepare(query) }) else { continue }
             defer { select.reset() }
             while try DatabaseError.unlessDamaged({ try select.step() }) == true {
-                // The mark of lost roles is no name.
+                // The mark of lost roles is not a valid name.
                 if let name = RoomName(select.text(0)), known.insert(name).inserted { names.append(name) }
             }
         }

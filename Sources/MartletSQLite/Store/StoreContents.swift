@@ -24,14 +24,14 @@ package enum StoreRecord: Sendable {
     case roles(RoomName, [UInt8], creator: AccountName?)
     /// The membership record of an account in a room.
     case membership(RoomName, AccountName, MembershipRecord)
-    /// Roles of rooms that have none in this store were lost with a damaged file.
+    /// The mark of lost roles: rooms without roles in this store may have had roles in a damaged file.
     case unknownRoles
 }
 
 /// The whole contents of a store, read in one transaction and in small parts. A relay may use the store meanwhile
 ///
 package final class StoreContents {
-    /// The messages and bytes of one record.
+    /// The maximum number of messages and of bytes of one record.
     private static let partCount = 256
     private static let partByteCount = 64 * 1024
 
@@ -110,7 +110,7 @@ package final class StoreContents {
         }
     }
 
-    /// Calls `body` for each membership record. A file that is older than these has none.
+    /// Calls `body` for each membership record. A file of a schema without membership records has none.
     package func forEachMembership(_ body: (StoreRecord) throws -> Void) throws {
         guard try database.schemaVersion() >= StoreSchema.membershipVersion else { return }
         let select = try database.prepare(
@@ -140,7 +140,7 @@ package final class StoreContents {
         }
         try forEachRoom { room in
             do {
-                // What a relay reads when it loads the room, and then all messages.
+                // The check reads the parts that a relay loads with the room, and then all messages.
                 _ = try reader.load(room)
                 try forEachRecord(of: room) { _ in }
             } catch let error as StoreError {

@@ -8,7 +8,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case damaged(RoomName, offset: UInt64)
     /// An imported room exists in the store.
     case roomExists(RoomName)
-    /// An imported part has values that no store has, or belongs to no room.
+    /// An imported part has invalid values, or belongs to no room.
     case invalidRecord
 }
 
@@ -33,7 +33,7 @@ public enum StoreEvent: Sendable {
     /// Roles of rooms were lost with a damaged file, and it is not known which rooms had some. A relay that keeps roles
     /// refuses every room without stored roles, until `martlet store reset-roles`.
     case rolesUnknown
-    /// The clock is this number of milliseconds behind the latest time in the store, or has changed by it in steps.
+    /// The wall clock is behind the latest time in the store by this number of milliseconds, or has jumped by it.
     case clockJumped(milliseconds: Int64)
     /// The removal of old messages failed; it is repeated later.
     case retentionFailed(any Error)

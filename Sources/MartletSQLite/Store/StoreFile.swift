@@ -63,7 +63,8 @@ package final class StoreFile {
         try writer.transaction { try writer.removeRoom(row.id) }
     }
 
-    /// Gives up roles that were lost with a damaged file: those of single rooms, and the mark of the store.
+    /// Removes the marks of roles that were lost with a damaged file: those of single rooms, and that of the store
+    ///
     package static func resetLostRoles(at path: String) throws {
         let database = try Database(path: path)
         try StoreSchema.migrations.run(on: database)
@@ -72,8 +73,8 @@ package final class StoreFile {
         try delete.run()
     }
 
-    /// Opens a database and brings it to the newest version. A damaged file is set aside, and what can be read of it is
-    /// copied to a new one (R-70, Specs/hostile.md row 90).
+    /// Opens a database and brings it to the newest version. A damaged file is set aside, and its readable contents are
+    /// copied to a new file (R-70, Specs/hostile.md row 90).
     ///
     /// - Parameter isKnown: Whether the database was complete at an earlier time, so that an empty or missing file is
     ///   damaged, and not new.
@@ -117,7 +118,8 @@ package final class StoreFile {
         FileLock.createPrivately(path)
         let database = try Database(path: path, options: options)
         try StoreSchema.migrations.run(on: database)
-        // Damage of the tables that every load needs is found now, and that of a room when it is used.
+        // Damage of the tables that every load needs is detected now. Damage of a room is detected when the room is
+        // used.
         _ = try database.prepare("SELECT sum(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
         _ = try database.prepare("SELECT sum(length(roles)) FROM roles").firstInt64()
         for table in ["batches", "devices", "progress"] {

@@ -173,7 +173,7 @@ package final class StoreReader: DatabaseContext {
         }
     }
 
-    /// Nil for bytes that are no gaps.
+    /// Decodes gaps; nil for invalid bytes.
     static func gaps(_ bytes: [UInt8]) -> [ClosedRange<UInt64>]? {
         guard bytes.count % 16 == 0 else { return nil }
         var gaps: [ClosedRange<UInt64>] = []

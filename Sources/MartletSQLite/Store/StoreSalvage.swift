@@ -11,8 +11,8 @@ enum StoreDamage {
     case log
 }
 
-/// Sets a damaged file aside, and copies to a new file the rooms of it that read well (R-70, Specs/hostile.md row
-/// 63). The states of the directory are those of `FileReplacement`.
+/// Sets a damaged file aside, and copies its readable rooms to a new file (R-70, Specs/hostile.md row 63). The states
+/// of the directory are those of `FileReplacement`.
 enum StoreSalvage {
     /// The parts of a damaged file that were copied or lost.
     private struct Report: Equatable {
@@ -25,12 +25,12 @@ enum StoreSalvage {
 
     /// Writes a new file, renames the damaged one, and puts the new one in its place.
     ///
-    /// - Throws: Each error that is no damage, such as a full disk (Specs/hostile.md row 71).
+    /// - Throws: Any error other than damage, such as a full disk (Specs/hostile.md row 71).
     static func setAside(
         _ path: String, _ damage: StoreDamage, _ options: Database.Options, at now: UInt64
     ) throws -> StoreEvent {
         let replacement = FileReplacement(path: path)
-        // A copy is not taken for a complete one while the file exists.
+        // A copy does not count as complete while the original file exists.
         if damage == .empty { FileLock.createPrivately(path) }
         let report = try replacement.copy { try copy(from: path, damage, to: replacement.partial, options) }
         try replacement.replace(at: now)
@@ -83,7 +83,7 @@ enum StoreSalvage {
             return isFound
         } catch {
             copy.discardRoom()
-            // An error of the new file, such as a full disk, is no damage of the old one.
+            // An error of the new file, such as a full disk, is not damage of the old file.
             if let error = error as? DatabaseError, !error.isDamage { throw error }
             return false
         }

@@ -9,10 +9,11 @@ package enum StoreSchema {
 
     /// The stored form of roles that were lost. It is not valid, so a relay that keeps roles refuses the room.
     static let lostRoles: [UInt8] = [0]
-    /// The key in the table of roles that states that roles of rooms without a row were lost. It is no room's name.
+    /// The key of the row that marks the roles of all rooms without a row as lost. The key is not a valid name of a
+    /// room.
     static let unknownRolesKey = ""
-    /// The condition that finds a room's row of roles, and without one that of `unknownRolesKey`, which stands for each
-    /// room without a row.
+    /// The condition that selects a room's row of roles. Without such a row it selects the row of `unknownRolesKey`,
+    /// which applies to each room without a row.
     static let rolesOfRoom = "room IN (?, '\(unknownRolesKey)') ORDER BY room DESC LIMIT 1"
 
     /// The first version with membership records.

@@ -11,7 +11,7 @@ package enum StoredBatch {
     /// The bytes of the checksum at the end.
     private static let checksumByteCount = 4
 
-    /// The reason for which bytes are no batch.
+    /// The reason why bytes are not a valid batch.
     package enum Fault: Error, Equatable, Sendable {
         /// The version is not known.
         case version(UInt8)

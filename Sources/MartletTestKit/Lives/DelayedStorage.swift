@@ -19,7 +19,7 @@ final class StorageWeather: @unchecked Sendable {  // used by the thread that ru
 
     func delay() async {
         let delay = maxDelay * Double(random.next() % 1000) / 1000
-        // A cancelled call goes on, like one on a disk.
+        // A cancelled call continues, as on a disk.
         if delay > .zero { try? await world.sleep(for: delay) }
     }
 

@@ -4,7 +4,7 @@ import MartletWire
 
 /// The membership records of an application's account, and its list of rooms.
 extension LifeApplication {
-    /// Changes a record of the own account, or invites another one.
+    /// Changes a record of this account, or invites another account.
     func changeMembership(_ client: Client) async {
         let change = LifeMembers.Change.allCases[Int(random.next() % 4)]
         let room = readers[Int(random.next() % UInt64(readers.count))].room
@@ -23,7 +23,7 @@ extension LifeApplication {
         } catch let error as MartletError where error.errorCode == .notJoined {
             ledger.members.end(pending, isExecuted: false)
         } catch {
-            // Also a refusal may follow a request that was executed: the answer of the store can be lost.
+            // A request that was refused may have been executed, because the answer of the store can be lost.
             ledger.members.end(pending, isExecuted: nil)
         }
     }

@@ -91,8 +91,8 @@ extension LifeApplication {
         return true
     }
 
-    /// Before a call of `next`, which handles the message before. After the release or the end of the client it may
-    /// have no effect.
+    /// Records a call of `next`, by which the previous message counts as handled. After the release or the end of the
+    /// client, the call may have no effect.
     private func requestNext(of reader: LifeReader) {
         guard let client else { return reader.mayRequestNext() }
         if case .stopped = client.currentStatus.phase { return reader.mayRequestNext() }
@@ -116,7 +116,7 @@ extension LifeApplication {
             count += 1
             // The loop is left without an acknowledgement of the last messages.
             if count >= limit, happens(perMille: 500) { return true }
-            // A later delivery acknowledges this one, too.
+            // The acknowledgement of a later delivery includes this one.
             if !isSettling, replies.count < 32, happens(perMille: 200) { continue }
             guard await acknowledge(delivery, replies, reader) else { return !isSettling || client != nil }
             replies = []

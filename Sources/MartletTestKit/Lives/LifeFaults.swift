@@ -10,7 +10,7 @@ final class LifeFaults: @unchecked Sendable {  // used by the thread that runs t
     private let storeWeather: StorageWeather
     private var random: SeededRandom
     private(set) var count = 0
-    /// Set while the faults end, when none begins.
+    /// Whether the faults are ending, so that no further fault begins.
     private var isOver = false
 
     init(_ ledger: LifeLedger, _ relay: TestRelay, _ applications: [LifeApplication], _ storeWeather: StorageWeather) {

@@ -2,7 +2,7 @@ import Martlet
 import MartletProtocol
 import MartletWire
 
-/// What the applications of a run have called and seen, and the promises that this breaks.
+/// The calls and observations of the applications of a run, and the promises that they show to be broken.
 ///
 /// `@unchecked Sendable`: its state is used by the thread that runs the world.
 final class LifeLedger: @unchecked Sendable {

@@ -2,10 +2,10 @@ import Martlet
 import MartletProtocol
 import MartletWire
 
-/// The membership records that the applications of a run have changed, as far as their answers tell.
+/// The possible states of the membership records that the applications of a run have changed, derived from the answers.
 ///
-/// A call that is alone leaves the states after its effect, or after a refusal those before. After a call without an
-/// answer, and after calls at the same time, every state is possible. A call without an answer counts as one in
+/// A call without concurrent calls leaves the state after its change, or the earlier state if it was refused. After
+/// concurrent calls, and after a call without an answer, every state is possible. A call without an answer counts as in
 /// progress for `answerTimeout`.
 final class LifeMembers: @unchecked Sendable {  // used by the thread that runs the world
     enum State: CaseIterable {
@@ -48,11 +48,11 @@ final class LifeMembers: @unchecked Sendable {  // used by the thread that runs 
         var callCount = 0
         /// The number of the last call that was alone when it began; nil if another one has begun since.
         var alone: Int?
-        /// The instant after which calls without an answer have no effect any more.
+        /// The instant after which calls without an answer no longer have an effect.
         var unansweredUntil: Instant?
     }
 
-    /// The duration after which a request that was not answered is executed no more: no fault lasts as long.
+    /// The duration after which an unanswered request is no longer executed. Every fault is shorter.
     private static let answerTimeout = Duration.seconds(300)
 
     private let world: TestWorld

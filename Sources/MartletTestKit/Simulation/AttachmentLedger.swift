@@ -1,7 +1,8 @@
 import MartletProtocol
 import MartletWire
 
-/// The course of every transfer of an attachment: what arrives is what was sent, and what the relay claims is stored.
+/// The record of every transfer of an attachment. It checks that received bytes are the bytes that were sent, and that
+/// the relay has stored the bytes that it reports.
 struct AttachmentLedger {
     /// A transfer of a device's present process.
     struct Key: Hashable {

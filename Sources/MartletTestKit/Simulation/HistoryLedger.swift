@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// The course of every request for a page of history: its messages are those of the log.
+/// The record of every request for a page of history. It checks that the messages of a page are those of the log.
 struct HistoryLedger {
     private struct Pending {
         var query: HistoryQuery

@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// The course of every message: published, sent, accepted, stored, delivered.
+/// The record of every message: published, sent, accepted, stored, delivered.
 struct Ledger {
     /// The identity of a message: its device and counter.
     struct Key: Hashable {
@@ -128,8 +128,8 @@ struct Ledger {
         if refused.contains(key) { fail(.rolesAreEnforced, at: now, "\(key) in \(room) was refused before") }
     }
 
-    /// Whether a message may follow a later one of its device: it was refused, its device was not notified, and has
-    /// published it again.
+    /// Whether a message may follow a later one of its device. This requires that the message was refused, and that its
+    /// device published it again without having been notified.
     private func mayBeLate(
         _ entry: LogEntry, in room: RoomName, _ earlier: ArraySlice<LogEntry>, _ roles: RoleLedger?
     ) -> Bool {

@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// The receipts, typing and presence that devices received, compared with what members did.
+/// The receipts, typing and presence that devices received, compared with the actions of the members.
 struct MemberLedger {
     private struct AccountInRoom: Hashable {
         var account: AccountName

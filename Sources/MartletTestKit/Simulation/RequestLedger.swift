@@ -1,8 +1,8 @@
 import MartletProtocol
 import MartletWire
 
-/// The course of every request: it ends once, in time, with the answer to its content, and one application receives it
-/// once.
+/// The record of every request. It checks that a request ends once, in time and with the answer to its content, and
+/// that one application receives it once.
 struct RequestLedger {
     /// The identity of a request. A crashed device continues with another start of its process.
     struct Key: Hashable {

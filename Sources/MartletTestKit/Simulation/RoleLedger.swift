@@ -51,7 +51,8 @@ struct RoleLedger {
     /// The last saved roles of a room.
     func roles(of room: RoomName) -> RoomRoles? { states[room]?.last?.roles }
 
-    /// Whether an account may have published at a time. A change in the same millisecond is in front of it or behind.
+    /// Whether an account may have published at a time. A change in the same millisecond may precede or follow the
+    /// message.
     func mayHavePublished(_ account: AccountName, in room: RoomName, at time: UInt64) -> Bool {
         guard let states = states[room], let first = states.lastIndex(where: { $0.since < time }) else { return true }
         return states[first...].prefix { $0.since <= time }

@@ -126,7 +126,7 @@ public struct Scenario: Sendable {
     public var loopCount: Int
     /// The delay of the relay's store.
     public var storeDelay: Duration
-    /// The delay of the relay's room policy; nil if the relay asks none.
+    /// The delay of the relay's room policy; nil if the relay has none.
     public var policyDelay: Duration?
     /// The duration after which credentials expire; nil if they do not.
     public var credentialLifetime: Duration?

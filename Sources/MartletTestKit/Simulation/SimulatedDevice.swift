@@ -172,7 +172,7 @@ final class SimulatedDevice {
         names[id] = nil
     }
 
-    /// The relay has ended the session of a room for good.
+    /// Handles the permanent end of a room's session by the relay.
     func removed(from room: RoomName) {
         guard let id = rooms.removeValue(forKey: room) else { return }
         names[id] = nil
@@ -236,7 +236,7 @@ final class SimulatedDevice {
             .text(Ledger.Key(device: id, counter: draft.counter))
     }
 
-    /// Stores what is new on the disk in the outbox, in one transaction.
+    /// Stores the new records of the disk in the outbox, in one transaction.
     private func storeInOutbox() {
         guard let outbox else { return }
         var changes = SimulatedOutboxChanges(sender: account)
@@ -251,7 +251,7 @@ final class SimulatedDevice {
         do { try outbox.commit(changes) } catch { preconditionFailure("the outbox fails: \(error)") }
     }
 
-    /// The outbox and the disk contain the same.
+    /// Opens the outbox again, and checks that it has the contents of the disk.
     private func reopenOutbox() {
         guard let outbox else { return }
         let accepted = Set(settled.records)

@@ -16,7 +16,7 @@ extension Simulation {
     /// The relay's wall clock in milliseconds since 1970.
     var wallClock: UInt64 { world.wallClock }
 
-    /// A room policy that lets the first device's account administer all rooms.
+    /// A room policy that permits the first device's account to administer all rooms.
     func administered(
         _ policy: @escaping (RoomAuthorizationRequest) -> RoomDecision?
     ) -> (RoomAuthorizationRequest) -> RoomDecision? {
@@ -67,7 +67,7 @@ extension Simulation {
         return roles.wasSilenced(device.account, in: room, since: published.at)
     }
 
-    /// The relay has ended a device's session for good. The device opens the room again after a while.
+    /// Handles the permanent end of a device's session by the relay. The device opens the room again after a delay.
     func removed(_ device: SimulatedDevice, from room: RoomName, _ code: ErrorCode?) {
         guard roles?.mayExpel(device.account, from: room, code) == true else {
             return ledger.fail(
@@ -83,8 +83,8 @@ extension Simulation {
         }
     }
 
-    /// Removes all roles, so that everything can arrive. An operation that follows all earlier ones on the session of
-    /// each room shows that none of them is on its way.
+    /// Removes all roles, so that all messages can arrive. A last operation on the session of each room follows all
+    /// earlier ones, so its outcome shows that no earlier operation is in flight.
     func settleRoles() {
         guard scenario.usesRoles else { return }
         let start = world.now
@@ -106,7 +106,7 @@ extension Simulation {
         }
     }
 
-    /// The operations that remove what hinders accounts.
+    /// The operations that remove all restrictions of accounts.
     private func removals(in room: RoomName) -> [RoomOperation] {
         guard let roles = roles?.roles(of: room) else { return [] }
         return roles.standings(after: nil, maxCount: .max).flatMap { standing -> [RoomOperation] in

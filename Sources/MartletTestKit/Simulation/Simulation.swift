@@ -179,8 +179,8 @@ public final class Simulation {
         )
     }
 
-    /// Connections end whose credentials could not be renewed because of faults. Afterwards every renewal succeeds,
-    /// except on an unordered carrier, which may lose it; there credentials no longer expire.
+    /// Waits until the connections end whose credentials could not be renewed because of faults. Later renewals
+    /// succeed. An unordered carrier can lose a renewal, so credentials no longer expire there.
     private func letCredentialsExpire() {
         guard let lifetime = world.relay.credentialLifetime else { return }
         if !scenario.isReliable { world.relay.credentialLifetime = nil }

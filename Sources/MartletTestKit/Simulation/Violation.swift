@@ -39,8 +39,8 @@ public struct Violation: Sendable, CustomStringConvertible {
         case requestsEndOnce = "requests end once"
         /// The messages of a page of history are those of the log, without a gap, from the place that was requested.
         case pagesAreOfTheLog = "pages of history are parts of the log"
-        /// A transfer of an attachment ends, what arrives is what was sent, and a position that the relay names is
-        /// stored.
+        /// A transfer of an attachment ends, the received bytes equal the sent bytes, and the relay has stored all
+        /// bytes before a position that it names.
         case attachmentsAreWhole = "attachments are whole"
         /// A receipt does not exceed what the account has taken or read, and publishers receive the receipts for their
         /// last message.

@@ -85,8 +85,8 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
         await process.loop.shutdown()
     }
 
-    /// Ends the process of the client as `kill -9` does: its connections break, and the outbox stores nothing more. A
-    /// call of the client that waits ends without an effect outside of the process.
+    /// Ends the process of the client as `kill -9` does: its connections break, and the outbox stores nothing more.
+    /// Waiting calls of the client end without an effect outside of the process.
     public func kill() async {
         guard let process else { return }
         self.process = nil
@@ -159,7 +159,7 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
     }
 }
 
-/// Whether a process has ended, after which its storage ignores it.
+/// Whether a process has ended. Its storage then ignores its calls.
 final class Fence: @unchecked Sendable {  // used by the thread that runs the world
     var isClosed = false
 }

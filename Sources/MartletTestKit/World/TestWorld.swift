@@ -201,7 +201,7 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
     public func nextRandom() -> UInt64 { seeds.next() }
 }
 
-/// The reason for which a closure in a world did not end.
+/// The reason why a closure in a world did not end.
 public enum TestWorldError: Error, Equatable {
     /// At this time the closure waited, and no task, event or timer was left that could end the wait. The closure may
     /// wait for something outside of the world; see ``TestWorld``.

@@ -18,7 +18,7 @@ final class VirtualScheduler: TaskExecutor, @unchecked Sendable {
         case turn(EventLoop)
     }
 
-    /// The reason for which `run` returns.
+    /// The reason why `run` returns.
     enum End: Equatable {
         case finished
         /// Nothing is ready, and no event or deadline follows.

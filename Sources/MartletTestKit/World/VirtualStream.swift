@@ -47,7 +47,7 @@ final class VirtualStream: @unchecked Sendable {
         return end
     }
 
-    /// Sets the transport of an end, also after a move to another loop.
+    /// Sets the transport of an end, initially and after a move to another loop.
     func set(_ end: VirtualTransport, atRelay: Bool) {
         if atRelay { relayEnd = end } else { clientEnd = end }
     }
@@ -64,8 +64,8 @@ final class VirtualStream: @unchecked Sendable {
         }
     }
 
-    /// Ends the connection from a host without further action of it: its end is silent, and the other end notices
-    /// after the delay of the path.
+    /// Ends the connection of a host whose process has ended. The host's end sends nothing more, and the other end is
+    /// notified after the delay of the path.
     func sever(from host: VirtualHost) {
         guard host === relay || host === client else { return }
         let atRelay = host === relay
@@ -129,7 +129,7 @@ final class VirtualStream: @unchecked Sendable {
         }
     }
 
-    /// The other end has read bytes, so that the window opens.
+    /// Reports that the other end has read bytes, which opens the window.
     func noteRead(_ byteCount: Int, atRelay: Bool) {
         let wasFull = withPipe(fromRelay: !atRelay) { pipe in
             defer { pipe.unreadByteCount -= byteCount }

@@ -20,8 +20,8 @@ extension SyncedRoom {
 
     /// Adds the last messages of a gap.
     ///
-    /// - Returns: Whether messages were added. It is false if the entry is no gap, if the relay no longer has its
-    ///   messages, and if the log of the gap was replaced.
+    /// - Returns: Whether messages were added. It is false if the entry is not a gap, if the relay no longer has the
+    ///   messages, or if the log of the gap was replaced.
     @discardableResult
     nonisolated(nonsending) public func fill(_ gap: TimelineEntry, limit: Int = 50) async throws -> Bool {
         guard case .gap(let offsets) = gap.content, offsets.upperBound < .max else { return false }
@@ -34,8 +34,8 @@ extension SyncedRoom {
         return try await apply(page, before: end.offset)
     }
 
-    /// Adds the messages from the first one that the relay accepted at or after a time. Between them and those that the
-    /// timeline has, it shows a gap.
+    /// Adds the messages from the first one that the relay accepted at or after a time. The timeline shows a gap
+    /// between these messages and its other ones.
     ///
     /// - Parameter time: The time in milliseconds since 1970.
     /// - Returns: The ID of the first message; nil if there is none.
@@ -45,8 +45,8 @@ extension SyncedRoom {
         return try await apply(page, before: nil) ? first.id : nil
     }
 
-    /// Builds the room anew from the log: removes its entries, and adds the latest messages of the relay. Earlier ones
-    /// follow by ``fetchEarlier(limit:)``. Messages that are being sent and the read mark remain.
+    /// Rebuilds the room from the log: removes its entries, and adds the latest messages of the relay.
+    /// ``fetchEarlier(limit:)`` adds earlier messages. Messages that are being sent and the read mark remain.
     ///
     /// The method requires a connection.
     nonisolated(nonsending) public func rebuild(limit: Int = 50) async throws {

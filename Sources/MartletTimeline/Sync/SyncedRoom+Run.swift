@@ -3,11 +3,11 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// The agreement of the timeline with the outbox and the log.
+/// The synchronization of the timeline with the outbox and the log.
 extension SyncedRoom {
     // MARK: Restart
 
-    /// Brings the timeline into agreement with the outbox. It can be called again after an error.
+    /// Synchronizes the timeline with the outbox. The method can be called again after an error.
     nonisolated(nonsending) func restore() async throws {
         let letters = try await room.deadLetters()
         let shown = try await timeline.unsettled(in: name)
@@ -106,7 +106,7 @@ extension SyncedRoom {
         }
     }
 
-    /// Stores what the user has read on other devices.
+    /// Stores the read mark of the user's other devices.
     private func followReadMark() async throws {
         var last = RoomCursor(offset: 0)
         for await snapshot in room.snapshots {
@@ -118,7 +118,7 @@ extension SyncedRoom {
         }
     }
 
-    /// Stores the read mark. One whose log the timeline does not know waits for the items of this log.
+    /// Stores the read mark. A mark of a log that the timeline does not know waits for the items of this log.
     private func storeReadMark() async throws {
         guard let mark = state.withLock({ $0.readMark }) else { return }
         guard try await timeline.storeReadMark(mark, in: name) else { return }

@@ -11,14 +11,14 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
     public let room: String
     /// The content of the message, which can be a change of another one.
     public let content: MessageContent
-    /// The reason of the failure; nil if the message is being sent.
+    /// The reason for the failure; nil if the message is being sent.
     public let failure: SendFailure?
 }
 
 /// A room that a ``TimelineSync`` keeps in a timeline.
 ///
-/// The outbox decides about a message until it has an outcome, the log about accepted ones. The timeline shows both,
-/// and is brought into agreement when the room is opened:
+/// The outbox determines the state of a message without an outcome, and the log that of an accepted message. The
+/// timeline shows both, and is synchronized when the room is opened:
 ///
 /// | outbox | timeline | becomes |
 /// |---|---|---|
@@ -38,7 +38,7 @@ public final class SyncedRoom: Sendable {
         /// The messages whose outcomes the timeline does not have.
         var unsettled: Set<MessageID> = []
         var letters: [DeadLetter] = []
-        /// What the user has read on other devices, until the timeline knows its log.
+        /// The read mark of the user's other devices, until the timeline knows its log.
         var readMark: RoomCursor?
     }
 
@@ -104,14 +104,14 @@ public final class SyncedRoom: Sendable {
         try await send(.reply(to: target, text: text))
     }
 
-    /// Sends a reaction, or removes the own one.
+    /// Sends a reaction, or removes the reaction of this account.
     nonisolated(nonsending) public func react(
         _ reaction: String, to target: MessageReference, isRemoved: Bool = false
     ) async throws {
         try await send(.reaction(reaction, to: target, isRemoved: isRemoved))
     }
 
-    /// Replaces the text of an own message: in place if it was not sent yet, otherwise by an edit.
+    /// Replaces the text of a message of this account: in place if it was not sent yet, otherwise by an edit.
     nonisolated(nonsending) public func edit(_ target: MessageReference, text: String) async throws {
         if let handle = room.message(target.id), let content = handle.content,
             let body = try? MessageBody(content), body.isEditable, !text.isEmpty,
@@ -160,7 +160,7 @@ public final class SyncedRoom: Sendable {
     }
 
     /// Sends a failed message again, under another ID and in the same entry. One transaction of the outbox replaces the
-    /// dead letter (C-77). A message of which the outbox has no dead letter is sent as a new one.
+    /// dead letter (C-77). A message without a dead letter in the outbox is sent as a new one.
     ///
     /// - Returns: The new ID; nil if the message has not failed.
     @discardableResult
@@ -194,8 +194,8 @@ public final class SyncedRoom: Sendable {
         return handle.id
     }
 
-    /// Reports that the user has read all messages up to an entry. The mark is stored, and sent again by a later
-    /// process.
+    /// Reports that the user has read all messages up to an entry. The timeline stores the mark, and a later process
+    /// sends it again.
     nonisolated(nonsending) public func markRead(upTo entry: TimelineEntry) async throws {
         try await timeline.markRead(upTo: entry, in: name)
         if let read = try await timeline.readCursor(of: name) { room.markRead(upTo: read) }
@@ -224,7 +224,7 @@ public final class SyncedRoom: Sendable {
         }
         guard !ended.isEmpty else { return }
         if hasFailures {
-            // A client that has stopped reads no letters. The next one does.
+            // A stopped client cannot read dead letters. The next client reads them.
             do { try await readLetters() } catch MartletError.Code.stopped {}
         }
         try await perform(steps)

@@ -5,7 +5,7 @@ public import MartletWire
 
 /// Connects a client with a timeline, so that timeline, outbox and relay agree after any restart.
 ///
-/// ``open(room:)`` opens a room also without a connection, at the cursor of the timeline, and ``SyncedRoom`` has the
+/// ``open(room:)`` opens a room at the cursor of the timeline, with or without a connection. ``SyncedRoom`` has the
 /// commands. A command returns when the outbox has stored the user's intent and the timeline shows it; the relay
 /// receives it when there is a connection. ``run()`` applies what the relay sends and records the outcomes of messages:
 ///
@@ -24,16 +24,16 @@ public import MartletWire
 /// | open, commands are accepted; items and outcomes are applied while `run` runs | the end of the room or of the client |
 /// | closed | `open` |
 ///
-/// A room has its own messages in the log of the timeline, too (``Room/Options/includesOwnMessages``), so that the file
-/// can be built from the log alone.
+/// A room is opened with the messages of this device included (``Room/Options/includesOwnMessages``), so that the file
+/// can be rebuilt from the log alone.
 ///
 /// Use one object for a client and a timeline, and no other iteration over the messages of its rooms. After the error
 /// `corrupt`, stop the client and open both again.
 public final class TimelineSync: Sendable {
-    /// The options of a synchronisation.
+    /// The options of a synchronization.
     public struct Options: Sendable {
-        /// The number of the latest messages with which a room begins that the timeline does not know;
-        /// ``SyncedRoom/fetchEarlier(limit:)`` adds earlier ones. With nil it begins with the whole log.
+        /// The number of latest messages with which a room begins if the timeline does not know it; nil for the whole
+        /// log. ``SyncedRoom/fetchEarlier(limit:)`` adds earlier messages.
         public var initialMessageCount: Int? = 256
         /// Whether an account may delete messages of others in a room (M-9). It is called on other threads.
         public var isModerator: @Sendable (_ room: String, AccountName) -> Bool = { _, _ in false }
@@ -75,9 +75,8 @@ public final class TimelineSync: Sendable {
 
     /// Opens a room, or returns the one that is open. It does not wait for a connection.
     ///
-    /// The method brings the messages that the timeline and the outbox have into agreement, and performs the retries
-    /// and removals that an earlier process has begun. If the calling task is cancelled, the room is opened
-    /// nevertheless.
+    /// The method synchronizes the timeline with the outbox, and performs the retries and removals that an earlier
+    /// process has begun. The cancellation of the calling task does not prevent the opening.
     ///
     /// - Throws: `invalidName`, `roomAlreadyOpen` if the application has opened the room otherwise, `tooManyRooms`,
     ///   `notStarted`, `stopped`, `outboxFailed`; ``DatabaseError``, `otherAccount` if the client and the timeline have
@@ -141,7 +140,7 @@ public final class TimelineSync: Sendable {
     /// Applies the items of all open rooms, and of rooms that are opened later, and records the outcomes of messages,
     /// until the client has stopped. The end of one room does not end it.
     ///
-    /// After an error it can be called again, and continues where it has stopped.
+    /// After an error the method can be called again, and continues after the last applied item.
     ///
     /// - Throws: ``DatabaseError`` if the timeline cannot be written, `closed` after ``Timeline/close()``;
     ///   `outboxFailed`; `alreadyIterating` if another call runs, or the application iterates over the messages of a

@@ -9,7 +9,7 @@ struct ChatModel: Equatable, Sendable {
 
     /// An entry of the conversation.
     enum Entry: Equatable, Sendable {
-        /// A message of a member. `key` identifies an own message.
+        /// A message of a member. `key` identifies a message of this account.
         case message(
             sender: String, label: String? = nil, text: String, clock: String, key: Int?, mark: DeliveryMark?,
             id: MessageID? = nil)

@@ -1,6 +1,6 @@
 import MartletToolSupport
 
-/// The delivery state of an own message.
+/// The delivery state of a message of this account.
 enum DeliveryMark: Equatable, Sendable {
     case queued, sent, accepted, delivered, read
     case failed(String)
@@ -17,7 +17,7 @@ enum DeliveryMark: Equatable, Sendable {
         }
     }
 
-    /// The colour of the text.
+    /// The color of the text.
     var style: Style {
         switch self {
         case .queued, .sent: .dim

@@ -113,7 +113,7 @@ struct ChatSession: Sendable {
                 clock: ClockText.minutes(message.acceptedAt), id: message.kind.isChange ? nil : message.id))
     }
 
-    /// Returns the text of a line without its newline; nil if the content is no text.
+    /// Returns the text of a line without its newline; nil if the content is not a text.
     static func text(of content: LineContent?) -> String? {
         switch content {
         case .text(let text)?: text

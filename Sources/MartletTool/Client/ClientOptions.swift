@@ -13,7 +13,7 @@ enum ClientOptions {
     static let account = Option.text(
         "account", short: "a", "NAME", help: "the account [the user name on this machine]")
     static let token = Option.text(
-        "token", "TOKEN", help: "the credential; other users cannot see it in the variable MARTLET_TOKEN")
+        "token", "TOKEN", help: "the credential; the variable MARTLET_TOKEN hides it from other users")
     static let multipath = Option.flag(
         "multipath", help: "use multipath TCP if both machines support it")
     static let maxWait = Option.duration(

@@ -55,7 +55,8 @@ final class KnownMessages: Sendable {
         }
     }
 
-    /// Returns the name of a message in a label: its offset and account, or its identity, and the begin of its text.
+    /// Returns the name of a message in a label: its offset and account, or its identity, and the beginning of its
+    /// text.
     func name(of id: MessageID) -> String {
         table.withLock { table in
             let known = table.messages[id]

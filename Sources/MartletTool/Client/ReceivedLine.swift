@@ -5,7 +5,7 @@ import MartletToolSupport
 
 /// The output of a received message.
 enum ReceivedLine {
-    /// Returns the bytes of the line; none for messages that are no lines. On a terminal control characters are shown
+    /// Returns the bytes of the line; none for a message that is not a line. On a terminal control characters are shown
     /// as text.
     static func text(_ message: RoomMessage, isTerminal: Bool) -> [UInt8] {
         guard let content = LineContent(kind: message.kind, content: message.content.bytes) else { return [] }

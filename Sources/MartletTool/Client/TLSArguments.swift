@@ -8,8 +8,8 @@ enum TLSArguments {
     private static let pin = Option.text(
         "pin", "HEX", help: "trust only a certificate with this key (SHA-256 of its SubjectPublicKeyInfo); given twice"
     ).repeating
-    private static let certificate = Option.text("certificate", "FILE", help: "the own certificate, in PEM form")
-    private static let key = Option.text("key", "FILE", help: "the key of the own certificate, in PEM form")
+    private static let certificate = Option.text("certificate", "FILE", help: "the certificate to present, in PEM form")
+    private static let key = Option.text("key", "FILE", help: "the key of the certificate, in PEM form")
     private static let plaintext = Option.flag(
         "plaintext", help: "allow connections without TLS to and from other machines")
     private static let clientAuthority = Option.text(
@@ -26,7 +26,7 @@ enum TLSArguments {
         certificate.spec, key.spec, clientAuthority.spec, requireClient.spec, ticketKeys.spec, plaintext.spec,
     ]
 
-    /// Whether an own certificate is given.
+    /// Whether a certificate of this peer is given.
     static func hasCertificate(_ arguments: ParsedArguments) -> Bool { arguments[certificate] != nil }
 
     /// Whether accounts with client certificates are accepted.

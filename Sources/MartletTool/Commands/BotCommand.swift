@@ -12,8 +12,8 @@ enum BotCommand {
         options: specs,
         notes: [
             "The bot also answers requests whose method is the name of a command without its slash. It replies to new "
-                + "messages only; with --outbox it replies once to each command that was not handled, also to those "
-                + "sent while it was not running."
+                + "messages only; with --outbox it replies once to each unhandled command, including commands that "
+                + "were sent while it was not running."
         ],
         exitCodes: [ExitMeaning(.success, "the room has ended")] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }

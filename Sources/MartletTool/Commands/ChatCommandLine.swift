@@ -17,11 +17,12 @@ enum ChatCommandLine {
             ChatCommand.overview,
             """
             If input or output is not a terminal, or TERM is dumb, there are no commands: each line is sent unchanged, \
-            also one that begins with a slash. Each message is printed as one line, 'sender: text', with the escapes \
+            even one that begins with a slash. Each message is printed as one line, 'sender: text', with the escapes \
             \\\\ for a backslash, \\n and \\r for newlines, \\u{XXXX} for other control characters, and \\: for a \
-            colon in the sender's name. Brackets at the start of the text name what is not a text: 'edit of message 12 \
-            of ada "hello"', 'deletion of', 'reaction "+1" to', 'reply to', an event or an attachment. A text that \
-            begins with a bracket follows a backslash. A deletion by another account has no effect and is not shown.
+            colon in the sender's name. A message that is not a plain text begins with a label in brackets: 'edit of \
+            message 12 of ada "hello"', 'deletion of', 'reaction "+1" to', 'reply to', an event or an attachment. A \
+            backslash precedes a text that begins with a bracket. A deletion by another account has no effect and is \
+            not shown.
             """,
         ],
         exitCodes: [

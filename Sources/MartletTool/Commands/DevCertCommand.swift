@@ -28,7 +28,7 @@ enum DevCertCommand {
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "the files are written; standard output has the commands to use them"),
+            ExitMeaning(.success, "the files are written; standard output contains the commands that use them"),
             ExitMeaning(.cannotCreate, "a file cannot be written"),
         ]
     ) { try run($0) }

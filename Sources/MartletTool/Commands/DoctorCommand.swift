@@ -25,13 +25,13 @@ enum DoctorCommand {
             """
             The checks are: address; name, its addresses; connect, to each of them; tls and certificate; welcome, the \
             answer to the account, with the features and limits in effect; ping, five round trips; clock, the \
-            difference of the clocks; resumption of the TLS session by a second connection. \
-            They publish nothing and enter no room. All together take at most \
-            nine times --timeout.
+            difference between the clocks of the relay and of this machine; resumption of the TLS session by a second \
+            connection. The checks publish nothing and enter no room. All checks together take at most nine times \
+            --timeout.
             """,
             """
-            The clock of the relay is not compared: the protocol reveals it with stored messages only. A wrong clock \
-            of this machine appears as a certificate that has expired or is not valid yet.
+            The clocks are compared if the relay reports its time. A wrong clock of this machine also appears as a \
+            certificate that has expired or is not valid yet.
             """,
             """
             The objects of --json have the members check, mark (ok, warn, fail), found and advice, error for a \

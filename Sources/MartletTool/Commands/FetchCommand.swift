@@ -6,7 +6,7 @@ enum FetchCommand {
     private static let offset = Option.number(
         "offset", "OFFSET", help: "the attachment of the message with this offset [the newest one]")
     private static let path = Option.text(
-        "output", short: "o", "PATH", help: "the file, which is replaced if it exists; a file PATH….part is continued")
+        "output", short: "o", "PATH", help: "the output file, which is replaced if it exists; PATH….part is continued")
 
     static let spec = CommandSpec(
         name: "fetch",
@@ -18,8 +18,8 @@ enum FetchCommand {
             Without --offset the newest attachment among the last 1,000 messages is downloaded.
             """,
             """
-            A command that was killed is continued by the next one with the same PATH. The file has its name when all \
-            bytes are there and have the digest of the attachment.
+            The next command with the same PATH continues a download that was interrupted. The file receives its name \
+            when all bytes have arrived and match the digest of the attachment.
             """,
         ],
         exitCodes: [

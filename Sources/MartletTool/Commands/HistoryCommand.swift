@@ -16,7 +16,7 @@ enum HistoryCommand {
         "limit", short: "n", in: 1...10_000, fallback: 50, help: "write at most N messages")
     private static let json = Option.flag("json", help: "write each message as one JSON object in a line")
     private static let raw = Option.flag(
-        "raw", help: "write the log: edits, deletions and reactions as messages, and no effects of them")
+        "raw", help: "write the log: edits, deletions and reactions as messages, without their effects")
 
     /// The maximum number of messages behind a page that are read for changes of its messages.
     static let maxLaterCount = 100_000
@@ -29,22 +29,22 @@ enum HistoryCommand {
         ],
         notes: [
             "Without --before, --after and --since the newest messages of the room are written.",
-            "If there are more messages, standard error has the option that continues.",
+            "If there are more messages, standard error states the option that continues.",
             """
-            A line has the offset, the account and the text of a message. Each control character is escaped with a \
-            backslash, also a newline. Brackets at the start of the text contain what is not the text: 'edited', \
-            'deleted', reactions and their numbers, the message that is replied to, or the kind of another message. A \
-            text that begins with a bracket follows a backslash.
+            A line has the offset, the account and the text of a message. Control characters, newlines included, are \
+            escaped with a backslash. A label in brackets before the text contains 'edited', 'deleted', reactions and \
+            their numbers, the message that is replied to, or the kind of a message that is not a text. A backslash \
+            precedes a text that begins with a bracket.
             """,
             """
-            The messages are written as they are now: with the text of the latest edit and the present reactions, and \
-            deleted ones without their text. Edits, deletions and reactions are no messages of their own, except with \
-            --raw. A deletion of another account's message has no effect.
+            Each message is written in its present state: with the text of the latest edit and the present reactions, \
+            and without a text if it was deleted. Edits, deletions and reactions are written as separate messages with \
+            --raw only. A deletion of another account's message has no effect.
             """,
         ],
         exitCodes: [
             ExitMeaning(.success, "the messages were written"),
-            ExitMeaning(.failure, "the relay refused the request, or answered it with something else"),
+            ExitMeaning(.failure, "the relay refused the request, or its answer was not valid"),
             ExitMeaning(.inputOutput, "writing failed"),
         ] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }

@@ -33,9 +33,9 @@ enum RoomsCommand {
         ],
         notes: [
             """
-            ACTION is list, join, leave, decline, invite or read; without one the rooms are listed. A line has the \
+            ACTION is list, join, leave, decline, invite or read; without ACTION the rooms are listed. A line has the \
             name of a room, its last offset, the number of unread messages, and the last message. An account remains \
-            in a room that it has joined, also while it is not connected.
+            in a room that it has joined, even while it is not connected.
             """,
             "'martlet rooms invite ROOM ACCOUNT' invites an account, which then joins or declines.",
             "'martlet rooms read ROOM OFFSET' marks the messages of a joined room up to OFFSET as read.",

@@ -24,8 +24,8 @@ enum SendCommand {
             """,
             """
             With --file the relay keeps the file for the members of the room, and a message refers to it; 'martlet \
-            fetch' downloads it. A command that was killed is continued by the next one with the same file. What the \
-            relay has of the file is not sent again.
+            fetch' downloads it. The next command with the same file continues an upload that was interrupted, and \
+            does not send stored bytes again.
             """,
             """
             With --edit, --delete, --react and --reply one message is sent that refers to the message with the offset, \
@@ -33,8 +33,8 @@ enum SendCommand {
             newline.
             """,
             """
-            With --outbox lines are read without a connection, too. A command that was killed is continued by the next \
-            one with FILE, which sends the lines that were read and not accepted, before its own.
+            With --outbox lines are read even without a connection. The next command with FILE first sends the lines \
+            that an interrupted command has read and the relay has not accepted.
             """,
         ],
         exitCodes: [

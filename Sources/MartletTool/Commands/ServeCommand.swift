@@ -39,16 +39,16 @@ enum ServeCommand {
         "room-rate", in: 1...1_000_000,
         help: "messages a second that all members of a room may publish; ten times as many at once [any number]")
     private static let roomRoles = Option.flag(
-        "room-roles", help: "keep roles of rooms: who creates a room owns it, and moderators can remove accounts")
+        "room-roles", help: "keep roles of rooms: the creator of a room owns it, and moderators can remove accounts")
     private static let ignoreRoomRoles = Option.flag(
-        "ignore-room-roles", help: "serve a store that has roles of rooms without them: everyone may enter every room")
+        "ignore-room-roles", help: "serve a store that has roles, and ignore them: every account may enter every room")
     private static let roomsPerAccount = Option.count(
         "rooms-per-account", in: 0...1_000_000, fallback: 256,
         help: "maximum number of rooms that an account creates, with --room-roles")
     private static let audit = Option.text(
         "audit", "FILE", help: "append sign-ins, refusals and revocations to FILE as JSON objects")
     private static let quiet = Option.flag(
-        "quiet", short: "q", help: "write no log, but the number of lost audit records")
+        "quiet", short: "q", help: "write no log except the number of lost audit records")
     private static let json = Option.flag("json", help: "write the log as JSON objects to standard output")
 
     static let spec = CommandSpec(
@@ -65,19 +65,19 @@ enum ServeCommand {
             the end of the process. With --store a message is accepted when it is synced to the disk, and \
             a restarted relay has all rooms; `martlet store` checks, exports and copies the directory. \
             Beyond --memory the relay ends suspended links, then drops the backlog of the slowest clients, \
-            and finally refuses new messages and links. An interrupt or a request to terminate disconnects \
-            all clients in order; a second one ends the process at once. The log never blocks the relay: \
+            and finally refuses new messages and links. An interrupt or a request to terminate notifies and \
+            disconnects all clients; a second one ends the process at once. The log never blocks the relay: \
             if its reader is too slow, lines are dropped and their number is logged.
             """,
             """
             An eighth of --max-connections-per-address may be unauthenticated at a time, and a quarter of these \
             may be signing in. An address is refused for up to 60 s after failed authentications. Behind a proxy all \
             clients have the address of the proxy. \
-            --audit never blocks the relay either: records that cannot be written are lost, and the log has their \
-            number once a minute. The signal HUP opens its file again, for example after a rename.
+            --audit never blocks the relay either: records that cannot be written are lost, and the log states \
+            their number once a minute. The signal HUP opens the file again, for example after a rename.
             """,
             """
-            With --room-roles the account "server" is the relay's own, and no client can use it. An account with the \
+            With --room-roles the account "server" is reserved for the relay. An account with the \
             permission administer in --rooms is an owner of the rooms, and may publish as "server". Roles are kept in \
             memory beside the messages, and are lost at the end of the process.
             """,
@@ -251,7 +251,7 @@ enum ServeCommand {
         return try await .sqlite(at: directory, retention: retention, onEvent: onEvent)
     }
 
-    /// Refuses to serve the rooms of a store without the roles that it has, unless the arguments say so (R-149).
+    /// Refuses to serve a store with roles without these roles, unless the arguments permit it (R-149).
     static func checkRoles(of store: SQLiteStore?, _ arguments: ParsedArguments) async throws {
         guard let store, !arguments.has(roomRoles), !arguments.has(ignoreRoomRoles) else { return }
         let hasRoles: Bool

@@ -25,13 +25,13 @@ enum StoreCommand {
             the new file FILE: put it into a directory as rooms.sqlite to use it.
             """,
             """
-            check, export and backup may be used while a relay runs, and see one instant. import, compact and \
-            reset-roles require that no relay uses the directory.
+            check, export and backup may be used while a relay runs, and read the state of one instant. import, \
+            compact and reset-roles require that no relay uses the directory.
             """,
             """
             After damage of a file with roles, a relay with --room-roles refuses the rooms whose roles were lost, or \
-            every room of which none are stored. reset-roles gives these roles up: such a room is open and has no \
-            owner if it has messages, and otherwise belongs to the account that opens it first. Use it only when an \
+            every room without stored roles. reset-roles discards the lost roles: a room with messages is then open \
+            and has no owner, and any other room belongs to the account that opens it first. Use it only when an \
             account with 'administer' sets the roles again before others use the rooms.
             """,
         ],

@@ -20,16 +20,16 @@ enum UserCommand {
         notes: [
             """
             ACTION is add, remove or list. 'martlet user add NAME' creates the file if necessary, adds the account, or \
-            changes the password of an existing one. Without --password-file the password is asked for at a terminal, \
-            or is the first line of standard input.
+            changes the password of an existing one. Without --password-file the command prompts for the password at \
+            a terminal, or reads the first line of standard input.
             """,
             """
-            Commands that change the file at the same time wait for each other, for up to 10 s. A symbolic link stays, \
-            and its target is changed. A relay refuses a file without an account.
+            Commands that change the file at the same time wait for each other, for up to 10 s. A symbolic link is \
+            kept, and its target is changed. A relay refuses a file without an account.
             """,
             """
-            The file contains no passwords, but keys from which passwords can be guessed: only the user of the relay \
-            should be able to read it. The signal HUP makes 'martlet serve --passwords FILE' read it again.
+            The file contains no passwords, but keys from which passwords can be guessed. Only the user of the relay \
+            should be able to read the file. The signal HUP makes 'martlet serve --passwords FILE' read it again.
             """,
         ],
         exitCodes: [
@@ -53,7 +53,7 @@ enum UserCommand {
             for name in try PasswordFile.read(path).names { try Output.print(SafeText.line(name)) }
         case .add:
             let name = try name(arguments)
-            // The file is checked before the password is asked for.
+            // The file is checked before the prompt for the password.
             _ = try PasswordFile.readIfExists(path)
             let password = try await PasswordInput.read(arguments, prompt: "password of \(SafeText.line(name.text))")
             try await add(name, password, to: path)

@@ -8,7 +8,7 @@ enum DoctorFailure: Error, Equatable, Sendable {
     case transport(TransportError)
     /// The relay ended the connection without an answer.
     case ended
-    /// The answer is no stream of frames.
+    /// The answer is not a stream of frames.
     case malformed(WireError)
     /// The answer is a frame that a relay does not send here.
     case unexpected(FrameType)
@@ -28,7 +28,8 @@ enum DoctorFailure: Error, Equatable, Sendable {
         }
     }
 
-    /// The failure of a step after the connection was opened: a timeout then is that of the service, not of the path.
+    /// The failure of a step after the connection was opened. A timeout of such a step is a fault of the service, and
+    /// not of the path.
     var explanationWhenConnected: DoctorExplanation {
         guard case .transport(.timedOut) = self else { return explanation }
         return DoctorExplanation(
@@ -175,7 +176,7 @@ extension DoctorExplanation {
         }
     }
 
-    /// Explains bytes that are no frames. A TLS server answers a hello with an alert.
+    /// Explains bytes that are not frames. A TLS server answers a hello with an alert.
     init(_ error: WireError) {
         switch error {
         case .badMagic(let bytes) where bytes >> 16 == 0x1503:

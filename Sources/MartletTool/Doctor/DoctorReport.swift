@@ -13,7 +13,7 @@ import MartletWire
 /// | secure: open a connection, with TLS if the endpoint uses it | `secured` | greet; end after a failure |
 /// | greet: send hello | `greeted` | ping; end after a failure |
 /// | ping | `pinged` | compare; end after a failure |
-/// | compare: ask for the relay's clock | `compared` | resume with TLS, otherwise end |
+/// | compare: request the relay's time | `compared` | resume with TLS, otherwise end |
 /// | resume: open another connection with TLS | `resumed` | end |
 /// | end | | |
 struct DoctorReport: Equatable, Sendable {
@@ -39,9 +39,9 @@ struct DoctorReport: Equatable, Sendable {
 
     /// The number of pings.
     static let pingCount = 5
-    /// The rest of a certificate's validity in days, below which its line is a warning.
+    /// The remaining validity of a certificate, in days, below which its line is a warning.
     static let minDays: Int64 = 14
-    /// The difference of the clocks, from which on its line is a warning: half of the leeway of signed tokens (C-85).
+    /// The difference of the clocks beyond which its line is a warning: half of the leeway of signed tokens (C-85).
     static let maxClockDifference: Duration = .seconds(30)
 
     private(set) var step: Step
@@ -244,7 +244,8 @@ struct DoctorReport: Equatable, Sendable {
         ]
     }
 
-    /// The relay has told the time of its clock, or does not do so. Positive differences are of clocks that are ahead.
+    /// Reports the difference between the relay's clock and that of this machine, positive if the relay's clock is
+    /// ahead; nil if the relay does not report its time.
     mutating func compared(_ result: Result<Duration?, DoctorFailure>) -> [DoctorLine] {
         let difference: Duration?
         switch result {

@@ -156,7 +156,8 @@ struct DoctorRun: Sendable {
         return .success(times)
     }
 
-    /// Asks for the relay's clock; nil if it does not tell. The answer is taken as of the middle of the round trip.
+    /// Requests the relay's time and returns the difference of the clocks; nil if the relay does not report its time.
+    /// The relay's time is taken as that of the middle of the round trip.
     private func compareClocks(_ probe: RelayProbe?) async -> Result<Duration?, DoctorFailure> {
         guard let probe else { return .failure(.ended) }
         let request = Request(correlation: 1, method: RelayTime.method, deadline: timeout)

@@ -69,7 +69,7 @@ extension RelayProbe.Answer {
         throw unexpected
     }
 
-    /// The failure of an answer that is not awaited.
+    /// The failure for an unexpected answer.
     private var unexpected: DoctorFailure {
         switch self {
         case .failed(let failure): failure

@@ -78,7 +78,7 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
         return await ask(timeout) { [self] in write(bytes) }
     }
 
-    /// Ends the link and the connection in good order, so that the relay keeps no link (C-7).
+    /// Ends the link and the connection with a goaway, so that the relay keeps no link (C-7).
     func leave(within timeout: Duration) async {
         let bytes = Self.frame(GoAway(Notice(code: .none)))
         _ = await ask(timeout) { [self] in

@@ -42,7 +42,7 @@ struct Cursor: Equatable, Sendable {
         return words.joined(separator: " ") + "\n"
     }
 
-    /// Parses a text; nil if it is no cursor.
+    /// Parses a text; nil if it is not a cursor.
     init?(_ text: String) {
         guard text.hasSuffix("\n") else { return nil }
         var words = text.dropLast().split(separator: " ", omittingEmptySubsequences: false)

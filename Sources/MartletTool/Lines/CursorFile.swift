@@ -5,7 +5,7 @@ import MartletTransport
 import MartletWire
 
 /// A file with the ``Cursor`` of one room, for one process at a time. It is replaced atomically: a reader finds either
-/// the old or the new cursor, also after a loss of power.
+/// the old or the new cursor, even after a loss of power.
 ///
 /// The lock (flock) belongs to the file. A new file is locked before it replaces the old one, so another process never
 /// finds an unlocked file.

@@ -18,7 +18,7 @@ final class AuditLog: Sendable {
         case started([SocketAddress])
         /// A record of the relay.
         case relay(AuditRecord)
-        /// The files of accounts, rules and certificates were read again, or could not be.
+        /// The files of accounts, rules and certificates were read again; the text is the error if this failed.
         case reloaded(String?)
         /// The relay has ended.
         case ended

@@ -16,7 +16,8 @@ enum PasswordInput {
         return try line(InputFile.read(path, "the password"))
     }
 
-    /// Returns the password in the file of the option, or of the user. A terminal asks for it twice.
+    /// Returns the password in the file of the option, or the password that the user enters. On a terminal, the user
+    /// enters it twice.
     static func read(_ arguments: ParsedArguments, prompt: String) async throws -> String {
         if let password = try readFile(arguments) { return password }
         guard Terminal.isTerminal(STDIN_FILENO), let mode = RawMode(STDIN_FILENO) else {

@@ -21,7 +21,7 @@ final class RelayAccess: Sendable {
     private static let issuer = Option.text("issuer", "NAME", help: "require this issuer in signed tokens")
     private static let allowAll = Option.flag("allow-all", help: "accept every account without a credential")
     private static let revoked = Option.text(
-        "revoked", "FILE", help: "refuse the accounts in FILE, one on each line, whatever their credentials")
+        "revoked", "FILE", help: "refuse the accounts in FILE, one on each line, regardless of their credentials")
     private static let rooms = Option.text(
         "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]")
 
@@ -44,15 +44,15 @@ final class RelayAccess: Sendable {
         --plaintext also accepts SCRAM-SHA-256 without TLS.
         """,
         """
-        The account of a client certificate is its first e-mail address, without one its first URI, without one its \
+        The account of a client certificate is its first e-mail address, otherwise its first URI, otherwise its \
         common name. A connection ends when its certificate expires. --client-ca may be combined with --tokens, \
         --passwords or --jwks, for clients without a certificate.
         """,
         """
         A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
-        line that matches decides, and without one the account is refused. PERMISSIONS are publish, history, request, \
-        create and administer, separated by commas, or all, which is each but administer, or none. In PATTERN, \
-        * matches any text and {account} the account. \
+        line that matches decides; if no line matches, the account is refused. PERMISSIONS are publish, history, \
+        request, create and administer, separated by commas, or all (every permission but administer), or none. In \
+        PATTERN, * matches any text and {account} the account. \
         ACCOUNTS are "everyone", "account NAME", "role NAME" or "claim NAME=VALUE". A name with blanks is in double \
         quotes, with \\" and \\\\ for a quote and a backslash in it.
         """,
@@ -67,7 +67,7 @@ final class RelayAccess: Sendable {
         case keys(path: String, audience: String, issuer: String?)
     }
 
-    /// The authenticator of the last reading, and what it compares with the proof of each account.
+    /// The authenticator of the last reading, and the secret with which it verifies each account.
     private struct Accounts {
         var authenticator: any Authenticator
         var secrets: [AccountName: Credential] = [:]

@@ -16,7 +16,7 @@ enum RelayLog {
         case relay(RelayEvent)
         /// An event of the store of `--store`.
         case store(StoreEvent)
-        /// The certificates were read again, or could not be.
+        /// The certificates were read again; the text is the error if this failed.
         case reloaded(String?)
         /// The relay has ended.
         case ended(RelayStatistics)
@@ -47,7 +47,7 @@ enum RelayLog {
         return "\(date(entry.time)) \(words.joined(separator: " "))"
     }
 
-    /// Returns a text as one word: in quotes, as in JSON, where it could be mistaken for several words or for a field.
+    /// Returns a text as one word. A text that could be read as several words or as a field is quoted as in JSON.
     private static func word(_ text: String) -> String {
         let text = SafeText.line(text)
         let isWord = !text.isEmpty && !text.contains { $0.isWhitespace || "\"\\=".contains($0) }

@@ -10,7 +10,7 @@ public struct HappyEyeballs: Sendable, Equatable {
     public enum Output: Sendable, Equatable {
         /// Start the attempt, and report `connected` or `failed` with this number.
         case start(attempt: Int, SocketAddress)
-        /// Close the attempt and report nothing more of it.
+        /// Close the attempt, and report no further event of it.
         case abandon(attempt: Int)
         /// The connect has ended; returned once, after every `abandon`.
         case finish(Outcome)

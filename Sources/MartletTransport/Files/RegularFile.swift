@@ -115,7 +115,7 @@ package final class RegularFile: Sendable {
     /// Locks the file until the object is released; false if another object or process has the lock.
     package func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
-    /// Lets the system forget the bytes that it keeps in memory of the file.
+    /// Removes the bytes of the file from the system's page cache.
     package func dropCache() {
         #if os(Linux)
             _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
@@ -148,7 +148,7 @@ package enum Folder {
         return names.sorted()
     }
 
-    /// Gives a file another name, in place of a file that has it.
+    /// Renames a file. An existing file with the new name is replaced.
     package static func rename(_ path: String, to other: String) throws(FileError) {
         guard Self.systemRename(path, other) == 0 else { throw FileError("rename") }
     }

@@ -1,8 +1,8 @@
 import CMartletSystem
 
-/// The surroundings of a loop: those of its host, or those of the system.
+/// The clocks, the random numbers, the network and the executor of a loop, from its host or from the system.
 extension EventLoop {
-    /// The monotonic clock in nanoseconds, which goes on during a turn.
+    /// The monotonic clock in nanoseconds, which advances during a turn.
     package var currentTime: UInt64 { host?.now ?? martlet_clock() }
 
     /// The wall clock in milliseconds since 1970.

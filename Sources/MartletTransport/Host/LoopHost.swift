@@ -1,5 +1,5 @@
-/// The surroundings of loops without a thread: their clocks, their random numbers, their network, and the executor of
-/// their tasks. A host runs the turns of its loops with `EventLoop.runTurn()`.
+/// The provider of the clocks, the random numbers, the network and the executor of loops without a thread. A host runs
+/// the turns of its loops with `EventLoop.runTurn()`.
 ///
 /// A loop without a host has a thread, and uses the clocks, the random source and the network of the system.
 package protocol LoopHost: AnyObject, Sendable {

@@ -88,7 +88,7 @@
                 guard let own = (SecTrustCopyCertificateChain(trust) as? [SecCertificate])?.first,
                     let pin = CertificateKey.pin(of: [UInt8](SecCertificateCopyData(own) as Data)), pins.contains(pin)
                 else { return .pinMismatch(subject: host) }
-                // The certificate is its own anchor, so its host and dates are verified and no authority.
+                // The certificate is its own anchor: its host and dates are verified, without an authority.
                 guard Self.setAnchors([own], of: trust) else { return invalid("it cannot be an anchor") }
             }
             guard SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, host as CFString)) == errSecSuccess else {

@@ -3,7 +3,7 @@ import CMartletSystem
 /// The bytes of one write buffer that the kernel did not take. They are sent before all other bytes, and their memory
 /// is freed afterwards.
 ///
-/// The storage is no ring buffer, because the handler is not asked for more before all of them are sent.
+/// The storage needs no ring buffer, because the handler provides no further bytes before all of these are sent.
 struct UnsentBytes: ~Copyable {
     private var bytes: [UInt8] = []
     private var sentCount = 0

@@ -167,8 +167,8 @@ final class TLSConnection {
     /// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
     var cipher: String { unsafe String(cString: martlet_tls_cipher(pointer)) }
 
-    /// The verified certificate of the peer; nil without one, and for one whose names are not UTF-8 or are longer than
-    /// 16 KiB together.
+    /// The verified certificate of the peer; nil if there is none, if its names are not UTF-8, or if they have more
+    /// than 16 KiB in total.
     var peerCertificate: PeerCertificate? {
         var certificate = PeerCertificate(
             publicKeyDigest: [UInt8](repeating: 0, count: TLSPin.byteCount), notAfter: 0)

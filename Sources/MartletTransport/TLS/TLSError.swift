@@ -2,7 +2,7 @@ import CMartletTLS
 
 /// A failure of TLS. The associated texts describe the certificate of the failed check.
 public enum TLSError: Error, Sendable, Hashable {
-    /// A file cannot be read, or is no valid PEM file.
+    /// A file cannot be read, or is not a valid PEM file.
     case invalidFile(path: String, reason: String)
     /// The private key does not belong to the certificate.
     case keyMismatch(path: String)

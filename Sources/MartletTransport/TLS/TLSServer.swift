@@ -10,7 +10,7 @@ public final class TLSServer: Sendable {
         var context: TLSContext
         /// The time of the context's creation, on the loops' clock.
         var createdAt: UInt64
-        /// The first ticket key of a server without a file. It decrypts tickets after its replacement.
+        /// The first ticket key of a server without a file. After its replacement, the key is used for decryption only.
         var ownKey: [UInt8]
     }
 

@@ -62,7 +62,7 @@ struct RoomPattern: Hashable, Sendable {
         guard let first = texts.first, let last = texts.last, name.starts(with: first) else { return false }
         guard texts.count > 1 else { return name.count == first.count }
         var at = first.count
-        // The earliest match of each middle segment leaves the longest rest to the others.
+        // The earliest match of each middle segment leaves the longest rest for the later segments.
         for middle in texts[1..<(texts.count - 1)] {
             guard let found = Self.find(middle, in: name, from: at) else { return false }
             at = found + middle.count

@@ -3,8 +3,8 @@ import MartletWire
 
 /// A room policy from a text of rules.
 ///
-/// Each line is one rule. The first rule that matches the room and the account decides; without one the account is
-/// refused.
+/// Each line is one rule. The first rule that matches the room and the account decides. If no rule matches, the account
+/// is refused.
 ///
 /// ```
 /// # permissions                 rooms               accounts

@@ -5,7 +5,7 @@
 ///     quoted = %x22 *(text / "\" %x22 / "\" "\") %x22
 ///     blanks = spaces, tabs and carriage returns
 ///
-/// A comment begins with `#` as the first character that is no blank.
+/// A line whose first character other than a blank is `#` is a comment.
 enum RuleWords {
     /// Returns the words; none in an empty line and in a comment.
     static func words(of line: String) throws(RoomRulesError.Fault) -> [String] {
