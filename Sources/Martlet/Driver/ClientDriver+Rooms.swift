@@ -225,7 +225,7 @@ extension ClientDriver {
         case .transient(let account, let kind, let content):
             core.events.publish(.transient(account, kind, content))
         case .request(let incoming): core.received(RoomRequest(incoming, in: core, now: loop.instant))
-        case .requestCancelled(let correlation): core.requestCancelled(correlation)
+        case .requestCancelled(let request): core.requestCancelled(request)
         case .closed(let code): closed(id, code)
         }
     }

@@ -23,7 +23,7 @@ public struct RoomRequest: Sendable {
     /// The time until which the sender waits for the response.
     public let deadline: ContinuousClock.Instant
 
-    let correlation: UInt64
+    let id: IncomingRequest.ID
     private let reply: Reply
 
     /// The text of the content; nil if the content has none.
@@ -31,20 +31,20 @@ public struct RoomRequest: Sendable {
 
     init(_ incoming: IncomingRequest, in room: RoomCore, now: ContinuousClock.Instant) {
         self.init(
-            incoming.correlation, incoming.method, from: incoming.sender, incoming.content,
+            incoming.id, incoming.method, from: incoming.sender, incoming.content,
             deadline: now + incoming.deadline, in: room)
     }
 
     init(
-        _ correlation: UInt64, _ method: MethodName, from sender: AccountName, _ content: [UInt8]?,
+        _ id: IncomingRequest.ID, _ method: MethodName, from sender: AccountName, _ content: [UInt8]?,
         deadline: ContinuousClock.Instant, in room: RoomCore
     ) {
         self.method = method.text
         self.sender = sender
         self.content = content
         self.deadline = deadline
-        self.correlation = correlation
-        reply = Reply(room: room, correlation: correlation)
+        self.id = id
+        reply = Reply(room: room, request: id)
     }
 
     /// Responds with a text, or without content. Later responses to the same request have no effect.
@@ -79,12 +79,12 @@ public struct RoomRequest: Sendable {
 /// The single response to a request. It is sent at the latest when the object is released.
 private final class Reply: Sendable {
     private let room: RoomCore
-    private let correlation: UInt64
+    private let request: IncomingRequest.ID
     private let isSent = Atomic(false)
 
-    init(room: RoomCore, correlation: UInt64) {
+    init(room: RoomCore, request: IncomingRequest.ID) {
         self.room = room
-        self.correlation = correlation
+        self.request = request
     }
 
     deinit {
@@ -93,8 +93,8 @@ private final class Reply: Sendable {
 
     func send(_ status: ErrorCode, reason: String?, _ content: [UInt8]?) {
         guard !isSent.exchange(true, ordering: .relaxed) else { return }
-        room.mailbox.post(
-            .respond(room.id, Response(correlation: correlation, status: status, reason: reason, content: content)))
+        let response = Response(correlation: request.correlation, status: status, reason: reason, content: content)
+        room.mailbox.post(.respond(room.id, request, response))
     }
 }
 

@@ -25,9 +25,9 @@ struct RequestQueue: Sendable {
         return nil
     }
 
-    mutating func cancel(_ correlation: UInt64) {
-        guard waiting.contains(where: { $0.correlation == correlation }) else { return }
-        waiting = Deque(waiting.filter { $0.correlation != correlation })
+    mutating func cancel(_ id: IncomingRequest.ID) {
+        guard waiting.contains(where: { $0.id == id }) else { return }
+        waiting = Deque(waiting.filter { $0.id != id })
     }
 
     /// Removes all requests. The caller releases them outside of the lock.

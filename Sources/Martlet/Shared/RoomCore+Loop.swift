@@ -148,8 +148,8 @@ extension RoomCore {
         surplus?.fail(.tooManyRequests)
     }
 
-    func requestCancelled(_ correlation: UInt64) {
-        state.withLock { $0.requests.cancel(correlation) }
+    func requestCancelled(_ request: IncomingRequest.ID) {
+        state.withLock { $0.requests.cancel(request) }
     }
 
     func opened(firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?) {

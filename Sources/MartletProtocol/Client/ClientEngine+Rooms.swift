@@ -172,16 +172,16 @@ extension ClientEngine {
     }
 
     /// Responds to a member's request. A status other than `none` reports a failure. A response that exceeds the
-    /// server's limit is replaced by `messageTooLarge`.
+    /// server's limit is replaced by `messageTooLarge`. A response to a request of an earlier session is dropped (S-57).
     public mutating func respond(
-        in id: RoomID, correlation: UInt64, status: ErrorCode = .none, reason: String? = nil, content: [UInt8]? = nil,
-        now: Instant
+        to request: IncomingRequest.ID, in id: RoomID, status: ErrorCode = .none, reason: String? = nil,
+        content: [UInt8]? = nil, now: Instant
     ) {
-        guard let session = rooms[id]?.session else { return }
+        guard let room = rooms[id], room.sessionCount == request.session, let session = room.session else { return }
         let response =
             ClientRooms.fits(content?.count ?? 0, link.limits)
-            ? Response(correlation: correlation, status: status, reason: reason, content: content)
-            : Response(correlation: correlation, status: .messageTooLarge)
+            ? Response(correlation: request.correlation, status: status, reason: reason, content: content)
+            : Response(correlation: request.correlation, status: .messageTooLarge)
         ClientRooms.answer(response, on: session, &port)
     }
 }

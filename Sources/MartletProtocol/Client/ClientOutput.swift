@@ -73,7 +73,7 @@ public enum RoomEvent: Equatable, Sendable {
     /// A member has sent a request, which `respond` answers.
     case request(IncomingRequest)
     /// The member no longer waits for the response.
-    case requestCancelled(correlation: UInt64)
+    case requestCancelled(IncomingRequest.ID)
     /// The room is closed permanently. The code is the server's, or nil if the application closed the room.
     case closed(ErrorCode?)
 }
@@ -107,9 +107,24 @@ extension SendFailure {
 }
 
 /// A request of a member.
-public struct IncomingRequest: Equatable, Sendable {
-    /// The number of the request, repeated in the response.
-    public var correlation: UInt64
+public struct IncomingRequest: Equatable, Sendable, Identifiable {
+    /// Identifies a request of a room. The server numbers the requests of each link from the start, so a late response
+    /// to a request of an earlier session must not answer one of the present session (S-54).
+    public struct ID: Hashable, Sendable {
+        /// The number of the room's session, counted from 1.
+        public var session: UInt64
+        /// The number of the request, repeated in the response.
+        public var correlation: UInt64
+
+        /// Creates the ID of a request.
+        public init(session: UInt64, correlation: UInt64) {
+            self.session = session
+            self.correlation = correlation
+        }
+    }
+
+    /// The ID with which ``ClientEngine`` accepts the response.
+    public var id: ID
     /// The name of the method.
     public var method: MethodName
     /// The account that sent the request.

@@ -19,6 +19,8 @@ struct ClientRoom {
     let ledger: any LedgerOwner
     private(set) var options: RoomOptions
     private var state = State.closed
+    /// The number of sessions that have begun.
+    private(set) var sessionCount: UInt64 = 0
     /// The instant before which the relay accepts no session (S-64).
     var opensFrom = Instant.zero
     /// The number of attempts to open a session since the last open one.
@@ -62,6 +64,7 @@ struct ClientRoom {
 
     mutating func begin(_ session: SessionID) {
         state = .opening(session)
+        sessionCount += 1
         isHeldBack = false
         reader.begin()
     }

@@ -43,14 +43,14 @@ extension ClientRooms {
         case .transient: receive(try Link.parse(Transient.self, body), at: index, &port, now: now)
         case .request:
             switch try ReceivedRequest(parsing: body) {
-            case .valid(let request): receive(request, id, on: session, &port)
+            case .valid(let request): receive(request, at: index, on: session, &port)
             case .invalid(let response): Self.answer(response, on: session, &port)
             }
         case .response:
             requests.finish(try Link.parse(Response.self, body), &port)
         case .cancel:
             let correlation = try Link.parse(CancelRequest.self, body).correlation
-            port.report(id, .requestCancelled(correlation: correlation))
+            port.report(id, .requestCancelled(requestID(correlation, at: index)))
         default: throw .peer(.protocolViolation)
         }
     }
@@ -143,15 +143,19 @@ extension ClientRooms {
 
     // MARK: Members
 
-    private func receive(_ request: Request, _ id: RoomID, on session: SessionID, _ port: inout ClientPort) {
+    private func requestID(_ correlation: UInt64, at index: Int) -> IncomingRequest.ID {
+        IncomingRequest.ID(session: rooms[at: index].sessionCount, correlation: correlation)
+    }
+
+    private func receive(_ request: Request, at index: Int, on session: SessionID, _ port: inout ClientPort) {
         let refusal: ErrorCode = port.link.features.contains(.requests) ? .missingField : .unknownMethod
         guard refusal == .missingField, let sender = request.sender else {
             return Self.answer(Response(correlation: request.correlation, status: refusal), on: session, &port)
         }
         let incoming = IncomingRequest(
-            correlation: request.correlation, method: request.method, sender: sender, content: request.content,
-            deadline: request.deadline)
-        port.report(id, .request(incoming))
+            id: requestID(request.correlation, at: index), method: request.method, sender: sender,
+            content: request.content, deadline: request.deadline)
+        port.report(rooms[at: index].id, .request(incoming))
     }
 
     private mutating func receive(_ transient: Transient, at index: Int, _ port: inout ClientPort, now: Instant) {

@@ -130,7 +130,7 @@ extension Simulation {
             trace.note(now, device: device.number, "receives presence", UInt64(presence.rawValue))
             members.receive(presence, of: account, by: device.id, in: room)
         case .request(let request):
-            trace.note(now, device: device.number, "receives a request", request.correlation)
+            trace.note(now, device: device.number, "receives a request", request.id.correlation)
             answer(request, in: room, on: device)
         case .sent, .transient, .requestCancelled: break
         }
@@ -159,7 +159,7 @@ extension Simulation {
             guard device.isRunning, device.startCount == startCount, let id = device.rooms[room] else { return }
             world.act(device.client) { engine, now in
                 engine.respond(
-                    in: id, correlation: request.correlation, status: chance < 7 ? .none : .forbidden,
+                    to: request.id, in: id, status: chance < 7 ? .none : .forbidden,
                     content: chance < 7 ? request.content : nil, now: now)
             }
         }

@@ -103,7 +103,7 @@ import Testing
             engine.markRead(room, upTo: 1, now: now)
             engine.setTyping(true, in: room, now: now)
             engine.sendTransient(.text, [], in: room, now: now)
-            engine.respond(in: room, correlation: 1, now: now)
+            engine.respond(to: .init(session: 1, correlation: 1), in: room, now: now)
         }
         #expect(stage.act { $0.cancel(counter: 1, in: room, now: $1) } == false)
         stage.run(for: .milliseconds(500))

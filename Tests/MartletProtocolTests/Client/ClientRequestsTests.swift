@@ -159,7 +159,7 @@ import Testing
             }
         }
         stage.act { [content = writer.bytes] engine, now in
-            engine.respond(in: room, correlation: 5, content: content, now: now)
+            engine.respond(to: .init(session: 1, correlation: 5), in: room, content: content, now: now)
         }
         #expect(stage.log.last(Response.self) == Response(correlation: 5, status: .messageTooLarge))
         stage.takesBytes = false
@@ -175,12 +175,34 @@ import Testing
                 correlation: 8, method: .locate, deadline: .seconds(3), recipient: .alice, sender: .bob, content: nil),
             on: .first)
         let incoming = IncomingRequest(
-            correlation: 8, method: .locate, sender: .bob, content: nil, deadline: .seconds(3))
+            id: .init(session: 1, correlation: 8), method: .locate, sender: .bob, content: nil, deadline: .seconds(3))
         #expect(stage.events(in: room).last == .request(incoming))
-        stage.act { $0.respond(in: room, correlation: 8, status: .refused, reason: "busy", now: $1) }
+        stage.act { $0.respond(to: incoming.id, in: room, status: .refused, reason: "busy", now: $1) }
         #expect(stage.log.last(Response.self) == Response(correlation: 8, status: .refused, reason: "busy"))
         stage.say(CancelRequest(correlation: 8), on: .first)
-        #expect(stage.events(in: room).last == .requestCancelled(correlation: 8))
+        #expect(stage.events(in: room).last == .requestCancelled(incoming.id))
+    }
+
+    // S-57
+    @Test func `a response to a request of an earlier link → not sent, although the relay has reused its number`() {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        let request = Request(
+            correlation: 1, method: .locate, deadline: .seconds(60), recipient: .alice, sender: .bob, content: nil)
+        stage.say(request, on: .first)
+        stage.end()
+        stage.run(for: .seconds(13))
+        stage.accept()
+        stage.say(Reject(Notice(code: .resumeRejected)))
+        stage.welcome()
+        stage.opened(.first, head: 0)
+        stage.say(request, on: .first)
+        let ids = stage.events(in: room).compactMap { if case .request(let request) = $0 { request.id } else { nil } }
+        #expect(ids.map(\.correlation) == [1, 1])
+        stage.act { $0.respond(to: ids[0], in: room, reason: "late", now: $1) }
+        #expect(stage.log.all(Response.self).isEmpty)
+        stage.act { $0.respond(to: ids[1], in: room, reason: "here", now: $1) }
+        #expect(stage.log.all(Response.self) == [Response(correlation: 1, status: .none, reason: "here")])
     }
 
     // MARK: Requests of the server

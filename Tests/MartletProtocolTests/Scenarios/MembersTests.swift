@@ -203,7 +203,7 @@ import Testing
         let request = try #require(incoming(pair).first)
         #expect(request.sender == .alice)
         pair.world.act(pair.bob) { engine, now in
-            engine.respond(in: pair.his, correlation: request.correlation, reason: "here", now: now)
+            engine.respond(to: request.id, in: pair.his, reason: "here", now: now)
         }
         pair.world.run(for: .milliseconds(500))
         #expect(pair.alice.outcome(of: number) == .answered(status: .none, reason: "here", content: nil))
@@ -223,7 +223,7 @@ import Testing
         pair.world.run(for: .seconds(1))
         // A late response has no effect.
         let request = try #require(incoming(pair).first)
-        pair.world.act(pair.bob) { $0.respond(in: pair.his, correlation: request.correlation, now: $1) }
+        pair.world.act(pair.bob) { $0.respond(to: request.id, in: pair.his, now: $1) }
         pair.world.run(for: .seconds(1))
         #expect(pair.alice.outputs.count { if case .response = $0.output { true } else { false } } == 3)
     }
@@ -236,8 +236,8 @@ import Testing
         pair.world.run(for: .milliseconds(500))
         pair.world.act(pair.alice) { $0.cancelRequest(withdrawn, now: $1) }
         pair.world.run(for: .milliseconds(500))
-        let correlation = try #require(incoming(pair).first?.correlation)
-        #expect(pair.bob.events(in: pair.his).contains(.requestCancelled(correlation: correlation)))
+        let request = try #require(incoming(pair).first)
+        #expect(pair.bob.events(in: pair.his).contains(.requestCancelled(request.id)))
         pair.world.act(pair.bob) { $0.close(pair.his, now: $1) }
         pair.world.run(for: .milliseconds(500))
         #expect(pair.alice.outcome(of: left) == .answered(status: .noRecipient, reason: nil, content: nil))
@@ -255,7 +255,7 @@ import Testing
         pair.world.cut(pair.alice)
         pair.world.run(for: .milliseconds(60))
         let request = try #require(incoming(pair).first)
-        pair.world.act(pair.bob) { $0.respond(in: pair.his, correlation: request.correlation, now: $1) }
+        pair.world.act(pair.bob) { $0.respond(to: request.id, in: pair.his, now: $1) }
         pair.world.run(for: .seconds(20))
         #expect(pair.alice.outcome(of: number) == .answered(status: .none, reason: nil, content: nil))
     }

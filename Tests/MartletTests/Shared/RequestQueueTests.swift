@@ -15,17 +15,18 @@ struct RequestQueueTests {
             device: DeviceID(rawValue: 1), configuration: Client.Configuration(),
             source: CounterSource(first: 1), outbox: nil, mailbox: Mailbox(loop: .shared))
         return RoomRequest(
-            correlation, MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
+            .init(session: 1, correlation: correlation), MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
     }
 
     @Test func `requests are taken in order, without those past their deadlines`() {
         var queue = RequestQueue()
         for waiting in [request(1, deadline: .seconds(1)), request(2), request(3)] {
             let surplus = queue.append(waiting, now: now)
-            #expect(surplus?.correlation == nil)
+            #expect(surplus?.id == nil)
         }
-        queue.cancel(3)
-        let taken = (1...2).map { _ in queue.popFirst(now: now + .seconds(2))?.correlation }
+        queue.cancel(.init(session: 2, correlation: 2))
+        queue.cancel(.init(session: 1, correlation: 3))
+        let taken = (1...2).map { _ in queue.popFirst(now: now + .seconds(2))?.id.correlation }
         #expect(taken == [2, nil])
         #expect(queue.isEmpty)
     }
@@ -36,8 +37,8 @@ struct RequestQueueTests {
             _ = queue.append(request(number, deadline: .seconds(number == 1 ? 1 : 10)), now: now)
         }
         let surplus = queue.append(request(1000), now: now)
-        #expect(surplus?.correlation == 1000)
+        #expect(surplus?.id.correlation == 1000)
         let later = queue.append(request(1001), now: now + .seconds(2))
-        #expect(later?.correlation == nil)
+        #expect(later?.id == nil)
     }
 }
