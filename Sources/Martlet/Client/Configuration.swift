@@ -41,8 +41,9 @@ extension Client {
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
-        /// The maximum number of open rooms, from 1 to 240. A relay may permit fewer sessions (``limits``): a room
-        /// beyond them is closed with `tooManySessions`.
+        /// The maximum number of open rooms, from 1 to 240. Rooms that the client opens to send messages of an earlier
+        /// client do not count; at most 120 of them are open at a time. A relay may permit fewer sessions (``limits``):
+        /// a room beyond them is closed with `tooManySessions`.
         public var maxRooms = ClientConfiguration.maxRoomsLimit
         /// The maximum number of unaccepted messages of a room, at least 1. Beyond it,
         /// ``Room/send(_:)-(OutgoingMessage)`` waits.

@@ -7,12 +7,20 @@ extension ClientDriver {
     func listRooms(_ promise: Promise<[RoomSummary]>) {
         guard phase == .running else { return refuseList(promise, .stopped) }
         if let reason = life.status.value.phase.stopReason { return refuseList(promise, .gaveUp(reason)) }
-        if engine.isListed, engine.status.isOnline, let list = life.rooms.list {
-            promise.resolve(.success(list))
-            return
-        }
         listPromises.append(promise)
         engine.useAccount(list: true, now: now)
+        returnKnownList()
+    }
+
+    /// Returns the list to the calls that wait for it if it is current. A resumed link sends no new list.
+    func returnKnownList() {
+        guard engine.isListed, engine.status.isOnline, let list = life.rooms.list else { return }
+        returnList(list)
+    }
+
+    private func returnList(_ list: [RoomSummary]) {
+        for promise in listPromises { promise.resolve(.success(list)) }
+        listPromises = []
     }
 
     func abandonList(_ promise: Promise<[RoomSummary]>) { listPromises.removeAll { $0 === promise } }
@@ -43,8 +51,7 @@ extension ClientDriver {
         case .listed(let entries):
             let rooms = entries.compactMap { RoomSummary($0) }
             life.rooms.listed(rooms)
-            for promise in listPromises { promise.resolve(.success(rooms)) }
-            listPromises = []
+            returnList(rooms)
         case .changed(let entry): life.rooms.changed(entry.room, RoomSummary(entry))
         case .interrupted: break
         case .unavailable(let code): failLists(.answeredWithFailure(code))

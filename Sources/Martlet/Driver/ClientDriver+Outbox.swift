@@ -31,9 +31,10 @@ struct DriverOutbox {
 extension ClientDriver {
     // MARK: Messages of an earlier client
 
-    /// Opens the rooms that have messages to send, up to the limit of open rooms.
+    /// Opens rooms that have messages to send, up to the limit of these rooms. The end of a room opens the next one.
     func openBacklog() {
         for room in outbox.backlog.keys.sorted() {
+            guard rooms.hiddenCount < RoomTable.maxHiddenCount else { return }
             guard let name = RoomName(room) else { continue }
             create(name, Room.Options(), nil)
         }
@@ -94,6 +95,21 @@ extension ClientDriver {
         }
         room.stored(counters, nil)
         if rooms[room.id]?.unmarked.counters.isEmpty == false { markInFlight() }
+        storeEarlyOutcomes(entries, of: room)
+    }
+
+    /// Stores the outcomes of messages that failed while the outbox stored them. An outcome that is stored before its
+    /// message has no effect.
+    private func storeEarlyOutcomes(_ entries: [OutboxEntry], of room: RoomCore) {
+        let failure = room.end.flatMap { SendFailure($0) }
+        let outcomes = room.withLedger { ledger in
+            entries.compactMap { entry -> OutboxOutcome? in
+                if let failure { _ = ledger.fail(entry.id.counter, failure) }
+                guard case .failed(let reason)? = ledger.state(of: entry.id.counter) else { return nil }
+                return OutboxOutcome(id: entry.id, room: entry.room, result: .failed(reason))
+            }
+        }
+        if !outcomes.isEmpty { outbox.port.commit { $0.outcomes += outcomes } }
     }
 
     /// Marks all messages as in flight if there is a connection. Those with a time to live are then sent (C-75).
@@ -236,6 +252,17 @@ extension ClientDriver {
                 $0.rest.discarded.append(letter)
                 $0.promises.append(promise)
             }
+        }
+    }
+}
+
+extension SendFailure {
+    /// The failure of a message whose room has ended; nil if a later client sends the message.
+    fileprivate init?(_ end: RoomCore.End) {
+        switch end {
+        case .closed, .closedByRelay(nil): self = .closed
+        case .closedByRelay(let code?): self = .refused(code, reason: nil)
+        case .stopped: return nil
         }
     }
 }

@@ -3,6 +3,10 @@ import MartletWire
 
 /// The rooms of a client's driver.
 struct RoomTable {
+    /// The maximum number of rooms that are open only to send an earlier client's messages. The other sessions of the
+    /// link remain for the application's rooms.
+    static let maxHiddenCount = ClientConfiguration.maxRoomsLimit / 2
+
     struct Entry {
         let core: RoomCore
         /// The log of the offsets.
@@ -40,6 +44,9 @@ struct RoomTable {
     /// The rooms in the order of their IDs.
     var cores: [RoomCore] { sorted.map(\.core) }
 
+    /// The number of rooms that are open only to send an earlier client's messages.
+    var hiddenCount: Int { entries.values.count { $0.isHidden } }
+
     func id(of name: RoomName) -> RoomID? { entries.first { $0.value.core.name == name }?.key }
 }
 
@@ -51,8 +58,12 @@ extension ClientDriver {
         if options.waitsForRelay, let reason = life.status.value.phase.stopReason {
             return refuse(promise, .gaveUp(reason))
         }
-        guard let id = rooms.id(of: name) else { return create(name, options, promise) }
-        guard rooms[id]!.isHidden else { return refuse(promise, .roomAlreadyOpen(name.text)) }
+        let id = rooms.id(of: name)
+        if let id, !rooms[id]!.isHidden { return refuse(promise, .roomAlreadyOpen(name.text)) }
+        guard rooms.entries.count - rooms.hiddenCount < configuration.maxRooms else {
+            return refuse(promise, .tooManyRooms(limit: configuration.maxRooms))
+        }
+        guard let id else { return create(name, options, promise) }
         rooms[id]!.isHidden = false
         if !rooms[id]!.options.areContinued(by: options) {
             // The messages of an earlier client are sent again on the new session.
@@ -76,7 +87,7 @@ extension ClientDriver {
         do throws(ClientError) {
             id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name.text]), core, now: now)
         } catch {
-            promise?.resolve(.failure(MartletError.tooManyRooms(limit: configuration.maxRooms)))
+            promise?.resolve(.failure(MartletError.tooManyRooms(limit: ClientConfiguration.maxRoomsLimit)))
             return
         }
         rooms[id] = RoomTable.Entry(core: core, options: options, isHidden: promise == nil)
@@ -191,8 +202,12 @@ extension ClientDriver {
         outbox.cursors.advance(room.name.text, to: cursor) { Set(rooms.entries.values.map { $0.core.name.text }) }
     }
 
+    /// Stores the cursor, and reports the messages as delivered. An iteration reports a batch only after its last
+    /// message, which a slow application receives late.
     func save(_ cursor: RoomCursor, of room: RoomCore) {
-        if advanceCursor(of: room, to: cursor) { outbox.port.commit { $0.cursors[room.name.text] = cursor } }
+        guard advanceCursor(of: room, to: cursor) else { return }
+        outbox.port.commit { $0.cursors[room.name.text] = cursor }
+        engine.consumed(room.id, byteCount: 0, upTo: cursor, now: now)
     }
 
     // MARK: Events of the engine
@@ -249,6 +264,7 @@ extension ClientDriver {
         refuse(entry.waitingAcknowledgements, of: core, end.error(of: core.name))
         core.finish(end)
         log(code == nil ? .info : .warning, "room.closed", "\(end.error(of: core.name))", in: core)
+        if phase == .running { openBacklog() }
     }
 
     // MARK: Batches

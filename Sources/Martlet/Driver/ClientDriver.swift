@@ -232,7 +232,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             let level: Client.LogEvent.Level = published.phase.stopReason == nil ? .info : .warning
             log(level, "status.\(published.phase.key)", published.explanation)
         }
-        if status.isOnline { markInFlight() }
+        if status.isOnline {
+            markInFlight()
+            returnKnownList()
+        }
         guard published.phase.stopReason != before, phase == .running else { return }
         for core in rooms.cores { core.setStopReason(published.phase.stopReason) }
         guard let reason = published.phase.stopReason else { return }
@@ -274,13 +277,13 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func proceedWithEnd() {
         switch phase {
         case .flushing where isFlushed: endLink()
-        case .draining where outbox.port.isIdle:
+        case .draining:
             // The application may have handled messages since the last poll of their marks.
-            saveCursors()
-            if outbox.port.isIdle { finish() }
-        case .draining where flushTimer?.deadline == nil:
+            if outbox.port.isIdle { saveCursors() }
+            if outbox.port.isIdle { return finish() }
+            guard flushTimer?.deadline == nil else { return }
             flushTimer?.set(deadline: loop.deadline(after: configuration.flushTimeout))
-        case .running, .flushing, .stopping, .draining, .over: break
+        case .running, .flushing, .stopping, .over: break
         }
     }
 
@@ -354,6 +357,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             }
         }
         if !rooms.watched.isEmpty { cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay)) }
+        settle()
     }
 }
 
@@ -375,7 +379,6 @@ extension ClientConfiguration {
         heartbeat = configuration.heartbeat
         reconnect = configuration.reconnect
         deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
-        maxRooms = configuration.maxRooms
         maxRequests = configuration.maxRequests
         maxPendingMessages = configuration.maxPendingMessages
         maxPendingByteCount = configuration.maxPendingByteCount

@@ -77,12 +77,17 @@ extension RoomCore {
 
     /// Handles the cancellation of a caller. The message is removed unless the outbox has begun to store it.
     private func withdraw(_ promise: Promise<MessageHandle>, _ number: UInt64?) {
-        let isWithdrawn = state.withLock { state -> Bool in
-            if let number, state.sends.withdraw(number) { return true }
-            guard let counter = state.sends.counter(of: promise), state.ledger.withdraw(counter) else { return false }
+        var isWithdrawn = false
+        wake { state in
+            if let number, state.sends.withdraw(number) {
+                isWithdrawn = true
+                return []
+            }
+            guard let counter = state.sends.counter(of: promise), state.ledger.withdraw(counter) else { return [] }
+            isWithdrawn = true
             _ = state.sends.take(counter)
             _ = state.letters.takeReplaced(by: [counter])
-            return true
+            return state.waiters.takeObservers { $0 == counter }
         }
         guard isWithdrawn else { return }
         promise.resolve(.failure(CancellationError()))

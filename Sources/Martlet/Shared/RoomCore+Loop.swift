@@ -46,9 +46,12 @@ extension RoomCore {
 
     /// Reports that the outbox has stored messages or, with an error, that they have failed.
     func stored(_ counters: [UInt64], _ error: MartletError?) {
-        let promises = state.withLock { state in
-            if error != nil { for counter in counters { _ = state.ledger.fail(counter, .closed) } }
-            return counters.map { state.sends.take($0) }
+        var promises: [Promise<MessageHandle>?] = []
+        wake { state in
+            promises = counters.map { state.sends.take($0) }
+            guard error != nil else { return [] }
+            for counter in counters { _ = state.ledger.fail(counter, .closed) }
+            return state.waiters.takeObservers { counters.contains($0) }
         }
         for (counter, promise) in zip(counters, promises) {
             promise?.resolve(error.map(Result.failure) ?? .success(MessageHandle(room: self, counter: counter)))

@@ -27,4 +27,25 @@ struct HandledAtStopTests {
         }
         #expect(texts.0 == texts.1)
     }
+
+    // C-83
+    @Test("an outbox that stops answering while a client stops → stop returns", arguments: 1...12)
+    func stalledOutbox(answered: Int) throws {
+        let world = TestWorld()
+        try world.run(timeLimit: .seconds(600)) {
+            try world.startRelay()
+            let bob = world.device("bob", outbox: SlowOutbox(world, answers: answered))
+            let room = try await world.device("alice").start().open(room: "lobby")
+            for number in 1...5 { _ = try await room.send("\(number)").accepted() }
+            let other = try await bob.start().open(room: "lobby")
+            var messages = other.messages.makeAsyncIterator()
+            _ = try await messages.next()
+            async let stopping: Void = bob.stop()
+            for _ in 1...3 {
+                try await world.sleep(for: .milliseconds(30))
+                _ = try await messages.next()
+            }
+            await stopping
+        }
+    }
 }

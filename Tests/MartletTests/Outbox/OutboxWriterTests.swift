@@ -93,4 +93,53 @@ struct OutboxWriterTests {
             #expect(counters == counters.sorted() && counters.count == 300)
         }
     }
+
+    @Test func `a message that the outbox refuses → the observers of its state receive the failure`() async throws {
+        try await withRoom { room, outbox in
+            let sending = Task { try await room.send("refused") }
+            let call = try #require(await outbox.next())
+            let handle = try #require(room.pending.first)
+            let observing = Task { try await handle.accepted() }
+            await until { room.core.state.withLock { $0.waiters.observers.count } == 1 }
+            #expect(texts(call.part(0)) == ["refused"])
+            call.complete(MartletError.outboxFull(limit: .messages(0)))
+            await #expect(throws: MartletError.outboxFull(limit: .messages(0))) { try await sending.value }
+            await #expect(throws: MartletError.notAccepted(.closed)) { try await observing.value }
+        }
+    }
+
+    @Test func `a room that ends while the outbox stores a message → its failure is stored after it`() async throws {
+        try await withRoom { room, outbox in
+            let sending = Task { try await room.send("1") }
+            let call = try #require(await outbox.next())
+            let id = try #require(call.part(0)?.appended.first?.id)
+            room.core.finish(.closed)
+            await #expect(throws: MartletError.roomClosed(nil, room: "lobby")) { try await sending.value }
+            call.complete(nil)
+            let later = try #require(await outbox.next())
+            #expect(later.part(0)?.outcomes == [OutboxOutcome(id: id, room: "lobby", result: .failed(.closed))])
+            later.complete(nil)
+        }
+    }
+
+    // C-78
+    @Test func `a message that is cancelled while its transaction is refused → not sent by a later client`()
+        async throws
+    {
+        try await withRoom { room, outbox in
+            let sending = Task { try await room.send("1") }
+            let call = try #require(await outbox.next())
+            #expect(texts(call.part(0)) == ["1"])
+            let refused = Task { try await room.send("refused") }
+            #expect(texts(await joined(call, 1)) == ["refused"])
+            #expect(await room.pending.first?.cancel() == true)
+            #expect(await joined(call, 2).outcomes.count == 1)
+            call.complete(MartletError.outboxFull(limit: .messages(0)))
+            await #expect(throws: MartletError.outboxFull(limit: .messages(0))) { try await refused.value }
+            _ = try await sending.value
+            let later = try #require(await outbox.next())
+            #expect(later.part(0)?.outcomes.map(\.result) == [.failed(.cancelled)])
+            later.complete(nil)
+        }
+    }
 }

@@ -1,0 +1,78 @@
+import Martlet
+import MartletTestKit
+import Testing
+
+@Suite("Clients over disconnections and restarts")
+struct ClientStateTests {
+    private let world = TestWorld()
+
+    @Test("rooms() while the device is offline, and a link that is resumed → the list")
+    func listAfterResume() throws {
+        let resumes = try world.run { [world] in
+            try world.startRelay()
+            let alice = world.device("alice")
+            let client = try await alice.start()
+            _ = try await client.open(room: "lobby")
+            _ = try await client.rooms()
+            alice.goOffline()
+            try await world.sleep(for: .seconds(5))
+            async let rooms = client.rooms()
+            try await world.sleep(for: .seconds(5))
+            alice.goOnline()
+            _ = try await rooms
+            return client.currentStatus.resumes
+        }
+        #expect(resumes == 1)
+    }
+
+    // The client opens at most 120 rooms for messages of an earlier client.
+    @Test("messages that wait in 130 rooms, and a client that may open one room → all sent, and the room opens")
+    func backlog() throws {
+        let count = try world.run { [world] in
+            let relay = try world.startRelay()
+            await relay.kill()
+            let alice = world.device("alice")
+            let first = try await alice.start()
+            for number in 0..<130 {
+                let room = try await first.open(room: "room-\(number)", options: Room.Options(waitsForRelay: false))
+                try await room.send("waiting")
+            }
+            await alice.kill()
+            alice.configuration.maxRooms = 1
+            try relay.restart()
+            let later = try await alice.start()
+            _ = try await later.open(room: "other")
+            let bob = try await world.device("bob").start()
+            var count = 0
+            for number in 0..<130 {
+                let room = try await bob.open(room: "room-\(number)")
+                if try await room.messages.first(where: { _ in true })?.text == "waiting" { count += 1 }
+            }
+            return count
+        }
+        #expect(count == 130)
+    }
+
+    //
+    @Test("20 messages in one batch, each handled for 5 s → the handled ones are delivered before the last is")
+    func deliveredBySlowReader() throws {
+        let states = try world.run { [world] in
+            try world.startRelay()
+            let alice = world.device("alice")
+            let room = try await alice.start().open(room: "lobby")
+            var handles: [MessageHandle] = []
+            for number in 1...20 { handles.append(try await room.send("\(number)")) }
+            for handle in handles { try await handle.accepted() }
+            let bob = try await world.device("bob").start()
+            var handled = 0
+            for try await _ in try await bob.open(room: "lobby").messages {
+                try await world.sleep(for: .seconds(5))
+                handled += 1
+                if handled == 4 { break }
+            }
+            return handles.map(\.state)
+        }
+        #expect(states.prefix(3).allSatisfy { $0 == .delivered(to: AccountName("bob")!) })
+        #expect(states[4] == .accepted(offset: 5))
+    }
+}
