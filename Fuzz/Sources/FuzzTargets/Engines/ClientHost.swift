@@ -21,7 +21,7 @@ final class ClientHost {
     private(set) var isWelcome = false
     private(set) var rooms: [RoomID] = []
     private(set) var requests: [UInt64] = []
-    private(set) var asked: [UInt64] = []
+    private(set) var asked: [IncomingRequest.ID] = []
     /// The highest sequence that the client has sent on each session.
     private(set) var sent: [SessionID: UInt64] = [:]
     /// The counter of the last message.
@@ -163,7 +163,7 @@ final class ClientHost {
             case .room(let room, .message(let message, let byteCount)):
                 let offset = message.relay?.offset ?? 0
                 untaken.append((room, byteCount, offset))
-            case .room(_, .request(let request)): asked.append(request.correlation)
+            case .room(_, .request(let request)): asked.append(request.id)
             case .transfer(let id, .needs(let position, let byteCount)):
                 engine.provide([UInt8](repeating: 7, count: byteCount), at: position, for: id, now: now)
             case .transfer(let id, .received): engine.consumed(id, now: now)

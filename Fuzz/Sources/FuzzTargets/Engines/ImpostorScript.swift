@@ -136,8 +136,8 @@ enum ImpostorScript {
         case 10: host.ask(room, deadline: program.duration())
         case 11: host.act { $0.markRead(room, upTo: program.number(), now: $1) }
         case 12:
-            guard let correlation = host.asked.last else { return }
-            host.act { $0.respond(in: room, correlation: correlation, now: $1) }
+            guard let request = host.asked.last else { return }
+            host.act { $0.respond(to: request, in: room, now: $1) }
         default:
             guard let number = host.requests.last else { return }
             host.act { $0.cancelRequest(number, now: $1) }

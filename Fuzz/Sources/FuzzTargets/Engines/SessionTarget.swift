@@ -178,10 +178,11 @@ private final class FaultyWorld {
     private func answer(_ index: Int, _ id: RoomID, _ offset: UInt8) {
         let client = world.clients[index]
         let asked = client.events(in: id).compactMap { event in
-            if case .request(let request) = event { request.correlation } else { nil }
+            if case .request(let request) = event { request.id } else { nil }
         }
-        guard let correlation = asked.last else { return }
-        world.act(client) { $0.respond(in: id, correlation: correlation &+ UInt64(offset % 2), now: $1) }
+        guard var request = asked.last else { return }
+        request.correlation &+= UInt64(offset % 2)
+        world.act(client) { [request] in $0.respond(to: request, in: id, now: $1) }
     }
 
     // MARK: The end
