@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 SWIFT ?= swift
-# The file that `make demo` sends; without one it sends the licences of the system.
+# The file that `make demo` sends; without one it sends the licenses of the system.
 FILE ?=
 # How many clients `make crowd` starts.
 CLIENTS ?= 2000
@@ -54,6 +54,11 @@ leaks := LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressio
 
 tls := $(if $(TLS),--tls)
 
+# The programs contain the Swift runtime, so that they run on machines without it and have fewer resident pages. Packed
+# relocations require glibc 2.36.
+static := --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs
+release := --configuration release $(if $(filter Linux,$(shell uname)),$(static))
+
 # Every target here is a name, none a file.
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' Makefile)
 
@@ -64,12 +69,12 @@ deps: ## install the system packages that the build needs and this machine lacks
 	@Scripts/install-dependencies
 
 build: deps ## build everything for release
-	@$(SWIFT) build --configuration release --quiet
+	@$(SWIFT) build $(release) --quiet
 
 # Both programs; the second starts the first, which lies beside it.
 programs: deps
-	@$(SWIFT) build --configuration release --quiet --product martlet
-	@$(SWIFT) build --configuration release --quiet --product martlet-lab
+	@$(SWIFT) build $(release) --quiet --product martlet
+	@$(SWIFT) build $(release) --quiet --product martlet-lab
 
 demo: programs ## send a file through a faulty network and compare: make demo FILE=picture.png
 	@.build/release/martlet-lab demo $(if $(FILE),"$(FILE)")
@@ -87,12 +92,12 @@ attachments: programs ## send 1 GiB over a link that is cut, with kills: make at
 	@Scripts/attachments $(if $(SIZE),--size $(SIZE))
 
 crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got everything: make crowd CLIENTS=500
-	@$(SWIFT) build --configuration release --quiet --product martlet
+	@$(SWIFT) build $(release) --quiet --product martlet
 	@Scripts/crowd $(CLIENTS)
 
 weather: deps ## lose real packets, and compare with plain TCP in the same weather: make weather WEATHER=--quick
 	@Scripts/install-dependencies python3 ip nft
-	@$(SWIFT) build --configuration release --quiet --product martlet
+	@$(SWIFT) build $(release) --quiet --product martlet
 	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(tls) $(WEATHER)
 
 test: deps lint ## lint, build with warnings as errors and run every test
@@ -116,7 +121,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 
 differential: deps ## compare both implementations of the wire over a million frames, and flip every bit of the vectors
 	@Scripts/install-dependencies python3
-	@$(SWIFT) build --configuration release --quiet --product martlet-lab
+	@$(SWIFT) build $(release) --quiet --product martlet-lab
 	@Specs/reference/differential.py --frames 1000000 .build/release/martlet-lab
 	@Specs/reference/test_flips.py --every-bit --verbose .build/release/martlet-lab
 
@@ -140,12 +145,12 @@ coverage: deps ## measure line coverage of the wire and the protocol; fails belo
 	@Scripts/coverage --filter $(computing)
 
 simulate: deps ## play whole conversations over a simulated faulty network: make simulate SEEDS=1..1000000
-	@$(SWIFT) build --configuration release --quiet --product martlet-lab
+	@$(SWIFT) build $(release) --quiet --product martlet-lab
 	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
 	@.build/release/martlet-lab simulate --seeds $(STORED_SEEDS) --store sqlite $(tls)
 
 lives: deps ## run real clients and relays in virtual time, and check the promises: make lives LIVES=1..1000
-	@$(SWIFT) build --configuration release --quiet --product martlet-lab
+	@$(SWIFT) build $(release) --quiet --product martlet-lab
 	@.build/release/martlet-lab lives --seeds $(LIVES)
 
 powerloss: deps ## cut the power of the databases at 10,000 points, and check that nothing accepted is lost
@@ -154,12 +159,12 @@ powerloss: deps ## cut the power of the databases at 10,000 points, and check th
 
 kill9: deps ## kill clients and relays 1,000 times each, and check that nothing is lost or twice: make kill9 KILLS=50
 	@Scripts/install-dependencies python3
-	@$(SWIFT) build --configuration release --quiet --product martlet
+	@$(SWIFT) build $(release) --quiet --product martlet
 	@Scripts/kill9 --clients $(KILLS) --relays $(KILLS)
 
 bot: deps ## terminate and kill a bot under load 200 times, and check that each command has one reply: make bot KILLS=50
 	@Scripts/install-dependencies python3
-	@$(SWIFT) build --configuration release --quiet --product martlet
+	@$(SWIFT) build $(release) --quiet --product martlet
 	@Scripts/kill9 --clients 0 --relays 0 --bots $(if $(filter command line,$(origin KILLS)),$(KILLS),200)
 
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
@@ -182,7 +187,7 @@ soak: programs ## let 200 clients come, go and be cut off for MINUTES=30; fail w
 
 hostile: deps ## attack a relay in every way beside an honest pair: make hostile HOSTILE="--only acks --seconds 10"
 	@Scripts/install-dependencies python3
-	@$(SWIFT) build --configuration release --quiet --product martlet
+	@$(SWIFT) build $(release) --quiet --product martlet
 	@Benchmarks/Hostile/hostile $(HOSTILE)
 
 tsan: deps ## run every test under the thread sanitizer
@@ -215,7 +220,7 @@ fuzz-keep: deps ## add what `make fuzz` has learned to the committed inputs
 bench-programs: deps
 	@Scripts/install-dependencies protobuf-compiler libprotobuf-dev fortunes fortunes-zh \
 		$(if $(findstring --instructions,$(BENCH)),valgrind)
-	@$(SWIFT) build --configuration release --quiet --product martlet
+	@$(SWIFT) build $(release) --quiet --product martlet
 	@$(MAKE) --no-print-directory -C Benchmarks/Baselines
 	@$(SWIFT) build --package-path Benchmarks --configuration release --quiet --product bench
 

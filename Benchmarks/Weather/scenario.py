@@ -113,7 +113,7 @@ class Run:
         await asyncio.sleep(max(self.began + self.weather.seconds - time.monotonic(), 0))
 
     async def _black_holes(self):
-        """Drops all packets for a while, repeatedly, at different phases of periodic behaviour."""
+        """Drops all packets for a while, repeatedly, at different phases of periodic behavior."""
         for number in range(self._repeats()):
             await asyncio.sleep(self.weather.light + number * 0.37 % 1)
             gone = time.monotonic()

@@ -382,7 +382,7 @@ class Check:
                 self.want(f"a vector about {clause}", clause in self.clauses)
 
 
-# Clauses about carriers, time, queues or the behaviour of applications, which bytes cannot violate.
+# Clauses about carriers, time, queues or the behavior of applications, which bytes cannot violate.
 ABOUT_CONDUCT = {"W-1", "W-34", "W-49", "W-62", "W-75", "M-13", "M-18"}
 
 

@@ -22,7 +22,7 @@ enum DemoCommand {
             With --capture the connections do not use TLS, so that the capture can be read. Its file contains the \
             packets of the link, then those of a short conversation with a frame of every type.
             """,
-            "The default for FILE is the license texts in \(DemoText.licences). A small file is repeated.",
+            "The default for FILE is the license texts in \(DemoText.licenses). A small file is repeated.",
         ],
         exitCodes: [
             ExitMeaning(.success, "the received bytes equal the sent ones"),

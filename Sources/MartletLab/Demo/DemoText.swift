@@ -11,7 +11,7 @@ struct DemoText: Equatable, Sendable {
     /// The maximum number of bytes of a file. The relay keeps the whole text in memory.
     static let maxByteCount = 256 << 20
     /// The folder of the default text.
-    static let licences = "/usr/share/common-licenses"
+    static let licenses = "/usr/share/common-licenses"
 
     /// The name of the source, for messages.
     var name: String
@@ -37,7 +37,7 @@ struct DemoText: Equatable, Sendable {
     }
 
     /// Returns the license texts on this machine in sequence, or numbered lines if there are none.
-    static func defaultText(_ folder: String = licences) -> DemoText {
+    static func defaultText(_ folder: String = licenses) -> DemoText {
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
         let files = names.compactMap { FileManager.default.contents(atPath: "\(folder)/\($0)") }
         var text = DemoText(name: "\(folder)/*", bytes: files.flatMap { Array($0) })

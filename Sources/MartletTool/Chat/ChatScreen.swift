@@ -84,7 +84,7 @@ enum ChatScreen {
                 var row = StyledLine()
                 if index == 0 {
                     row.append("\(clock) ", .dim)
-                    row.append("\(name)  ", isOwn ? .bold : Style.colour(of: sender))
+                    row.append("\(name)  ", isOwn ? .bold : Style.color(of: sender))
                 } else {
                     row.append(String(repeating: " ", count: indent))
                 }

@@ -26,7 +26,7 @@ enum ChatTerminal {
     static func run(
         _ client: Client, _ room: Room, _ sentLines: SentLines, timeout: Duration?
     ) async throws -> ExitCode {
-        guard var screen = try FullScreen(showsColours: Terminal.showsColours) else {
+        guard var screen = try FullScreen(showsColors: Terminal.showsColors) else {
             throw CommandError(.inputOutput, "this is no terminal")
         }
         defer { screen.leave() }

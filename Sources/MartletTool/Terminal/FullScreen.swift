@@ -13,10 +13,10 @@ struct FullScreen {
     private var isSuspended = false
 
     /// Enters the full screen of the terminal on standard input and output; nil if there is none.
-    init?(showsColours: Bool) throws(CommandError) {
+    init?(showsColors: Bool) throws(CommandError) {
         guard let mode = RawMode(STDIN_FILENO) else { return nil }
         self.mode = mode
-        painter = ScreenPainter(showsColours: showsColours)
+        painter = ScreenPainter(showsColors: showsColors)
         try enter()
     }
 

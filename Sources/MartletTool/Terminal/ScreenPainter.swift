@@ -9,10 +9,10 @@ struct ScreenPainter: Sendable {
 
     private var shown: [StyledLine]?
 
-    private let showsColours: Bool
+    private let showsColors: Bool
 
-    init(showsColours: Bool = true) {
-        self.showsColours = showsColours
+    init(showsColors: Bool = true) {
+        self.showsColors = showsColors
     }
 
     /// Discards the previous image after a change of the terminal size.
@@ -26,7 +26,7 @@ struct ScreenPainter: Sendable {
             shown = nil
         }
         for (index, row) in image.rows.enumerated() where shown?[index] != row {
-            output += "\u{1B}[\(index + 1);1H\(row.sequences(showsColours: showsColours))\u{1B}[K"
+            output += "\u{1B}[\(index + 1);1H\(row.sequences(showsColors: showsColors))\u{1B}[K"
         }
         shown = image.rows
         // A terminal that supports these two marks shows the change atomically.

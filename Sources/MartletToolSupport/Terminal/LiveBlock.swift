@@ -4,7 +4,7 @@ import MartletTransport
 /// A block of lines at the end of standard output that is redrawn in place.
 package final class LiveBlock: Sendable {
     private let shownCount = Guarded(0)
-    private let showsColours = Terminal.showsColours
+    private let showsColors = Terminal.showsColors
 
     package init() {}
 
@@ -12,7 +12,7 @@ package final class LiveBlock: Sendable {
     package func show(_ lines: [StyledLine]) {
         shownCount.withLock { count in
             let text =
-                Self.erase(count) + lines.map { "\($0.sequences(showsColours: showsColours))\u{1B}[K\n" }.joined()
+                Self.erase(count) + lines.map { "\($0.sequences(showsColors: showsColors))\u{1B}[K\n" }.joined()
             try? Output.write(Array(text.utf8), to: STDOUT_FILENO)
             count = lines.count
         }

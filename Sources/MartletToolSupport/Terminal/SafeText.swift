@@ -1,4 +1,4 @@
-/// Text of other users, made safe for a terminal: characters that move the cursor, change colours or reverse the
+/// Text of other users, made safe for a terminal: characters that move the cursor, change colors or reverse the
 /// writing direction are shown as text.
 package enum SafeText {
     /// Returns the text as one line. Newlines are shown too.

@@ -11,21 +11,21 @@ package enum Style: String, Sendable {
     case magenta = "35"
     case cyan = "36"
 
-    /// Whether the style is only a colour.
-    package var isColour: Bool {
+    /// Whether the style is only a color.
+    package var isColor: Bool {
         switch self {
         case .plain, .bold, .dim, .inverse: false
         case .red, .green, .yellow, .blue, .magenta, .cyan: true
         }
     }
 
-    /// The colours of names.
-    package static let nameColours: [Style] = [.cyan, .green, .yellow, .magenta, .blue]
+    /// The colors of names.
+    package static let nameColors: [Style] = [.cyan, .green, .yellow, .magenta, .blue]
 
-    /// Returns the colour of a name, which is always the same.
-    package static func colour(of name: String) -> Style {
+    /// Returns the color of a name, which is always the same.
+    package static func color(of name: String) -> Style {
         let sum = name.utf8.reduce(UInt32(5381)) { ($0 &* 33) &+ UInt32($1) }
-        return nameColours[Int(sum) % nameColours.count]
+        return nameColors[Int(sum) % nameColors.count]
     }
 }
 
@@ -74,10 +74,10 @@ package struct StyledLine: Equatable, Sendable {
         return padded
     }
 
-    /// Returns the row with terminal sequences (ECMA-48 §8.3.117), without colours if `showsColours` is false.
-    package func sequences(showsColours: Bool) -> String {
+    /// Returns the row with terminal sequences (ECMA-48 §8.3.117), without colors if `showsColors` is false.
+    package func sequences(showsColors: Bool) -> String {
         pieces.map { piece in
-            if piece.style == .plain || piece.style.isColour && !showsColours { return piece.text }
+            if piece.style == .plain || piece.style.isColor && !showsColors { return piece.text }
             return "\u{1B}[\(piece.style.rawValue)m\(piece.text)\u{1B}[0m"
         }
         .joined()

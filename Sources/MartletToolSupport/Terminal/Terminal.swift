@@ -10,11 +10,11 @@ package enum Terminal {
         ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
-    /// Whether colours are enabled (https://no-color.org).
-    package static var showsColours: Bool { showsColours(noColour: ProcessInfo.processInfo.environment["NO_COLOR"]) }
+    /// Whether colors are enabled (https://no-color.org).
+    package static var showsColors: Bool { showsColors(noColor: ProcessInfo.processInfo.environment["NO_COLOR"]) }
 
-    /// Returns whether colours are enabled for a value of the variable NO_COLOR.
-    package static func showsColours(noColour: String?) -> Bool { noColour?.isEmpty ?? true }
+    /// Returns whether colors are enabled for a value of the variable NO_COLOR.
+    package static func showsColors(noColor: String?) -> Bool { noColor?.isEmpty ?? true }
 
     /// Returns the size of the terminal, or 80 × 24 if it reports none.
     package static func size(of descriptor: Int32) -> ScreenSize {

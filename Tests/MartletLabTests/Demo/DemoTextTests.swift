@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `without licences the default text consists of numbered lines`() {
+    @Test func `without licenses the default text consists of numbered lines`() {
         let text = DemoText.defaultText("/nowhere/at/all")
         #expect(text.lineCount >= DemoText.minLineCount)
         #expect(text.bytes.count >= DemoText.minByteCount)

@@ -7,7 +7,7 @@ import MartletWire
 
 @testable import MartletObservation
 
-/// A started client of ada with a timeline and a synchronisation, and models that do not wait.
+/// A started client of ada with a timeline and a synchronization, and models that do not wait.
 @MainActor
 struct ModelScript {
     nonisolated static let log = LogID(rawValue: 0xA)

@@ -3,7 +3,7 @@ import Martlet
 import Testing
 
 /// The tables of Guides/strings.md contain all keys.
-@Suite("Strings to localise")
+@Suite("Strings to localize")
 struct StringsGuideTests {
     private let guide: String
 

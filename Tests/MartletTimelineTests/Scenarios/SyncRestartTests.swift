@@ -8,9 +8,9 @@ import Testing
 
 /// The end of the process at each step between a command, the outbox, the relay and the timeline. The next process
 /// begins with the files as they are after that step.
-@Suite("Restarts of a synchronisation", .timeLimit(.minutes(10)))
+@Suite("Restarts of a synchronization", .timeLimit(.minutes(10)))
 struct SyncRestartTests {
-    /// A life whose files are used by a later one. The synchronisation of the room does not run.
+    /// A life whose files are used by a later one. The synchronization of the room does not run.
     private func end(
         _ files: FileImage, at relay: String = nowhere, after body: (SyncLife, SyncedRoom) async throws -> Void
     ) async throws {

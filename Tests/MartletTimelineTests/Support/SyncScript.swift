@@ -36,7 +36,7 @@ struct SyncLife: Sendable {
 
     /// Runs a client with the files of a folder while `body` runs.
     ///
-    /// - Parameter isRunning: Whether `run` of the synchronisation runs.
+    /// - Parameter isRunning: Whether `run` of the synchronization runs.
     @discardableResult
     static func run<Result>(
         _ files: FileImage, at relay: String, isRunning: Bool = true, options: TimelineSync.Options = .init(),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletTimeline
 
-@Suite("History of a synchronised room", .timeLimit(.minutes(10)))
+@Suite("History of a synchronized room", .timeLimit(.minutes(10)))
 struct SyncedRoomHistoryTests {
     private let few: TimelineSync.Options
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletTimeline
 
-@Suite("Commands in a synchronised room", .timeLimit(.minutes(10)))
+@Suite("Commands in a synchronized room", .timeLimit(.minutes(10)))
 struct SyncedRoomTests {
     /// Dead letters of texts in room `a`.
     private func fail(_ texts: String..., in files: FileImage) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletTimeline
 
-@Suite("Synchronisation of a timeline", .timeLimit(.minutes(10)))
+@Suite("Synchronization of a timeline", .timeLimit(.minutes(10)))
 struct TimelineSyncTests {
     @Test func `messages of others and own ones → in the timeline, in the order of the log`() async throws {
         try await withRelay { relay in

@@ -7,18 +7,18 @@ import Testing
         var line = StyledLine("plain ")
         line.append("bold", .bold)
         line.append("")
-        #expect(line.sequences(showsColours: true) == "plain \u{1B}[1mbold\u{1B}[0m")
+        #expect(line.sequences(showsColors: true) == "plain \u{1B}[1mbold\u{1B}[0m")
         #expect(line.width == 10)
         #expect(line.pieces.count == 2)
     }
 
-    @Test func `without colours bold text remains bold`() {
+    @Test func `without colors bold text remains bold`() {
         var line = StyledLine("red", .red)
         line.append("bold", .bold)
-        #expect(line.sequences(showsColours: false) == "red\u{1B}[1mbold\u{1B}[0m")
-        #expect(!Terminal.showsColours(noColour: "1"))
-        #expect(Terminal.showsColours(noColour: ""))
-        #expect(Terminal.showsColours(noColour: nil))
+        #expect(line.sequences(showsColors: false) == "red\u{1B}[1mbold\u{1B}[0m")
+        #expect(!Terminal.showsColors(noColor: "1"))
+        #expect(Terminal.showsColors(noColor: ""))
+        #expect(Terminal.showsColors(noColor: nil))
     }
 
     @Test func `clipping applies across pieces`() {
@@ -30,8 +30,8 @@ import Testing
         #expect(line.padded(to: 2).text == "日")
     }
 
-    @Test func `equal names have equal colours`() {
-        #expect(Style.colour(of: "alice") == Style.colour(of: "alice"))
-        #expect(Style.nameColours.contains(Style.colour(of: String(repeating: "z", count: 200))))
+    @Test func `equal names have equal colors`() {
+        #expect(Style.color(of: "alice") == Style.color(of: "alice"))
+        #expect(Style.nameColors.contains(Style.color(of: String(repeating: "z", count: 200))))
     }
 }
