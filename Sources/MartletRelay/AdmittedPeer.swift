@@ -66,6 +66,16 @@ final class AdmittedPeer: Sendable {
         return parts.limiter.withLock { $0.refusal(of: prefix, now: now) }
     }
 
+    /// Reports that the resume of an authenticated peer was refused. The connection may send another hello (C-34), which
+    /// has the limits of a first one (C-67).
+    func handshakeResumed() {
+        state.withLock { state in
+            guard !state.isHandshake else { return }
+            state.isHandshake = true
+            parts.limiter.withLock { $0.handshakeResumed(prefix) }
+        }
+    }
+
     /// Reports the answer of the authenticator. An answer without a decision about the credential counts as neither
     /// success nor failure.
     func authenticationEnded(

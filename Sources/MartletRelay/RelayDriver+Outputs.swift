@@ -47,6 +47,10 @@ extension RelayDriver {
         {
             peer.admitted.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
         }
+        // The limits of C-67 apply to the next hello too.
+        if case .refused(_, .resumeRejected) = note, let peer = key.flatMap({ peers[$0] }) {
+            peer.admitted.handshakeResumed()
+        }
         parts.onEvent(.note(note, peer: key.flatMap { peers[$0] }?.transport.remoteAddress))
     }
 

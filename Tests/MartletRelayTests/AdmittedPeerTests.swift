@@ -93,6 +93,32 @@ import Testing
         #expect(share.refusal(now: now) == nil && other.refusal(now: now) == .seconds(1))
     }
 
+    // C-67, Specs/hostile.md row 52
+    @Test func `a hello after a refused resume → limited and counted like a first one`() throws {
+        var limits = PeerLimits()
+        limits.maxHandshakes = 2
+        limits.maxFailures = 1
+        let parts = try parts(limits)
+        let (alice, bob) = (try #require(AccountName("alice")), try #require(AccountName("bob")))
+        let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        #expect(share.authenticationBegan(of: bob, now: now) == .authenticate(after: .zero))
+        share.authenticationEnded(of: bob, .accepted(Identity(bob), final: nil), now: now)
+        for _ in 0..<2 { share.handshakeResumed() }
+        var other = AdmittedPeer.admit(nil, to: parts, now: now)
+        #expect(other != nil)
+        #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
+        other?.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
+        #expect(share.authenticationBegan(of: alice, now: now) == .refuse(retryAfter: .seconds(1)))
+        #expect(share.refusal(now: now) == .seconds(1))
+        other = nil
+        let later = now + .seconds(1)
+        #expect(share.authenticationBegan(of: bob, now: later) == .authenticate(after: .zero))
+        share.authenticationEnded(of: bob, .accepted(Identity(bob), final: nil), now: later)
+        let next = (0..<2).map { _ in AdmittedPeer.admit(nil, to: parts, now: later) }
+        #expect(next.allSatisfy { $0 != nil })
+        withExtendedLifetime((share, next)) {}
+    }
+
     // Specs/hostile.md row 64
     @Test func `row 64, an authentication in progress → ended by a verdict, and by the end of its connection`() throws {
         var limits = PeerLimits()

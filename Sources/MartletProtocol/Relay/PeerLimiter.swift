@@ -174,6 +174,14 @@ package struct PeerLimiter: Sendable {
         handshakeCount -= 1
     }
 
+    /// An authenticated connection awaits another hello, because its resume was refused. It counts as a handshake again
+    /// until the next `handshakeEnded`.
+    package mutating func handshakeResumed(_ prefix: AddressPrefix) {
+        guard prefixes[prefix] != nil else { return }
+        prefixes[prefix]?.handshakeCount += 1
+        handshakeCount += 1
+    }
+
     /// A credential was not accepted.
     package mutating func authenticationFailed(of account: AccountName, from prefix: AddressPrefix, now: Instant) {
         removeExpired(now: now)

@@ -186,6 +186,9 @@ extension SessionRouter {
         links[slot].link.accept(key.session, opened)
         links[slot].sessions[at: index].handle = handle
         if handle.loop == key.link.loop { links[slot].sessions[at: index].room = nil }
+        // The link may have been resumed with other features since the session joined, or have lost its connection.
+        if links[slot].epoch != Epoch(rawValue: 1) { rooms.call(.setFeatures(handle, links[slot].link.features)) }
+        if links[slot].connection == nil { rooms.call(.setAway(handle, true)) }
         // The policy may have decided anew since the session joined.
         if configuration.roomRoles != nil, configuration.asksRoomPolicy {
             rooms.call(.setPermissions(handle, links[slot].sessions[at: index].permissions))

@@ -10,8 +10,8 @@ public import MartletWire
 /// and beyond `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
 /// Specs/hostile.md row 48). Relays may share a store while each room is served by one of them at a time.
 ///
-/// Roles and membership records are kept apart from the logs and never removed. Beyond their bound no room is created
-/// and no role is set (Specs/hostile.md row 59).
+/// Roles and membership records are kept apart from the logs and never removed for others. Beyond their bounds no room
+/// is created, no role is set (Specs/hostile.md row 59) and no record is added.
 public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
     /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {
@@ -28,6 +28,8 @@ public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
         /// The maximum size of the roles of all rooms, in bytes, with 512 bytes added for each room. It is not part of
         /// `maxByteCount`.
         public var maxRoleByteCount = 64 * 1024 * 1024
+        /// The maximum number of membership records of all rooms. They are not part of `maxByteCount`.
+        public var maxMembershipCount = 262_144
 
         /// Creates the default bounds.
         public init() {}
@@ -61,6 +63,7 @@ public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
         logs = Guarded(MemoryLogs(firstLog: firstLog))
         precondition(bounds.maxMessagesPerRoom > 0 && bounds.maxByteCountPerRoom > 0)
         precondition(bounds.maxRooms > 0 && bounds.maxByteCount > 0 && bounds.maxRoleByteCount > 0)
+        precondition(bounds.maxMembershipCount > 0)
         self.bounds = bounds
     }
 
@@ -112,9 +115,9 @@ public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
         try roles.withLock { try $0.save(bytes, of: room, creation, maxByteCount: bounds.maxRoleByteCount) }
     }
 
-    /// Keeps changes of membership records.
+    /// Keeps changes of membership records. New ones beyond `Bounds.maxMembershipCount` are not saved.
     public func saveMemberships(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
-        memberships.withLock { $0.save(changes, of: room) }
+        memberships.withLock { $0.save(changes, of: room, maxCount: bounds.maxMembershipCount) }
     }
 
     /// The entries of an account's rooms.

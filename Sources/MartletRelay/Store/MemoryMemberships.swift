@@ -5,6 +5,8 @@ import MartletWire
 struct MemoryMemberships {
     private var records: [AccountName: [RoomName: MembershipRecord]] = [:]
     private var accounts: [RoomName: Set<AccountName>] = [:]
+    /// The number of records of all rooms.
+    private var count = 0
 
     /// The records of a room.
     subscript(room: RoomName) -> [AccountName: MembershipRecord] {
@@ -13,19 +15,22 @@ struct MemoryMemberships {
         return found
     }
 
-    /// Saves changes of a room's records. Returns the accounts that have the maximum number of records.
-    mutating func save(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
+    /// Saves changes of a room's records, in the order of the accounts. Returns the accounts whose new records exceed
+    /// the maximum for their account, or `maxCount` in all.
+    mutating func save(_ changes: MembershipChanges, of room: RoomName, maxCount: Int) -> Set<AccountName> {
         var refused: Set<AccountName> = []
-        for (account, record) in changes {
+        for (account, record) in changes.sorted(by: { $0.key < $1.key }) {
             guard let record else {
                 remove(account, from: room)
                 continue
             }
             let isNew = records[account]?[room] == nil
-            guard !isNew || records[account]?.count ?? 0 < MembershipBounds.maxCountPerAccount else {
+            let hasRoom = count < maxCount && records[account]?.count ?? 0 < MembershipBounds.maxCountPerAccount
+            guard !isNew || hasRoom else {
                 refused.insert(account)
                 continue
             }
+            if isNew { count += 1 }
             records[account, default: [:]][room] = record
             accounts[room, default: []].insert(account)
         }
@@ -33,7 +38,8 @@ struct MemoryMemberships {
     }
 
     private mutating func remove(_ account: AccountName, from room: RoomName) {
-        records[account]?[room] = nil
+        guard records[account]?.removeValue(forKey: room) != nil else { return }
+        count -= 1
         if records[account]?.isEmpty == true { records[account] = nil }
         accounts[room]?.remove(account)
         if accounts[room]?.isEmpty == true { accounts[room] = nil }

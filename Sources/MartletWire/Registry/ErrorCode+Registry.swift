@@ -211,7 +211,7 @@ extension ErrorCode {
     /// The bytes do not have the digest.
     @inlinable
     public static var digestMismatch: ErrorCode { ErrorCode(rawValue: 0x0505) }
-    /// The account or the room has too many membership records.
+    /// The account, the room or the store has too many membership records.
     @inlinable
     public static var tooManyMemberships: ErrorCode { ErrorCode(rawValue: 0x0508) }
     /// The account has not joined the room.
@@ -389,7 +389,7 @@ extension ErrorCode: CustomStringConvertible {
         case .attachmentsFull: "the relay has no room for attachments"
         case .wrongPosition: "the position is not one of the attachment"
         case .digestMismatch: "the bytes do not have the digest"
-        case .tooManyMemberships: "the account or the room has too many membership records"
+        case .tooManyMemberships: "the account, the room or the store has too many membership records"
         case .notJoined: "the account has not joined the room"
         default: "error \(hexadecimal(rawValue))"
         }

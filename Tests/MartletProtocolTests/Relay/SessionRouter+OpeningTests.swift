@@ -44,4 +44,36 @@ import Testing
         peer.say(receipt, on: .first)
         #expect(peer.log.last(Reset.self)?.code == .serverBusy)
     }
+
+    //
+    @Test func `a connection that is lost before the admission → the member is away`() {
+        let stage = RelayStage { $0.asksRoomPolicy = true }
+        let alice = stage.member("alice", of: .lobby)
+        stage.relay.policyDelay = .seconds(1)
+        let bob = stage.member("bob", of: .lobby)
+        bob.cut()
+        stage.run(for: .seconds(2))
+        let presences = alice.log.all(Transient.self).filter { $0.sender == .bob }.map(\.content)
+        #expect(presences == [.presence(.away)])
+    }
+
+    // C-23, R-37
+    @Test func `a resume without presence before the admission → the member is not sent presence`() throws {
+        let stage = RelayStage { $0.asksRoomPolicy = true }
+        stage.relay.policyDelay = .seconds(1)
+        let bob = stage.member("bob", of: .lobby)
+        let welcome = try #require(bob.log.last(Welcome.self))
+        bob.cut()
+        let again = try #require(stage.connect())
+        let positions = [
+            SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 0),
+        ]
+        let point = ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions)
+        again.greet("bob", features: Features.supported.subtracting(.presence), resume: point)
+        stage.run(for: .seconds(2))
+        #expect(again.log.last(Opened.self)?.members == [.bob])
+        _ = stage.member("carol", of: .lobby)
+        stage.run(for: .seconds(2))
+        #expect(again.log.all(Transient.self).isEmpty)
+    }
 }

@@ -109,6 +109,26 @@ struct AddressLimitTests {
     }
 
     // C-67, Specs/hostile.md row 53
+    @Test("after guesses a hello behind a refused resume gets serverBusy", arguments: [1, 2])
+    func refusedResume(loopCount: Int) async throws {
+        let adjusted = limits {
+            $0.maxFailures = 1
+            $0.minRefusal = .seconds(60)
+        }
+        try await withRelay(limits: adjusted, authenticator: PasswordStub(), loopCount: loopCount) { relay, port in
+            let mallory = try await WirePeer.connect(to: port)
+            let guess = try await WirePeer.connect(to: port)
+            let forged = ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: [])
+            await mallory.send(FrameWriter.hello("mallory", resume: forged))
+            #expect(try await mallory.expect(Reject.self).notice.code == .resumeRejected)
+            await guess.send(FrameWriter.hello(device: 2))
+            #expect(try await guess.expect(Reject.self).notice.code == .unauthenticated)
+            await mallory.send(FrameWriter.hello())
+            #expect(try await mallory.expect(Reject.self).notice.code == .serverBusy)
+        }
+    }
+
+    // C-67, Specs/hostile.md row 53
     @Test("the owner of a guessed account signs in after a delay")
     func delay() async throws {
         let adjusted = limits { $0.maxAuthenticationDelay = .milliseconds(10) }

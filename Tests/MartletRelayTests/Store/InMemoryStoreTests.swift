@@ -206,4 +206,23 @@ struct InMemoryStoreTests {
         }
         #expect(store.load(room).lastOffset == 3)
     }
+
+    //
+    @Test("membership records beyond the bound of all rooms are refused, and a removed one makes room")
+    func maxMemberships() throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxMembershipCount = 3
+        let store = InMemoryStore(bounds: bounds)
+        let attic = RoomName("attic")!
+        let (alice, bob, carol) = (AccountName("alice")!, AccountName("bob")!, AccountName("carol")!)
+        let invited = MembershipRecord(isJoined: false, changedAt: 1)
+        let joined = MembershipRecord(isJoined: true, changedAt: 2)
+        #expect(store.saveMemberships([alice: joined, bob: invited], of: room).isEmpty)
+        #expect(store.saveMemberships([carol: invited, bob: invited], of: attic) == [carol])
+        #expect(store.saveMemberships([bob: joined, carol: joined], of: room) == [carol])
+        #expect(store.load(room).memberships == [alice: joined, bob: joined])
+        for _ in 0..<2 { #expect(store.saveMemberships([alice: nil], of: room).isEmpty) }
+        #expect(store.saveMemberships([alice: joined, carol: invited], of: attic) == [carol])
+        #expect(store.load(attic).memberships == [alice: joined, bob: invited])
+    }
 }

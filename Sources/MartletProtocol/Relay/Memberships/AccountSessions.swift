@@ -34,12 +34,25 @@ struct AccountSessions: Sendable {
         var state = State.reading
         var sessions: [MemberKey] = []
         var rooms: Set<RoomName> = []
+
+        /// Returns whether the rooms have changed.
+        mutating func setWatched(_ isWatched: Bool, _ room: RoomName) -> Bool {
+            isWatched ? rooms.insert(room).inserted : rooms.remove(room) != nil
+        }
     }
+
+    /// Bytes of a watched room beside its name, with its entry in `RoomWatchers`, and of a pending update, with objects.
+    private static let roomByteCount = 256
+    private static let updateByteCount = 96
 
     private let place: LoopPlace
     private var accounts: [AccountName: Account] = [:]
     private var sessions: [MemberKey: AccountSession] = [:]
     private var timers = TimerQueue<MemberKey>()
+    /// Bytes of the watched rooms of all accounts.
+    private var watchedByteCount = 0
+    /// Pending updates of all sessions.
+    private var updateCount = 0
 
     init(place: LoopPlace) {
         self.place = place
@@ -47,12 +60,21 @@ struct AccountSessions: Sendable {
 
     var count: Int { sessions.count }
     var deadline: Instant? { timers.earliest }
-    /// Bytes of the sessions, with objects, in approximation.
-    var byteCount: Int { sessions.count * AccountSession.byteCount }
+    /// Bytes of the sessions and of the rooms that are watched for them, with objects, in approximation.
+    var byteCount: Int {
+        sessions.count * AccountSession.byteCount + watchedByteCount + updateCount * Self.updateByteCount
+    }
 
     subscript(key: MemberKey) -> AccountSession? {
         get { sessions[key] }
-        set { sessions[key] = newValue }
+        set {
+            updateCount += (newValue?.pending.count ?? 0) - (sessions[key]?.pending.count ?? 0)
+            sessions[key] = newValue
+        }
+    }
+
+    private static func byteCount(of rooms: some Sequence<RoomName>) -> Int {
+        rooms.reduce(0) { $0 + roomByteCount + $1.text.utf8.count }
     }
 
     // MARK: Sessions
@@ -70,13 +92,14 @@ struct AccountSessions: Sendable {
 
     /// A session has ended.
     mutating func ended(_ key: MemberKey, of account: AccountName) -> [Output] {
-        sessions[key] = nil
+        self[key] = nil
         timers.cancel(key)
         guard let index = accounts[account]?.sessions.firstIndex(of: key) else { return [] }
         accounts[account]?.sessions.remove(at: index)
         guard accounts[account]?.sessions.isEmpty == true, let ended = accounts.removeValue(forKey: account) else {
             return []
         }
+        watchedByteCount -= Self.byteCount(of: ended.rooms)
         return calls(account, Array(ended.rooms), isWatching: false, answered: []).map { .watch($0) }
     }
 
@@ -88,6 +111,7 @@ struct AccountSessions: Sendable {
         }
         let rooms = found.rooms.union(names)
         accounts[account]?.rooms = rooms
+        watchedByteCount += Self.byteCount(of: rooms) - Self.byteCount(of: found.rooms)
         let loops = Set(rooms.map { place.loop(of: $0) })
         accounts[account]?.state = .registering(remaining: loops)
         guard !loops.isEmpty else { return acceptAll(of: account) }
@@ -130,13 +154,13 @@ struct AccountSessions: Sendable {
                 outputs += calls(change.account, [room], isWatching: false, answered: []).map { .watch($0) }
                 continue
             }
-            if change.isWatched {
-                accounts[change.account]?.rooms.insert(room)
-            } else {
-                accounts[change.account]?.rooms.remove(room)
+            if accounts[change.account]?.setWatched(change.isWatched, room) == true {
+                watchedByteCount += (change.isWatched ? 1 : -1) * Self.byteCount(of: [room])
             }
-            for key in account.sessions where sessions[key] != nil {
+            for key in account.sessions {
+                guard let before = sessions[key]?.pending.count else { continue }
                 sessions[key]?.pending.note(room, change.progress)
+                updateCount += (sessions[key]?.pending.count ?? 0) - before
                 outputs.append(.check(key))
             }
         }

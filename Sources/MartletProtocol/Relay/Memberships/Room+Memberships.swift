@@ -43,7 +43,12 @@ extension Room {
             }
         }
         for call in reads { read(call, into: &effects) }
-        if !changes.isEmpty { effects.append(.saveMemberships(name, changes)) }
+        if changes.isEmpty {
+            // The removal of a record that was not saved needs no save.
+            recordsRemoved(into: &effects)
+        } else {
+            effects.append(.saveMemberships(name, changes))
+        }
         if memberships.isEmpty { releaseMemberships() }
     }
 

@@ -101,6 +101,23 @@ import Testing
         }
     }
 
+    //
+    @Test func `remove of an account whose join the store refuses meanwhile → a result without another save`() {
+        for refused in [Set<AccountName>?.some([.bob]), nil] {
+            var script = RoomScript("alice")
+            let key = MemberKey(link: LinkKey(slot: 9, generation: 1), session: SessionID(rawValue: 1))
+            let join = MembershipCall(
+                caller: key, correlation: 1, who: RoomScript.who("bob"), permissions: .all, room: .lobby,
+                operation: .join)
+            script.rooms.receive(.membership(join))
+            #expect(script.drain().contains(.saveMemberships(["bob": .joined])))
+            script.command(.remove(.bob), 1)
+            #expect(Self.result(1, script.drain()) == nil)
+            script.rooms.membershipsSaved(.lobby, refused: refused)
+            #expect(Self.result(1, script.drain()) == .success(nil))
+        }
+    }
+
     //
     @Test func `close without roles → all sessions are reset with kicked`() {
         var script = RoomScript("alice", "bob")

@@ -55,4 +55,30 @@ struct AccountSessionsTests {
         _ = sessions.opened(key(1), of: .alice)
         #expect(sessions.namesRead(nil, of: .alice) == [.reset(key(1), .storeUnavailable)])
     }
+
+    //
+    @Test("watched rooms and pending updates count as memory until they end")
+    func memory() {
+        var sessions = AccountSessions(place: .only)
+        func change(_ isWatched: Bool) -> RoomChange {
+            RoomChange(account: .alice, progress: AccountProgress(), isWatched: isWatched)
+        }
+        for number in [1, 3] as [UInt16] { _ = sessions.opened(key(number), of: .alice) }
+        let rooms = (0..<1_000).map { RoomName.named("room \($0)") }
+        _ = sessions.namesRead(rooms, of: .alice)
+        _ = sessions.watched(.alice, by: 0)
+        let watching = sessions.byteCount
+        #expect(watching >= 1_000 * 200)
+        for _ in 0..<2 { _ = sessions.changed(rooms[0], [change(true)]) }
+        let pending = sessions.byteCount - watching
+        #expect(pending > 0)
+        _ = sessions[key(1)]?.nextRead(hasRoom: true, now: .zero)
+        #expect(sessions.byteCount == watching + pending / 2)
+        for _ in 0..<2 { _ = sessions.changed(.lobby, [change(true)]) }
+        let more = sessions.byteCount
+        for _ in 0..<2 { _ = sessions.changed(.lobby, [change(false)]) }
+        #expect(sessions.byteCount < more)
+        for number in [1, 3] as [UInt16] { _ = sessions.ended(key(number), of: .alice) }
+        #expect(sessions.byteCount == 0)
+    }
 }
