@@ -47,10 +47,15 @@ final class AttachmentUploads: @unchecked Sendable {
         let (complete, name) = (upload.completeName, upload.incompleteName)
         if let entry = index.entry(complete) {
             guard entry.byteCount == byteCount else { throw AttachmentFailure.digestMismatch }
-            var file = try AttachmentFile(opening: folder.file(complete), isRecovered: true)
-            try file?.touch(time: clock())
-            index.update(complete) { [clock] in $0.time = clock() }
-            return byteCount
+            if var file = try AttachmentFile(opening: folder.file(complete), isRecovered: true),
+                file.slot.position == byteCount
+            {
+                try file.touch(time: clock())
+                index.update(complete) { [clock] in $0.time = clock() }
+                return byteCount
+            }
+            // The file is missing or damaged, and the upload begins anew.
+            try discard(complete)
         }
         if let entry = index.entry(name) {
             if entry.byteCount == byteCount, let position = try reopened(name) { return position }
