@@ -166,6 +166,11 @@ final class AttachmentUploads: @unchecked Sendable {
         try Folder.removeFile(folder.file(name))
         Folder.removeIfEmpty(folder.room(name.room))
     }
+
+    /// Removes an attachment, unless its lifetime was renewed after the search for expired ones.
+    func discardIfExpired(_ name: AttachmentIndex.Name) throws {
+        if index.isExpired(name, at: clock()) { try discard(name) }
+    }
 }
 
 /// The index of a file store, which two threads use.
@@ -199,6 +204,10 @@ final class GuardedIndex: Sendable {
 
     func remove(_ name: AttachmentIndex.Name) {
         state.withLock { _ = $0.remove(name) }
+    }
+
+    func isExpired(_ name: AttachmentIndex.Name, at now: UInt64) -> Bool {
+        state.withLock { $0.isExpired(name, at: now) }
     }
 
     func expired(at now: UInt64, stepCount: Int) -> (names: [AttachmentIndex.Name], hasMore: Bool) {

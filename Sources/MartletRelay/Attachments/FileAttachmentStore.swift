@@ -120,7 +120,7 @@ public final class FileAttachmentStore: AttachmentStore {
     /// See `AttachmentStore`.
     public func removeExpired() async throws -> Bool {
         let (names, hasMore) = index.expired(at: clock(), stepCount: Self.expiryStepCount)
-        for name in names { try await onWriter { try $0.discard(name) } }
+        for name in names { try await onWriter { try $0.discardIfExpired(name) } }
         if !names.isEmpty { try await closeDownloads() }
         return hasMore
     }
