@@ -29,14 +29,12 @@ final class AttachmentUploads: @unchecked Sendable {
     }
 
     private let folder: AttachmentFolder
-    private let index: SharedIndex
+    private let index: GuardedIndex
     private let clock: @Sendable () -> UInt64
     private var open: [AttachmentIndex.Name: Open] = [:]
     private var useCount: UInt64 = 0
 
-    typealias SharedIndex = GuardedIndex
-
-    init(_ folder: AttachmentFolder, _ index: SharedIndex, _ clock: @escaping @Sendable () -> UInt64) {
+    init(_ folder: AttachmentFolder, _ index: GuardedIndex, _ clock: @escaping @Sendable () -> UInt64) {
         self.folder = folder
         self.index = index
         self.clock = clock
