@@ -77,7 +77,7 @@ public struct AuditRecord: Equatable, Sendable {
             target = record.target
             value = record.value
             code = record.status == .none ? nil : record.status
-        case .tlsFailed(let error, let peer) where error.concernsCertificate:
+        case .tlsFailed(let error, let peer?) where error.concernsCertificate:
             self.init(.certificateRefused, account: nil)
             self.peer = peer
             code = .unauthenticated

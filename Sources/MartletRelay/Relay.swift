@@ -195,7 +195,11 @@ public final class Relay: Sendable {
     private func makeTLS() throws(RelayError) -> TLSServer? {
         let configuration = parts.configuration
         if let options = configuration.tls {
-            do { return try TLSServer(options) } catch { throw .invalidTLS(error) }
+            do throws(TLSError) {
+                return try TLSServer(options) { [onEvent = parts.onEvent] in onEvent(.tlsFailed($0, peer: nil)) }
+            } catch {
+                throw .invalidTLS(error)
+            }
         }
         let exposed = configuration.addresses.first { !$0.ip.isLoopback }
         if let exposed, !configuration.allowsPlaintext { throw .plaintextNotAllowed(exposed) }

@@ -17,7 +17,7 @@ public enum RelayEvent: Sendable {
     case roomDecisionsRevoked(of: AccountName?, in: RoomName?)
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
-    /// A TLS handshake or connection failed.
+    /// A TLS handshake or connection failed; without a peer, the replacement of ticket keys that are 12 hours old.
     case tlsFailed(TLSError, peer: SocketAddress?)
     /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)

@@ -17,12 +17,7 @@ final class GapTable {
             """)
         shorten = try database.prepare("UPDATE entry SET content = ? WHERE id = ?")
         delete = try database.prepare("DELETE FROM entry WHERE id = ?")
-        first = try database.prepare(
-            """
-            SELECT position FROM entry
-            WHERE room = ? AND generation = ? AND kind <> \(TimelineSchema.replacedLog)
-            ORDER BY position LIMIT 1
-            """)
+        first = try database.prepare(TimelineSchema.firstPosition)
         previous = try database.prepare(
             """
             SELECT position, kind, content FROM entry

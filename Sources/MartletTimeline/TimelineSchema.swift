@@ -27,6 +27,13 @@ enum TimelineSchema {
     static let gap: Int64 = -1
     static let replacedLog: Int64 = -2
 
+    /// The query of the first position of a generation of a room.
+    static let firstPosition = """
+        SELECT position FROM entry
+        WHERE room = ? AND generation = ? AND kind <> \(replacedLog)
+        ORDER BY position LIMIT 1
+        """
+
     /// The effects of changes.
     static let edit: Int64 = 0
     static let deletion: Int64 = 1

@@ -72,12 +72,7 @@ final class WindowQueries {
         above = try neighbour("<")
         below = try neighbour(">")
         place = try database.prepare("SELECT generation, position, id FROM entry WHERE id = ?")
-        earliest = try database.prepare(
-            """
-            SELECT position FROM entry
-            WHERE room = ? AND generation = ? AND kind <> \(TimelineSchema.replacedLog)
-            ORDER BY position LIMIT 1
-            """)
+        earliest = try database.prepare(TimelineSchema.firstPosition)
         byTime = try database.prepare(
             """
             SELECT \(EntryRow.columns) FROM entry WHERE room = ? AND accepted_at >= ?

@@ -32,6 +32,8 @@ import Testing
             #expect(record.reason == "\(error)")
         }
         #expect(AuditRecord(.tlsFailed(.truncatedHandshake, peer: peer)) == nil)
+        // The certificate of the relay itself.
+        #expect(AuditRecord(.tlsFailed(.weakKey(subject: "CN=relay", reason: "512 bits"), peer: nil)) == nil)
         #expect(AuditRecord(.authenticationRefused(alice, cause: "expired")) == nil)
     }
 

@@ -147,12 +147,6 @@ public struct Heartbeat: Equatable, Sendable {
         interval = parts.duration(random: jitter)
     }
 
-    /// Sets the strategy, a factor of the interval.
-    public mutating func setStrategy(_ strategy: HeartbeatStrategy) {
-        parts.strategy = strategy
-        interval = parts.duration(random: jitter)
-    }
-
     /// Reports the use of the application. The change to the foreground, and the end of suspension, cause a ping at
     /// once. The start of suspension discards the unanswered pings.
     ///

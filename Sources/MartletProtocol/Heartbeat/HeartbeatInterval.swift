@@ -42,7 +42,7 @@ public struct HeartbeatInterval: Hashable, Sendable {
     /// The use of the application.
     public var mode: HeartbeatMode
     /// The strategy.
-    public var strategy: HeartbeatStrategy
+    public let strategy: HeartbeatStrategy
     /// The smoothed round-trip time; nil if it is unknown.
     public var roundTrip: Duration?
     /// The maximum interval, determined by the NAT's idle timeout and the server's hint. It does not lower the interval

@@ -91,11 +91,13 @@ struct AttachmentIndex: Sendable {
         if toVisit.isEmpty { toVisit = Array(entries.keys) }
         let step = toVisit.suffix(stepCount)
         toVisit.removeLast(step.count)
-        let expired = step.filter { name in
-            guard let entry = entries[name] else { return false }
-            let lifetime = name.account == nil ? limits.lifetime : limits.incompleteLifetime
-            return entry.time &+ UInt64(clamping: lifetime.components.seconds) &* 1000 <= now
-        }
-        return (expired, !toVisit.isEmpty)
+        return (step.filter { isExpired($0, at: now) }, !toVisit.isEmpty)
+    }
+
+    /// Whether the store has the attachment and its lifetime has ended.
+    func isExpired(_ name: Name, at now: UInt64) -> Bool {
+        guard let entry = entries[name] else { return false }
+        let lifetime = name.account == nil ? limits.lifetime : limits.incompleteLifetime
+        return entry.time &+ UInt64(clamping: lifetime.components.seconds) &* 1000 <= now
     }
 }

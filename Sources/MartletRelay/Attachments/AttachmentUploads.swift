@@ -29,14 +29,12 @@ final class AttachmentUploads: @unchecked Sendable {
     }
 
     private let folder: AttachmentFolder
-    private let index: SharedIndex
+    private let index: GuardedIndex
     private let clock: @Sendable () -> UInt64
     private var open: [AttachmentIndex.Name: Open] = [:]
     private var useCount: UInt64 = 0
 
-    typealias SharedIndex = GuardedIndex
-
-    init(_ folder: AttachmentFolder, _ index: SharedIndex, _ clock: @escaping @Sendable () -> UInt64) {
+    init(_ folder: AttachmentFolder, _ index: GuardedIndex, _ clock: @escaping @Sendable () -> UInt64) {
         self.folder = folder
         self.index = index
         self.clock = clock
@@ -47,10 +45,15 @@ final class AttachmentUploads: @unchecked Sendable {
         let (complete, name) = (upload.completeName, upload.incompleteName)
         if let entry = index.entry(complete) {
             guard entry.byteCount == byteCount else { throw AttachmentFailure.digestMismatch }
-            var file = try AttachmentFile(opening: folder.file(complete), isRecovered: true)
-            try file?.touch(time: clock())
-            index.update(complete) { [clock] in $0.time = clock() }
-            return byteCount
+            if var file = try AttachmentFile(opening: folder.file(complete), isRecovered: true),
+                file.slot.position == byteCount
+            {
+                try file.touch(time: clock())
+                index.update(complete) { [clock] in $0.time = clock() }
+                return byteCount
+            }
+            // The file is missing or damaged, and the upload begins anew.
+            try discard(complete)
         }
         if let entry = index.entry(name) {
             if entry.byteCount == byteCount, let position = try reopened(name) { return position }
@@ -161,6 +164,11 @@ final class AttachmentUploads: @unchecked Sendable {
         try Folder.removeFile(folder.file(name))
         Folder.removeIfEmpty(folder.room(name.room))
     }
+
+    /// Removes an attachment, unless its lifetime was renewed after the search for expired ones.
+    func discardIfExpired(_ name: AttachmentIndex.Name) throws {
+        if index.isExpired(name, at: clock()) { try discard(name) }
+    }
 }
 
 /// The index of a file store, which two threads use.
@@ -194,6 +202,10 @@ final class GuardedIndex: Sendable {
 
     func remove(_ name: AttachmentIndex.Name) {
         state.withLock { _ = $0.remove(name) }
+    }
+
+    func isExpired(_ name: AttachmentIndex.Name, at now: UInt64) -> Bool {
+        state.withLock { $0.isExpired(name, at: now) }
     }
 
     func expired(at now: UInt64, stepCount: Int) -> (names: [AttachmentIndex.Name], hasMore: Bool) {

@@ -51,7 +51,10 @@ public final class FileAttachmentStore: AttachmentStore {
 
     /// See `AttachmentStore`.
     public func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) async throws -> UInt64 {
+        let wasComplete = index.entry(upload.completeName) != nil
         let position = try await onWriter { try $0.begin(upload, byteCount: byteCount, mediaType: mediaType) }
+        // The reader may have opened the damaged file that was removed.
+        if wasComplete, index.entry(upload.completeName) == nil { try await closeDownloads() }
         // All bytes were stored when the process ended.
         if position == byteCount, index.entry(upload.completeName) == nil { try await complete(upload) }
         return position
@@ -117,9 +120,13 @@ public final class FileAttachmentStore: AttachmentStore {
     /// See `AttachmentStore`.
     public func removeExpired() async throws -> Bool {
         let (names, hasMore) = index.expired(at: clock(), stepCount: Self.expiryStepCount)
-        for name in names { try await onWriter { try $0.discard(name) } }
-        if !names.isEmpty { _ = try await reader.perform { [downloads] in downloads.close() } }
+        for name in names { try await onWriter { try $0.discardIfExpired(name) } }
+        if !names.isEmpty { try await closeDownloads() }
         return hasMore
+    }
+
+    private func closeDownloads() async throws {
+        try await reader.perform { [downloads] in downloads.close() }
     }
 }
 

@@ -162,8 +162,4 @@ package final class Statement {
         let count = Int(unsafe sqlite3_column_bytes(handle, column))
         return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     }
-
-    package func optionalBytes(_ column: Int32) -> [UInt8]? {
-        isNull(column) ? nil : bytes(column)
-    }
 }

@@ -20,7 +20,7 @@ enum DevCertCommand {
         notes: [
             """
             The certificates are for development and tests. The authority and its key are kept from one run to the \
-            next; the other files are replaced. The certificates are valid for 398 days.
+            next; the other files are replaced. The certificates are valid for 398 days, the authority for 3650.
             """,
             """
             With the option --client-ca ca.pem of serve, a client signs in with --certificate client.pem, \
@@ -35,6 +35,8 @@ enum DevCertCommand {
 
     /// The maximum number of bytes of a common name (RFC 5280, ub-common-name).
     private static let maxNameByteCount = 64
+    /// The validity of the authority, in days. Later runs use the authority, whose certificates end with it.
+    private static let authorityDayCount: Int64 = 3650
 
     static func run(_ arguments: ParsedArguments) throws -> ExitCode {
         let account = arguments[client] ?? ""
@@ -80,6 +82,7 @@ enum DevCertCommand {
     private static func makeAuthority(_ identity: TLSIdentity) throws(TLSError) {
         var request = TLSCertificateRequest(commonName: "Martlet development authority")
         request.isAuthority = true
+        request.validity = request.validity.lowerBound..<(authorityDayCount * 86_400)
         try request.make(identity)
     }
 

@@ -58,10 +58,8 @@ enum DoctorCommand {
         let address = arguments.operands.first ?? arguments[ClientOptions.target] ?? ""
         let signIn = try signIn(arguments)
         let hello = try hello(arguments)
-        var hasSecret = true
-        if case .token(nil) = signIn { hasSecret = false }
         let (report, line) = DoctorReport.begin(
-            address, hasSecret: hasSecret, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
+            address, secret: signIn.secret, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
         let tls = try report.endpoint?.security == .tls ? tlsClient(arguments) : nil
         try show(line)
         let run = DoctorRun(tls: tls, hello: hello, signIn: signIn, timeout: arguments[timeout] ?? .seconds(5))

@@ -94,6 +94,8 @@ enum ServeCommand {
                 .noInput,
                 "a file of accounts, keys, rules or certificates cannot be read; standard error states file and line"),
             ExitMeaning(.cannotCreate, "the relay cannot listen on an address, or open the file of --audit"),
+            ExitMeaning(.interrupted, "interrupted again before the relay had ended"),
+            ExitMeaning(.terminated, "terminated again by a signal before the relay had ended"),
         ]
     ) { try await run($0) }
 
@@ -161,14 +163,17 @@ enum ServeCommand {
         }
         defer { reloads.cancel() }
         MeasuredHeap.keepTrimmedIfAsked()
-        await end(relay, arguments)
-        let statistics = await relay.statistics
-        await relay.shutdown()
-        await (store as? SQLiteStore)?.close()
-        if isJSON, !isQuiet { log.add(RelayLog.Entry(event: .ended(statistics))) }
-        audit?.add(.ended)
-        await audit?.finish()
-        await log.finish()
+        // Neither the drain nor the shutdown can be cancelled, and both wait for calls of the store.
+        await Interruptions.run(after: Interruptions.stream(of: [SIGINT, SIGTERM])) {
+            _ = await relay.drain(within: arguments[drain] ?? .zero)
+            let statistics = await relay.statistics
+            await relay.shutdown()
+            await (store as? SQLiteStore)?.close()
+            if isJSON, !isQuiet { log.add(RelayLog.Entry(event: .ended(statistics))) }
+            audit?.add(.ended)
+            await audit?.finish()
+            await log.finish()
+        }
         return .success
     }
 
@@ -260,18 +265,5 @@ enum ServeCommand {
         await store.close()
         throw UsageError(
             message: "the store has roles of rooms: use --room-roles, or --ignore-room-roles to open them to everyone")
-    }
-
-    /// Waits for a signal, then drains the relay. A second signal ends the draining.
-    private static func end(_ relay: Relay, _ arguments: ParsedArguments) async {
-        var signals = Interruptions.stream(of: [SIGINT, SIGTERM]).makeAsyncIterator()
-        _ = await signals.next()
-        let limit = arguments[drain] ?? .zero
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await relay.drain(within: limit) }
-            group.addTask { _ = await Interruptions.wait() }
-            await group.next()
-            group.cancelAll()
-        }
     }
 }

@@ -37,6 +37,12 @@ struct DoctorReport: Equatable, Sendable {
         var duration: Duration
     }
 
+    /// The kind of the secret of a sign-in.
+    enum Secret: Sendable {
+        case token
+        case password
+    }
+
     /// The number of pings.
     static let pingCount = 5
     /// The remaining validity of a certificate, in days, below which its line is a warning.
@@ -54,10 +60,10 @@ struct DoctorReport: Equatable, Sendable {
         self.step = step
     }
 
-    /// Parses the address. A token or password is not used without TLS with another machine, unless
-    /// `allowsPlaintext` is set.
+    /// Parses the address. Without TLS a token is not used with another machine, and a password with no machine (C-68),
+    /// unless `allowsPlaintext` is set.
     static func begin(
-        _ text: String, hasSecret: Bool, allowsPlaintext: Bool
+        _ text: String, secret: Secret?, allowsPlaintext: Bool
     ) -> (report: DoctorReport, line: DoctorLine) {
         let endpoint: Endpoint
         do { endpoint = try Endpoint(parsing: text) } catch {
@@ -66,11 +72,11 @@ struct DoctorReport: Equatable, Sendable {
             return (report, line)
         }
         var report = DoctorReport(endpoint, .resolve(endpoint))
-        let line = report.address(of: endpoint, isSecretExposed: hasSecret && !allowsPlaintext)
+        let line = report.address(of: endpoint, exposing: allowsPlaintext ? nil : secret)
         return (report, line)
     }
 
-    private mutating func address(of endpoint: Endpoint, isSecretExposed: Bool) -> DoctorLine {
+    private mutating func address(of endpoint: Endpoint, exposing secret: Secret?) -> DoctorLine {
         var line = DoctorLine(
             check: .address, mark: .ok, found: "\(endpoint), with TLS",
             details: [
@@ -79,8 +85,14 @@ struct DoctorReport: Equatable, Sendable {
             ])
         if endpoint.security == .tls { return line }
         line.found = "\(endpoint), without TLS" + (endpoint.isLoopback ? " on this machine" : "")
+        if secret == .password {
+            let explanation = DoctorExplanation(
+                .usage, "plaintextPassword", line.found,
+                "use martlets://, or give --plaintext to prove the password to an unverified server")
+            return fail(.address, explanation)
+        }
         if endpoint.isLoopback { return line }
-        if isSecretExposed {
+        if secret == .token {
             let explanation = DoctorExplanation(
                 .usage, "plaintextToken", line.found,
                 "use martlets://, or give --plaintext to sign in readable for everybody on the network path")

@@ -10,6 +10,15 @@ enum DoctorSignIn {
     /// The number of random bytes of the nonce.
     private static let nonceByteCount = 24
 
+    /// The kind of the secret; nil without a credential.
+    var secret: DoctorReport.Secret? {
+        switch self {
+        case .token(nil): nil
+        case .token: .token
+        case .password: .password
+        }
+    }
+
     /// Signs in, and returns the welcome and the duration from the hello to it.
     func run(
         _ hello: Hello, on probe: RelayProbe, timeout: Duration

@@ -37,6 +37,14 @@ package enum Interruptions {
         }
     }
 
+    /// Runs `body` after the first of the signals. The second one ends the process at once.
+    package static func run(after signals: AsyncStream<Int32>, _ body: () async -> Void) async {
+        for await _ in signals { break }
+        let watch = Task { for await number in signals { exit(exitCode(for: number).rawValue) } }
+        defer { watch.cancel() }
+        await body()
+    }
+
     /// Runs `body`. The interrupt key or a request to terminate cancels `body` and determines the exit code; a second
     /// one ends the process at once.
     package static func cancel(_ body: @escaping @Sendable () async throws -> ExitCode) async throws -> ExitCode {

@@ -114,13 +114,6 @@ package final class RegularFile: Sendable {
 
     /// Locks the file until the object is released; false if another object or process has the lock.
     package func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
-
-    /// Removes the bytes of the file from the system's page cache.
-    package func dropCache() {
-        #if os(Linux)
-            _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
-        #endif
-    }
 }
 
 /// Folders of the file system. Calls block.

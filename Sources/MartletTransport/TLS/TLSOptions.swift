@@ -46,7 +46,8 @@ public struct TLSServerOptions: Sendable, Hashable {
     public var clientCertificates = ClientCertificates.ignored
     /// A file of ticket keys of 80 random bytes each, at most 16. The first one encrypts tickets, and all decrypt them.
     /// Servers that share the file resume each other's sessions. Without a file, a server has keys of its own, which it
-    /// replaces with each reload and at least every 12 hours.
+    /// replaces with each reload and at least every 12 hours. While the files of the options cannot be read, the old
+    /// keys remain in use, and the server tries again at most once a minute.
     public var ticketKeyFile: String?
 
     /// Creates options.

@@ -5,21 +5,34 @@ import CMartletTLS
 public final class TLSServer: Sendable {
     /// The maximum age of ticket keys that are not from a file, in nanoseconds.
     static let maxTicketKeyAge: UInt64 = 12 * 3600 * 1_000_000_000
+    /// The minimum duration between two attempts to replace old ticket keys, in nanoseconds.
+    static let ticketKeyRetryInterval: UInt64 = 60 * 1_000_000_000
 
     private struct State: Sendable {
         var context: TLSContext
         /// The time of the context's creation, on the loops' clock.
         var createdAt: UInt64
+        /// The earliest time of the next attempt to replace old ticket keys.
+        var retryAt: UInt64 = 0
         /// The first ticket key of a server without a file. After its replacement, the key is used for decryption only.
         var ownKey: [UInt8]
     }
 
     private let options: TLSServerOptions
+    private let onReplacementFailed: @Sendable (TLSError) -> Void
     private let state: Guarded<State>
 
     /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`.
-    public init(_ options: TLSServerOptions) throws(TLSError) {
+    public convenience init(_ options: TLSServerOptions) throws(TLSError) {
+        try self.init(options) { _ in }
+    }
+
+    /// - Parameter onReplacementFailed: Receives the reason why old ticket keys remain in use.
+    package init(
+        _ options: TLSServerOptions, onReplacementFailed: @escaping @Sendable (TLSError) -> Void
+    ) throws(TLSError) {
         self.options = options
+        self.onReplacementFailed = onReplacementFailed
         state = Guarded(try Self.load(options, previousKey: []))
     }
 
@@ -37,11 +50,23 @@ public final class TLSServer: Sendable {
 
     /// - Parameter clock: The time on the loops' clock.
     func connection(clock: UInt64 = EventLoop.clock) -> TLSConnection? {
-        // Another thread may have replaced the keys after this time.
-        let isOld = state.withLock { clock - min($0.createdAt, clock) > Self.maxTicketKeyAge }
-        // The files are read again, since a context is immutable. If they are invalid, the old keys remain in use.
-        if isOld, options.ticketKeyFile == nil { try? reload() }
+        if options.ticketKeyFile == nil, beginsReplacement(clock) {
+            // The files are read again, since a context is immutable. If they are invalid, the old keys remain in use.
+            do throws(TLSError) { try reload() } catch { onReplacementFailed(error) }
+        }
         return TLSConnection(server: state.withLock { $0.context })
+    }
+
+    /// Whether the ticket keys are old and the caller has to replace them. Connections in quick succession do not repeat
+    /// an attempt that fails or that another thread makes.
+    private func beginsReplacement(_ clock: UInt64) -> Bool {
+        state.withLock { state in
+            // Another thread may have replaced the keys after this time.
+            let isOld = clock - min(state.createdAt, clock) > Self.maxTicketKeyAge
+            guard isOld, state.retryAt <= clock else { return false }
+            state.retryAt = clock + Self.ticketKeyRetryInterval
+            return true
+        }
     }
 
     private static func load(_ options: TLSServerOptions, previousKey: [UInt8]) throws(TLSError) -> State {

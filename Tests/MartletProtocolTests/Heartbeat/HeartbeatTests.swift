@@ -233,9 +233,8 @@ import Testing
     }
 
     @Test func `a restart keeps round trip and strategy, and earlier pings do not count`() {
-        var heartbeat = idle()
+        var heartbeat = Heartbeat(strategy: .aggressive, now: .zero, random: middle)
         heartbeat.setRoundTrip(smoothed: .milliseconds(50), timeout: .milliseconds(200))
-        heartbeat.setStrategy(.aggressive)
         heartbeat.expectReply(true, now: .zero)
         _ = heartbeat.deadlinePassed(now: at(4), random: middle)
         _ = heartbeat.deadlinePassed(now: at(6), random: 1)

@@ -118,6 +118,36 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
         }
     }
 
+    //
+    @Test func `a complete attachment with a damaged or missing file -> begun again at 0, and read after the upload`()
+        async throws
+    {
+        try await withFolder { folder in
+            let content = attachmentContent(2000)
+            let key = attachmentKey(content)
+            let store = try FileAttachmentStore(directory: folder)
+            _ = try await store.begin(key, byteCount: 2000, mediaType: nil)
+            _ = try await store.write([Array(content[..<1000])], at: 0, of: key)
+            _ = try await store.write([Array(content[1000...])], at: 1000, of: key)
+            let damages: [UInt64?] = [AttachmentFile.headByteCount + 1500, 12, nil]
+            for position in damages {
+                // The store keeps the file open for further reads.
+                _ = try await store.read(key.digest, in: key.room, at: 0, length: 2000)
+                let path = "\(folder)/\(files(folder)[0])"
+                if let position {
+                    try RegularFile(path, .write).write([9, 9, 9, 9], at: position)
+                } else {
+                    try Folder.removeFile(path)
+                }
+                #expect(try await store.begin(key, byteCount: 2000, mediaType: nil) == 0)
+                _ = try await store.write([content], at: 0, of: key)
+                let read = try await store.read(key.digest, in: key.room, at: 0, length: 2000)
+                #expect(read.bytes == content)
+                #expect(files(folder).count == 1)
+            }
+        }
+    }
+
     //
     @Test func `bytes that do not have the digest are discarded with their file`() async throws {
         try await withFolder { folder in

@@ -29,7 +29,7 @@ struct DatabaseTests {
         #expect(try row.step())
         #expect(row.int64(0) == .min && row.uint64(1) == .max && row.text(2) == "a ß 🐦" && row.bytes(3) == [0, 255])
         #expect(row.isNull(4) && row.optionalText(4) == nil && row.optionalInt64(4) == nil)
-        #expect(row.optionalText(5) == "" && row.optionalBytes(6) == [])
+        #expect(row.optionalText(5) == "" && !row.isNull(6) && row.bytes(6) == [])
         #expect(try !row.step())
     }
 

@@ -27,6 +27,35 @@ import Testing
         }
     }
 
+    /// The validity of a certificate in days: the first two UTCTime values of its DER form (RFC 5280, section 4.1.2.5).
+    private func dayCount(_ path: String) throws -> Int {
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let text = lines.filter { !$0.hasPrefix("-----") }.joined()
+        let bytes = [UInt8](try #require(Data(base64Encoded: text)))
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(secondsFromGMT: 0)
+        format.dateFormat = "yyyyMMddHHmmss"
+        let times = bytes.indices.dropLast(15).compactMap { index -> Date? in
+            guard bytes[index] == 0x17, bytes[index + 1] == 13, bytes[index + 14] == UInt8(ascii: "Z") else {
+                return nil
+            }
+            return format.date(from: "20" + String(decoding: bytes[index + 2..<index + 14], as: UTF8.self))
+        }
+        try #require(times.count == 2)
+        return Int(times[0].distance(to: times[1]) / 86_400)
+    }
+
+    @Test func `the authority, which later runs use -> valid for ten years, and the certificates for 398 days`() throws
+    {
+        try withTemporaryFolder { folder in
+            try run("-d", folder)
+            #expect(try dayCount("\(folder)/ca.pem") == 3650)
+            #expect(try dayCount("\(folder)/server.pem") == 398)
+            #expect(try dayCount("\(folder)/client.pem") == 398)
+        }
+    }
+
     @Test(arguments: [String(repeating: "x", count: 65), "a\nb", ""])
     func `a client that is no name of an account, or too long for a certificate -> a usage error`(name: String) throws {
         try withTemporaryFolder { folder -> Void in

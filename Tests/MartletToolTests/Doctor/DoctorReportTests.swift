@@ -12,9 +12,9 @@ import Testing
     private let v6 = SocketAddress(.loopbackV6, port: 7227)
 
     private func report(
-        _ address: String, hasSecret: Bool = false, allowsPlaintext: Bool = false
+        _ address: String, secret: DoctorReport.Secret? = nil, allowsPlaintext: Bool = false
     ) -> (report: DoctorReport, line: DoctorLine) {
-        DoctorReport.begin(address, hasSecret: hasSecret, allowsPlaintext: allowsPlaintext)
+        DoctorReport.begin(address, secret: secret, allowsPlaintext: allowsPlaintext)
     }
 
     /// A report whose connection to the first address is the next step.
@@ -51,11 +51,21 @@ import Testing
     }
 
     @Test func `a token without TLS to another machine → a failure unless it is allowed`() {
-        let (refused, line) = report("martlet://192.0.2.1", hasSecret: true)
+        let (refused, line) = report("martlet://192.0.2.1", secret: .token)
         #expect(refused.step == .end(.usage) && line.mark == .fail)
         #expect(line.json["error"] == .string("plaintextToken"))
-        #expect(report("martlet://192.0.2.1", hasSecret: true, allowsPlaintext: true).line.mark == .warn)
-        #expect(report("martlet://127.0.0.1", hasSecret: true).line.mark == .ok)
+        #expect(report("martlet://192.0.2.1", secret: .token, allowsPlaintext: true).line.mark == .warn)
+        #expect(report("martlet://127.0.0.1", secret: .token).line.mark == .ok)
+    }
+
+    // C-68
+    @Test(arguments: ["martlet://127.0.0.1", "martlet://192.0.2.1"])
+    func `a password without TLS, also to this machine → a failure unless it is allowed`(address: String) {
+        let (refused, line) = report(address, secret: .password)
+        #expect(refused.step == .end(.usage) && line.mark == .fail)
+        #expect(line.json["error"] == .string("plaintextPassword"))
+        #expect(report(address, secret: .password, allowsPlaintext: true).report.step != .end(.usage))
+        #expect(report("127.0.0.1", secret: .password).line.mark == .ok)
     }
 
     @Test(arguments: [

@@ -149,6 +149,18 @@ import Testing
         }
     }
 
+    // C-68
+    @Test func `a password to a relay without TLS on this machine → the failed check of the address`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "open sesame\n".write(to: URL(filePath: file), atomically: true, encoding: .utf8)
+        try await withRelay { port, _ in
+            let outcome = try await check(
+                "martlet://127.0.0.1:\(port)", "--account", "ada", "--password-file", file)
+            #expect(outcome.code == .usage && outcome.summary == ["fail address"])
+        }
+    }
+
     @Test func `no client certificate where it is required → a failure of tls; with one → ok`() async throws {
         let trust = certificates.authority.certificateFile
         let ada = try certificates.make("ada")

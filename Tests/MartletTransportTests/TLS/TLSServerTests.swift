@@ -1,3 +1,4 @@
+import Foundation
 import MartletToolTestSupport
 import Testing
 
@@ -15,7 +16,10 @@ import Testing
     }
 
     /// The client's side of a connection after its handshake, which the server accepts this much later.
-    private func connected(resuming session: TLSSession? = nil, after delay: UInt64 = 0) throws -> TLSConnection {
+    private func connected(
+        to server: TLSServer? = nil, resuming session: TLSSession? = nil, after delay: UInt64 = 0
+    ) throws -> TLSConnection {
+        let server = server ?? self.server
         let connection = try TLSConnection(client: client, host: "localhost", resuming: session)
         let pair = TLSPair(
             client: connection, server: try #require(server.connection(clock: EventLoop.clock + delay)))
@@ -50,5 +54,34 @@ import Testing
         }
         #expect(try connected(resuming: sessions[2], after: TLSServer.maxTicketKeyAge + 1).isResumed)
         #expect(try !connected(resuming: sessions[3], after: TLSServer.maxTicketKeyAge + 1).isResumed)
+    }
+
+    @Test func `a key that cannot be read when the ticket keys are old -> one report a minute; then new ticket keys`()
+        throws
+    {
+        try withTemporaryFolder { folder in
+            let (file, backup) = ("\(folder)/server.key", "\(folder)/backup.key")
+            let certificates = TestCertificates.shared
+            try FileManager.default.copyItem(atPath: certificates.server.keyFile, toPath: file)
+            let identity = TLSIdentity(certificateFile: certificates.server.certificateFile, keyFile: file)
+            let failures = Guarded<[TLSError]>([])
+            let server = try TLSServer(TLSServerOptions(identity: identity)) { error in
+                failures.withLock { $0.append(error) }
+            }
+            try FileManager.default.moveItem(atPath: file, toPath: backup)
+            let start = EventLoop.clock + TLSServer.maxTicketKeyAge + 1
+            let retry = TLSServer.ticketKeyRetryInterval
+            for time in [start, start, start + retry - 1] { #expect(server.connection(clock: time) != nil) }
+            #expect(failures.withLock { $0.count } == 1)
+            _ = server.connection(clock: start + retry)
+            #expect(failures.withLock { $0.count } == 2)
+
+            let session = try #require(try connected(to: server).takeSession())
+            try FileManager.default.moveItem(atPath: backup, toPath: file)
+            // The key of the session decrypts until the second replacement.
+            for _ in 0..<2 { _ = server.connection(clock: start + 2 * retry) }
+            #expect(failures.withLock { $0.count } == 2)
+            #expect(try !connected(to: server, resuming: session).isResumed)
+        }
     }
 }

@@ -33,7 +33,6 @@ struct RoomAttachments: Neutral, Sendable {
     /// Whether there is no session and no call.
     var isIdle: Bool { sessions.count == 0 && calls.isEmpty }
     var sessionCount: Int { sessions.count }
-    var uploadCount: Int { uploads.count }
 
     // MARK: Sessions
 

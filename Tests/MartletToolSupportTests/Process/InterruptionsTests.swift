@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+@testable import MartletToolSupport
+
+@Suite(.timeLimit(.minutes(10))) struct InterruptionsTests {
+    @Test func `one signal → the work after it runs to its end`() async {
+        let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
+        signal.yield(SIGINT)
+        await confirmation { finished in
+            await Interruptions.run(after: signals) { finished() }
+        }
+    }
+
+    // The test runs in a separate process, which the signal ends.
+    @Test func `a second signal during work without an end → the process ends with the code of the signal`() async {
+        await #expect(processExitsWith: .exitCode(128 + SIGTERM)) {
+            let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
+            let (work, end) = AsyncStream.makeStream(of: Never.self)
+            signal.yield(SIGINT)
+            await Interruptions.run(after: signals) {
+                signal.yield(SIGTERM)
+                for await _ in work {}
+            }
+            end.finish()
+        }
+    }
+}
