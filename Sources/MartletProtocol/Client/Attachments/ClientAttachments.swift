@@ -165,10 +165,12 @@ struct ClientAttachments: Sendable {
     /// Requests as much as the window permits, opens the sessions that are needed, and closes the others.
     ///
     /// - Parameters:
+    ///   - opens: The limit of opened sessions, which sessions of rooms and of the account use too.
     ///   - otherSessionCount: The number of sessions of rooms and of the account.
     ///   - name: The name of a room; nil if it is not open.
     mutating func fill(
-        _ port: inout ClientPort, now: Instant, otherSessionCount: Int, name: (RoomID) -> RoomName?
+        _ opens: inout TokenBucket, _ port: inout ClientPort, now: Instant, otherSessionCount: Int,
+        name: (RoomID) -> RoomName?
     ) {
         deadline = nil
         guard !isEmpty || !sessions.isEmpty else { return }
@@ -180,7 +182,7 @@ struct ClientAttachments: Sendable {
             for id in entries.keys { end(TransferID(rawValue: id), .failed(.unsupported), &port) }
             return
         }
-        openSessions(&port, now: now, otherSessionCount: otherSessionCount, name: name)
+        openSessions(&opens, &port, now: now, otherSessionCount: otherSessionCount, name: name)
         while usedCount < Self.windowChunkCount, let (index, step) = nextStep(now: now) {
             let id = TransferID(rawValue: entries.key(at: index))
             lastServed = id.rawValue
@@ -198,7 +200,8 @@ struct ClientAttachments: Sendable {
     }
 
     private mutating func openSessions(
-        _ port: inout ClientPort, now: Instant, otherSessionCount: Int, name: (RoomID) -> RoomName?
+        _ opens: inout TokenBucket, _ port: inout ClientPort, now: Instant, otherSessionCount: Int,
+        name: (RoomID) -> RoomName?
     ) {
         var refused: Set<RoomID> = []
         for index in entries.indices {
@@ -207,6 +210,10 @@ struct ClientAttachments: Sendable {
             guard state.session == nil, state.retryAt <= now, entries[at: index].retryAt <= now, let room = name(id)
             else { continue }
             sessions[id.rawValue] = state
+            guard opens.take(now: now) else {  // S-4
+                sessions[id.rawValue]?.retryAt = opens.availableAt()
+                continue
+            }
             do throws(LinkError) {
                 sessions[id.rawValue]?.session = try port.link.open(Open(room: room, kind: .attachment, cursor: 0))
             } catch  where port.link.sessionCount > otherSessionCount {

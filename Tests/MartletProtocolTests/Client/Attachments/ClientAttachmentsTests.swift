@@ -1,0 +1,43 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// The sessions and requests of a client's transfers.
+@Suite struct ClientAttachmentsTests {
+    private let features = Features.supported.union([.compact, .attachments])
+    private let digest = AttachmentDigest([UInt8](repeating: 7, count: 32))!
+
+    /// Brings a client online, with a room.
+    private func online(_ stage: ClientStage) throws -> RoomID {
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.log.allowPackets()
+        stage.welcome(features: features)
+        return try stage.act { engine, now in try engine.open(.lobby, now: now) }
+    }
+
+    private func begin(_ stage: ClientStage, in room: RoomID) throws -> TransferID {
+        try stage.act { engine, now in
+            try engine.transfer(.download(digest, 0..<1, byteCount: 1), in: room, now: now)
+        }
+    }
+
+    // S-4
+    @Test func `a room and 255 transfers one after another → the last one waits for the rate of a server`() throws {
+        let stage = ClientStage { [features] in $0.features = features }
+        let room = try online(stage)
+        for number in 1..<Link.ownOpenBurst {
+            let session = SessionID(rawValue: UInt16(2 * number + 1))
+            let transfer = try begin(stage, in: room)
+            try #require(stage.engine.rooms.attachments.owns(session))
+            stage.act { $0.cancel(transfer, now: $1) }
+            stage.say(Reset(session: session, code: .cancelled))
+        }
+        let last = SessionID(rawValue: UInt16(2 * Link.ownOpenBurst + 1))
+        _ = try begin(stage, in: room)
+        #expect(stage.engine.link.sessionCount == 1)
+        stage.run(for: .milliseconds(100))
+        #expect(stage.engine.rooms.attachments.owns(last))
+    }
+}
