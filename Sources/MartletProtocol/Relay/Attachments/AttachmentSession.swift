@@ -28,6 +28,8 @@ struct AttachmentSession: Sendable {
     var permissions: RoomPermissions
     /// Whether the link has no connection.
     var isAway = false
+    /// Whether the client has closed the session, which ends when its requests are answered.
+    var isClosing = false
     /// The uploads that the session has begun.
     var begun: Set<AttachmentDigest> = []
     /// Requests without an answer.
