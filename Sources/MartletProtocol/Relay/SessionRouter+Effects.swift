@@ -221,7 +221,7 @@ extension SessionRouter {
     }
 
     /// The client has closed a session that its room has admitted. A session of kind attachment remains until the room
-    /// has answered its requests, which need its credit.
+    /// has answered its requests, so that the answers have its bounds.
     mutating func close(_ session: SessionID, _ handle: MemberHandle, of slot: Int) {
         if links[slot].sessions[session]?.isAttachment != true { removeSession(session, of: slot) }
         rooms.call(.close(handle))

@@ -148,7 +148,7 @@ import Testing
         #expect(stage.relay.engine.statistics.rooms == 0)
     }
 
-    //
+    //
     @Test func `a link that ends behind the close of a session of kind attachment → nothing is left`() throws {
         let stage = RelayStage()
         let alice = try peer(.attachment, of: .lobby, on: stage)

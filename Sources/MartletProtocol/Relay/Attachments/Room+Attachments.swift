@@ -33,6 +33,11 @@ extension Room {
     /// The client has closed the session, which ends when its requests are answered; false if it is a member's.
     mutating func closeAttachments(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) -> Bool {
         guard let slot = attachments.slot(handle) else { return false }
+        // A client that has forgotten the session never acknowledges the bytes for which these reads wait.
+        for read in attachments[slot].takeWaiting() {
+            let waiter = Waiter(session: handle, correlation: read.correlation, creditByteCount: 0)
+            answer(waiter, .serverBusy, into: &effects)
+        }
         attachments[slot].isClosing = true
         endIfAnswered(slot, into: &effects)
         releaseIdleAttachments()
