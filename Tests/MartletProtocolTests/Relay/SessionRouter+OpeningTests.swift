@@ -59,8 +59,8 @@ import Testing
 
     // C-23, R-37
     @Test func `a resume without presence before the admission → the member is not sent presence`() throws {
-        let stage = RelayStage { $0.asksRoomPolicy = true }
-        stage.relay.policyDelay = .seconds(1)
+        let stage = RelayStage()
+        stage.relay.storeDelay = .seconds(1)
         let bob = stage.member("bob", of: .lobby)
         let welcome = try #require(bob.log.last(Welcome.self))
         bob.cut()

@@ -141,7 +141,8 @@ import Testing
         var script = try makeScript()
         script.join("bob", kind: .attachment)
         _ = script.drain()
-        let handle = try #require(script.handles["bob"])
+        let joined = script.handles["bob"]
+        let handle = try #require(joined)
         let length = AttachmentRequest.maxChunkByteCount
         let readCount = UInt64(AttachmentSession.flightByteCount / length)
         for correlation in 1...readCount + 1 {
