@@ -309,7 +309,7 @@ struct Room: Sendable {
     /// A member has closed its session: it leaves, and its session ends when its messages are accepted and its requests
     /// to the relay are answered (S-7, R-49, R-147).
     mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        if leaveAttachments(handle) { return effects.append(.closed(handle.key)) }
+        if closeAttachments(handle, into: &effects) { return }
         guard let slot = members.slot(handle), !members[slot].hasLeft else { return }
         depart(slot, into: &effects)
         publication.close(handle, durable: log.lastOffset)

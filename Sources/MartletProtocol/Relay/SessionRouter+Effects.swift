@@ -35,12 +35,12 @@ extension SessionRouter {
         case .reset(let key, let code, let until):
             guard let slot = dirtySlot(key) else { break }
             if code == .roomForbidden { noteRefusedEntry(of: key.session, of: slot) }
-            if let membership = links.removeSession(key.session, of: slot) {
-                authorizations.sessionEnded(key, question: membership.question)
-            }
+            removeSession(key.session, of: slot)
             links[slot].link.reset(key.session, code: code, retryAfter: until?.retryAfter(now: now))
         case .closed(let key):
-            if let slot = dirtySlot(key) { links[slot].link.close(key.session) }
+            guard let slot = dirtySlot(key) else { break }
+            removeSession(key.session, of: slot)
+            links[slot].link.close(key.session)
         case .load(let room): outputs.append(.load(room))
         case .append(let room, let entries): outputs.append(.append(room, entries))
         case .saveProgress(let room, let progress): outputs.append(.saveProgress(room, progress))
@@ -216,11 +216,21 @@ extension SessionRouter {
                 return HeldFault(slot: slot, error: error)
             }
         }
-        if links[slot].sessions[session]?.isClosing == true, let membership = links.removeSession(session, of: slot) {
-            authorizations.sessionEnded(
-                MemberKey(link: links[slot].key, session: session), question: membership.question)
-            rooms.call(.close(handle))
-        }
+        if links[slot].sessions[session]?.isClosing == true { close(session, handle, of: slot) }
         return nil
+    }
+
+    /// The client has closed a session that its room has admitted. A session of kind attachment remains until the room
+    /// has answered its requests, so that the answers have its bounds.
+    mutating func close(_ session: SessionID, _ handle: MemberHandle, of slot: Int) {
+        if links[slot].sessions[session]?.isAttachment != true { removeSession(session, of: slot) }
+        rooms.call(.close(handle))
+    }
+
+    /// Removes a session that its room has removed, or removes now.
+    private mutating func removeSession(_ session: SessionID, of slot: Int) {
+        guard let membership = links.removeSession(session, of: slot) else { return }
+        authorizations.sessionEnded(
+            MemberKey(link: links[slot].key, session: session), question: membership.question)
     }
 }

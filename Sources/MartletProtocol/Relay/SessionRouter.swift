@@ -11,7 +11,7 @@ import MartletWire
 /// | joining | the frames that precede the admission | `opened`, `reset` of the room; the end of the session |
 /// | member | a handle of its room | `reset` of the room; the end of the session |
 /// | member, asked about other claims | a handle, a question, frames that precede the decision | as asked |
-/// | closing | a slot in its room | `closed` of the room, behind the acceptances of its messages (S-7, R-49) |
+/// | closing | a slot in its room | `closed` of the room, behind the acceptances and answers (R-49, R-147) |
 struct SessionRouter: ~Copyable {
     let configuration: RelayConfiguration
     /// The relay's wall clock in milliseconds since 1970.
@@ -237,18 +237,10 @@ struct SessionRouter: ~Copyable {
         case .closed(let session, _):
             // Earlier messages are accepted, and reported before the relay's own close (S-7, R-49).
             guard !links[slot].defersClose(of: session) else { return }
-            if session == links[slot].accountSession {
-                endAccount(session, of: slot)
-                return links[slot].link.close(session)
-            }
+            if session == links[slot].accountSession { return closeAccount(session, of: slot, now: now) }
+            if let handle = links[slot].sessions[session]?.handle { return close(session, handle, of: slot) }
             if let membership = links.removeSession(session, of: slot) {
-                let key = MemberKey(link: links[slot].key, session: session)
-                guard let handle = membership.handle else {
-                    leave(membership, key)
-                    return links[slot].link.close(session)
-                }
-                authorizations.sessionEnded(key, question: membership.question)
-                return rooms.call(.close(handle))
+                leave(membership, MemberKey(link: links[slot].key, session: session))
             }
             links[slot].link.close(session)
         case .reset(let session, _, _):

@@ -59,8 +59,8 @@ import Testing
 
     // C-23, R-37
     @Test func `a resume without presence before the admission → the member is not sent presence`() throws {
-        let stage = RelayStage { $0.asksRoomPolicy = true }
-        stage.relay.policyDelay = .seconds(1)
+        let stage = RelayStage()
+        stage.relay.storeDelay = .seconds(1)
         let bob = stage.member("bob", of: .lobby)
         let welcome = try #require(bob.log.last(Welcome.self))
         bob.cut()
@@ -75,5 +75,91 @@ import Testing
         _ = stage.member("carol", of: .lobby)
         stage.run(for: .seconds(2))
         #expect(again.log.all(Transient.self).isEmpty)
+    }
+
+    // MARK: Close behind requests
+
+    /// A peer with a session of a kind, whose later requests wait a second for the store.
+    private func peer(_ kind: SessionKind, of room: RoomName, on stage: RelayStage) throws -> RawPeer {
+        let peer = try #require(stage.connect())
+        peer.greet("alice", features: .supported.union([.compact, .accountSession, .attachments]))
+        peer.say(Open(room: room, kind: kind, cursor: 0), on: .first)
+        stage.run(for: .seconds(1))
+        stage.relay.storeDelay = .seconds(1)
+        return peer
+    }
+
+    private func reliableTypes(_ peer: RawPeer) -> [FrameType] {
+        peer.log.frames.filter { $0.header.session == .first && $0.header.flags.contains(.reliable) }.map(\.type)
+    }
+
+    // S-7, S-58, R-147
+    @Test func `a close behind a request on the account's session → its answer, then the close`() throws {
+        let stage = RelayStage()
+        let alice = try peer(.account, of: .named("alice"), on: stage)
+        let join = MembershipOperation.join
+        alice.say(
+            Request(
+                correlation: 1, method: join.method.name, deadline: .seconds(60), content: join.content(of: .lobby)),
+            on: .first)
+        alice.say(Close(), on: .first)
+        #expect(reliableTypes(alice) == [.opened])
+        stage.run(for: .seconds(5))
+        #expect(reliableTypes(alice) == [.opened, .response, .close])
+        #expect(alice.log.all(Response.self).map(\.status) == [.none])
+        #expect(stage.relay.memberships[.lobby]?[.alice]?.isJoined == true)
+        #expect(stage.relay.engine.sessions.accounts.count == 0)
+        #expect(stage.relay.engine.sessions.rooms.local.watchers.isEmpty)
+    }
+
+    // S-55, R-147
+    @Test func `a close behind a request that no one answers on the account's session → deadlineExceeded, the close`()
+        throws
+    {
+        let stage = RelayStage()
+        stage.relay.answersRequests = false
+        let alice = try peer(.account, of: .named("alice"), on: stage)
+        alice.say(Request(correlation: 1, method: .locate, deadline: .seconds(10)), on: .first)
+        alice.say(Close(), on: .first)
+        stage.run(for: .seconds(9))
+        #expect(reliableTypes(alice) == [.opened])
+        stage.run(for: .seconds(2))
+        #expect(reliableTypes(alice) == [.opened, .response, .close])
+        #expect(alice.log.all(Response.self).map(\.status) == [.deadlineExceeded])
+        #expect(stage.relay.engine.sessions.accounts.count == 0)
+    }
+
+    // S-7, R-147
+    @Test func `a close behind requests on a session of kind attachment → their answers, then the close`() throws {
+        let stage = RelayStage()
+        let alice = try peer(.attachment, of: .lobby, on: stage)
+        let digest = try #require(AttachmentDigest([UInt8](repeating: 7, count: AttachmentDigest.byteCount)))
+        for request in [.begin(digest, byteCount: 2, mediaType: nil), .info(digest)] as [AttachmentRequest] {
+            alice.say(
+                Request(
+                    correlation: request.method == .begin ? 1 : 2, method: request.method.name, deadline: .seconds(60),
+                    content: request.content), on: .first)
+        }
+        alice.say(Close(), on: .first)
+        #expect(reliableTypes(alice) == [.opened])
+        stage.run(for: .seconds(5))
+        #expect(reliableTypes(alice) == [.opened, .response, .response, .close])
+        #expect(alice.log.all(Response.self).map(\.status) == [.none, .unknownAttachment])
+        #expect(stage.relay.engine.statistics.rooms == 0)
+    }
+
+    //
+    @Test func `a link that ends behind the close of a session of kind attachment → nothing is left`() throws {
+        let stage = RelayStage()
+        let alice = try peer(.attachment, of: .lobby, on: stage)
+        let digest = try #require(AttachmentDigest([UInt8](repeating: 7, count: AttachmentDigest.byteCount)))
+        let info = AttachmentRequest.info(digest)
+        alice.say(
+            Request(correlation: 1, method: info.method.name, deadline: .seconds(60), content: info.content),
+            on: .first)
+        alice.say(Close(), on: .first)
+        alice.say(GoAway(Notice(code: .none)))
+        stage.run(for: .seconds(5))
+        #expect(stage.relay.engine.statistics.links == 0 && stage.relay.engine.statistics.rooms == 0)
     }
 }

@@ -4,7 +4,7 @@ import MartletWire
 ///
 /// | state of a read | owns | ends |
 /// |---|---|---|
-/// | waiting | an entry in the queue | `nextRead`: there is room for its bytes |
+/// | waiting | an entry in the queue | `nextRead`: there is room for its bytes; `takeWaiting` |
 /// | reading | the room for its bytes, a call of the store | `answered` |
 /// | in flight | the bytes of the response | `credit`: they are acknowledged |
 struct AttachmentSession: Sendable {
@@ -28,6 +28,8 @@ struct AttachmentSession: Sendable {
     var permissions: RoomPermissions
     /// Whether the link has no connection.
     var isAway = false
+    /// Whether the client has closed the session, which ends when its requests are answered.
+    var isClosing = false
     /// The uploads that the session has begun.
     var begun: Set<AttachmentDigest> = []
     /// Requests without an answer.
@@ -52,6 +54,12 @@ struct AttachmentSession: Sendable {
         let count = waiting.count
         waiting = Deque(waiting.filter { $0.correlation != correlation })
         return waiting.count < count
+    }
+
+    /// Takes all reads that wait.
+    mutating func takeWaiting() -> Deque<Read> {
+        defer { waiting.removeAll() }
+        return waiting
     }
 
     /// The next read for which there is room.

@@ -30,6 +30,26 @@ extension Room {
         return true
     }
 
+    /// The client has closed the session, which ends when its requests are answered; false if it is a member's.
+    mutating func closeAttachments(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) -> Bool {
+        guard let slot = attachments.slot(handle) else { return false }
+        // A client that has forgotten the session never acknowledges the bytes for which these reads wait.
+        for read in attachments[slot].takeWaiting() {
+            let waiter = Waiter(session: handle, correlation: read.correlation, creditByteCount: 0)
+            answer(waiter, .serverBusy, into: &effects)
+        }
+        attachments[slot].isClosing = true
+        endIfAnswered(slot, into: &effects)
+        releaseIdleAttachments()
+        return true
+    }
+
+    private mutating func endIfAnswered(_ slot: Int, into effects: inout Deque<RoomEffect>) {
+        guard attachments[slot].isClosing, attachments[slot].requestCount == 0 else { return }
+        effects.append(.closed(attachments[slot].key))
+        attachments.remove(slot)
+    }
+
     /// Ends the sessions of accounts that may not enter any more, or those of one account.
     mutating func expelAttachments(
         of account: AccountName? = nil, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
@@ -235,7 +255,8 @@ extension Room {
                 attachments[slot].endRead(length: length)
                 answer(
                     Waiter(session: id.session, correlation: correlation, creditByteCount: 0), result, into: &effects)
-                startReads(slot, into: &effects)
+                // The last answer ends a closing session.
+                if attachments.slot(id.session) != nil { startReads(slot, into: &effects) }
             }
         case .info(let correlation), .remove(let correlation):
             answer(Waiter(session: id.session, correlation: correlation, creditByteCount: 0), result, into: &effects)
@@ -299,5 +320,6 @@ extension Room {
         attachments[slot].requestCount -= 1
         attachments[slot].sent(byteCount: body.byteCount)
         effects.append(.send(waiter.session.key, .response, body))
+        endIfAnswered(slot, into: &effects)
     }
 }

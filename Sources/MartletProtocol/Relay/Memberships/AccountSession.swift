@@ -4,7 +4,7 @@ import MartletWire
 ///
 /// | state of a request | owns | ends |
 /// |---|---|---|
-/// | open | a correlation, a deadline | the answer, `cancel`; its place is used again after the deadline |
+/// | open | a correlation, a deadline | the answer, `cancel`, `takeOverdue`; its place is reused after the deadline |
 ///
 /// | state of the store | owns | ends |
 /// |---|---|---|
@@ -34,9 +34,15 @@ struct AccountSession: Sendable {
     private(set) var reading: Read?
     var pending = PendingUpdates()
     private var nextUpdateAt = Instant.zero
+    /// Whether the client has closed the session, which ends when no request is open.
+    private(set) var isClosing = false
 
-    /// The instant at which pending updates may be read; nil if there are none.
-    var deadline: Instant? { reading == nil && !pending.isEmpty && pages.isEmpty ? nextUpdateAt : nil }
+    /// The instant at which pending updates may be read, or at which an open request of a closing session is answered;
+    /// nil if there are none.
+    var deadline: Instant? {
+        if isClosing { return open.values.min() }
+        return reading == nil && !pending.isEmpty && pages.isEmpty ? nextUpdateAt : nil
+    }
     var requestCount: Int { open.count }
 
     // MARK: Requests
@@ -52,6 +58,19 @@ struct AccountSession: Sendable {
     /// Ends a request; false if it is not open.
     mutating func finish(_ correlation: UInt64) -> Bool { open.removeValue(forKey: correlation) != nil }
 
+    /// Closes the session. No updates are sent any more.
+    mutating func close() {
+        isClosing = true
+        pending = PendingUpdates()
+    }
+
+    /// Ends the requests whose deadlines have passed, and returns their numbers in order.
+    mutating func takeOverdue(now: Instant) -> [UInt64] {
+        let overdue = open.filter { $0.value <= now }.keys.sorted()
+        for correlation in overdue { open[correlation] = nil }
+        return overdue
+    }
+
     /// Adds a request for a page; false if too many wait.
     mutating func append(_ correlation: UInt64, _ query: RoomListQuery) -> Bool {
         let isReadingPage = if case .page = reading { true } else { false }
@@ -61,6 +80,11 @@ struct AccountSession: Sendable {
     }
 
     // MARK: Reads
+
+    /// A room has changed.
+    mutating func note(_ room: RoomName, _ progress: AccountProgress) {
+        if !isClosing { pending.note(room, progress) }
+    }
 
     /// Takes the next read. Pages precede updates.
     ///

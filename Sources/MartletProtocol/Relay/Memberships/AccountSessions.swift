@@ -41,7 +41,7 @@ struct AccountSessions: Sendable {
         }
     }
 
-    /// Bytes of a watched room beside its name, with its entry in `RoomWatchers`, and of a pending update, with objects.
+    /// Bytes of a watched room beside its name, with its entry in `RoomWatchers`, and of a pending update.
     private static let roomByteCount = 256
     private static let updateByteCount = 96
 
@@ -159,7 +159,7 @@ struct AccountSessions: Sendable {
             }
             for key in account.sessions {
                 guard let before = sessions[key]?.pending.count else { continue }
-                sessions[key]?.pending.note(room, change.progress)
+                sessions[key]?.note(room, change.progress)
                 updateCount += (sessions[key]?.pending.count ?? 0) - before
                 outputs.append(.check(key))
             }

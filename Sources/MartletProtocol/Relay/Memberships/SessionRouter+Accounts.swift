@@ -61,9 +61,23 @@ extension SessionRouter {
                 return
             }
         }
-        guard links[slot].sessions[key.session]?.isClosing == true else { return }
-        endAccount(key.session, of: slot)
-        links[slot].link.close(key.session)
+        if links[slot].sessions[key.session]?.isClosing == true { closeAccount(key.session, of: slot, now: now) }
+    }
+
+    /// The client has closed the session, which ends when its requests are answered.
+    mutating func closeAccount(_ session: SessionID, of slot: Int, now: Instant) {
+        accounts[MemberKey(link: links[slot].key, session: session)]?.close()
+        endIfAnswered(session, of: slot, now: now)
+    }
+
+    private mutating func endIfAnswered(_ session: SessionID, of slot: Int, now: Instant) {
+        let key = MemberKey(link: links[slot].key, session: session)
+        for correlation in accounts[key]?.takeOverdue(now: now) ?? [] {
+            answer(Response(correlation: correlation, status: .deadlineExceeded), on: session, of: slot)
+        }
+        guard accounts[key]?.requestCount ?? 0 == 0 else { return accounts.arm(key) }
+        endAccount(session, of: slot)
+        links[slot].link.close(session)
     }
 
     /// The session has closed or was reset.
@@ -200,6 +214,7 @@ extension SessionRouter {
     mutating func continueAccount(of slot: Int, now: Instant) {
         let session = links[slot].accountSession
         let key = MemberKey(link: links[slot].key, session: session)
+        if accounts[key]?.isClosing == true { endIfAnswered(session, of: slot, now: now) }
         guard accounts[key] != nil else { return }
         let isSuspended = links[slot].sessions[session]?.isSuspended == true
         let hasRoom = links[slot].connection != nil && !isSuspended && links[slot].takesUpdates()

@@ -135,4 +135,28 @@ import Testing
         let effects = script.drain()
         #expect(effects.contains(.reset("bob", .kicked)) && effects.contains(.reset("bob/2", .kicked)))
     }
+
+    // S-7, R-108, R-147
+    @Test func `a close behind reads, one of which waits → serverBusy, the other answers, then the close`() throws {
+        var script = try makeScript()
+        script.join("bob", kind: .attachment)
+        _ = script.drain()
+        let joined = script.handles["bob"]
+        let handle = try #require(joined)
+        let length = AttachmentRequest.maxChunkByteCount
+        let readCount = UInt64(AttachmentSession.flightByteCount / length)
+        for correlation in 1...readCount + 1 {
+            let read = AttachmentRequest.read(digest, position: 0, length: length)
+            script.rooms.receive(.attachment(handle, correlation: correlation, read, creditByteCount: 10))
+        }
+        _ = script.drain()
+        script.rooms.receive(.close(handle))
+        let refusal = Response(correlation: readCount + 1, status: .serverBusy)
+        #expect(script.drain().about("bob") == [.told("bob", .response(refusal))])
+        for number in 1...readCount {
+            script.rooms.attachmentAnswered(AttachmentCallID(session: handle, number: number), .failed(.unknown))
+        }
+        let effects = script.drain().about("bob")
+        #expect(effects.count == Int(readCount) + 1 && effects.last == .closed("bob"))
+    }
 }
