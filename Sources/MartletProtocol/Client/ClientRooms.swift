@@ -463,7 +463,7 @@ struct ClientRooms: ~Copyable {
 
     /// Requests what the transfers need.
     mutating func fillAttachments(_ port: inout ClientPort, now: Instant) {
-        attachments.fill(&opens, &port, now: now, otherSessionCount: lastingSessionCount) { [rooms] in
+        attachments.fill(&opens, &requests, &port, now: now, otherSessionCount: lastingSessionCount) { [rooms] in
             rooms[$0.rawValue]?.name
         }
     }
