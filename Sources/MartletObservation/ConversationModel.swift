@@ -70,6 +70,8 @@ public final class ConversationModel {
     @ObservationIgnored private let gate: UpdateGate
     @ObservationIgnored private var list = RowList<TimelineEntry>()
     @ObservationIgnored private var room: Room?
+    /// Whether a task of `run` follows the room, or opens it.
+    @ObservationIgnored private var isFollowing = false
 
     /// Creates a model of a room, which `run` and the commands open.
     ///
@@ -100,27 +102,48 @@ public final class ConversationModel {
     // MARK: Updates
 
     /// Reads the window, and publishes each change until the task is cancelled or the timeline is closed
-    /// (``Timeline/close()``). The stop of the client does not end it.
+    /// (``Timeline/close()``). The stop of the client does not end it. The end of the room does not end it either: the
+    /// model follows the room again when a command has opened it.
     public func run() async {
+        isFollowing = true
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.followRoom() }
+            group.addTask { await self.openAndFollow() }
             var changes = sync.timeline.changes.makeAsyncIterator()
             await update()
             while let names = await changes.next(isolation: #isolation) {
-                if names.contains(name) { await update() }
+                guard names.contains(name) else { continue }
+                if !isFollowing, let room = openRoom {
+                    isFollowing = true
+                    group.addTask { await self.follow(room) }
+                }
+                await update()
             }
             group.cancelAll()
         }
     }
 
-    private func followRoom() async {
+    /// The room, if it is open at present.
+    private var openRoom: Room? { sync.rooms.first { $0.name == name && !$0.room.hasEnded }?.room }
+
+    private func openAndFollow() async {
         do {
-            let room = try await sync.open(room: name).room
-            self.room = room
-            for await _ in room.snapshots { await update() }
+            await follow(try await sync.open(room: name).room)
         } catch {
+            isFollowing = false
             note(error)
         }
+    }
+
+    /// Publishes the states of a room, and of the one that has replaced it meanwhile.
+    private func follow(_ room: Room) async {
+        var next: Room? = room
+        while let room = next {
+            self.room = room
+            for await _ in room.snapshots { await update() }
+            next = Task.isCancelled ? nil : openRoom
+        }
+        isFollowing = false
+        await update()
     }
 
     /// Reads the window and publishes its changes.

@@ -19,12 +19,14 @@ struct ConversationState: Sendable {
         let snapshot = room?.snapshot
         let own = sync.client.account
         let marks = (snapshot?.marks ?? [:]).filter { $0.key != own }.values
+        // Nobody reports the end of typing in a room that has ended.
+        let members = room?.hasEnded == true ? [] : snapshot?.members ?? []
         // The relay may have messages before the first known one.
         let hasEarlierAtRelay = window.earliest.map { $0.offset > max(snapshot?.firstOffset ?? 0, 1) } ?? false
         return ConversationState(
             window: window, changes: RowChanges(from: shown, to: window.entries),
             hasEarlier: window.hasEarlier || hasEarlierAtRelay,
             deliveredOffset: marks.map(\.delivered).max() ?? 0, readOffset: marks.map(\.read).max() ?? 0,
-            typing: (snapshot?.members ?? []).filter { $0.isTyping && $0.account != own }.map(\.account))
+            typing: members.filter { $0.isTyping && $0.account != own }.map(\.account))
     }
 }

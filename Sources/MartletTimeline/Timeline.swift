@@ -239,6 +239,13 @@ public final class Timeline: Sendable {
         try await read { try $0.earliest(of: room) }
     }
 
+    /// The cursor at an offset of a generation's log; nil if the log was replaced.
+    nonisolated(nonsending) func cursor(
+        at offset: UInt64, of generation: Int64, in room: String
+    ) async throws -> RoomCursor? {
+        try await read { try $0.cursor(at: offset, of: generation, in: room) }
+    }
+
     /// The read mark in a room's present log; nil if there is none.
     nonisolated(nonsending) package func readCursor(of room: String) async throws -> RoomCursor? {
         try await read { try $0.readCursor(of: room) }

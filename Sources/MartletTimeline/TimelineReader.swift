@@ -168,6 +168,14 @@ final class TimelineReader: DatabaseContext {
             log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: offset))
     }
 
+    /// The cursor at an offset of a generation's log; nil if it is not the present log.
+    func cursor(at offset: UInt64, of generation: Int64, in name: String) throws -> RoomCursor? {
+        room.bind(1, name)
+        defer { room.reset() }
+        guard try room.step(), room.int64(5) == generation else { return nil }
+        return RoomCursor(log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: offset)
+    }
+
     /// The read mark; nil if there is none, and if it is in an earlier log.
     func readCursor(of name: String) throws -> RoomCursor? {
         room.bind(1, name)

@@ -219,6 +219,33 @@ struct ConversationModelTests {
         }
     }
 
+    @Test func `a room that ends while another types, and is opened again → no typing, and the marks of the new room`()
+        async throws
+    {
+        try await withRelay { relay in
+            try await ModelScript.run(at: relay, isRunning: true) { script in
+                let model = script.model()
+                try await script.with(model.run) {
+                    try await withClient(try Client(to: relay, as: .anonymous("bob"))) { bob in
+                        let room = try await bob.open(room: "a")
+                        for await snapshot in room.snapshots
+                        where snapshot.members.contains(where: { $0.account == script.client.account }) { break }
+                        room.setTyping(true)
+                        await observed { model.typing == [AccountName("bob")!] }
+                        await script.sync.close(room: "a")
+                        await observed { model.typing.isEmpty }
+                        await model.send("hello")
+                        for try await message in room.messages {
+                            room.markRead(upTo: message.cursor)
+                            break
+                        }
+                        await observed { model.readOffset == 1 }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a file with the last messages only → earlier ones from the relay`() async throws {
         try await withRelay { relay in
             try await withClient(try Client(to: relay, as: .anonymous("bob"))) { bob in

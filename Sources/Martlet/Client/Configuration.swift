@@ -49,7 +49,8 @@ extension Client {
         /// ``Room/send(_:)-(OutgoingMessage)`` waits.
         public var maxPendingMessages = 4096
         /// The maximum size of the content of a room's unaccepted messages, in bytes, at least 1. Beyond it,
-        /// ``Room/send(_:)-(OutgoingMessage)`` waits. A larger message is sent alone.
+        /// ``Room/send(_:)-(OutgoingMessage)`` waits. A larger message is refused with
+        /// `messageTooLarge`.
         public var maxPendingByteCount = 4 * 1024 * 1024
         /// The maximum number of requests without an answer, at least 1. A relay limits the requests of each member of
         /// a room separately, 64 in MartletRelay, and answers further ones with `tooManyRequests`.

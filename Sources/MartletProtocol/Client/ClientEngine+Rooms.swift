@@ -26,13 +26,13 @@ extension ClientEngine {
     }
 
     /// Leaves a room. Unaccepted messages fail with `closed`.
-    public mutating func close(_ id: RoomID, now: Instant) { rooms.close(id, &port) }
+    public mutating func close(_ id: RoomID, now: Instant) { rooms.close(id, &port, now: now) }
 
     /// Opens a room again with other options, from their cursor. Unaccepted messages are sent again (W-62).
     ///
     /// Requests that were sent on the room's session fail. Messages that the application has not taken are discarded.
     public mutating func reopen(_ id: RoomID, _ options: RoomOptions, now: Instant) {
-        rooms.reset(id, options, &port)
+        rooms.reset(id, options, &port, now: now)
         if hasLink { rooms.openSession(id, &port, now: now) }
     }
 

@@ -108,6 +108,19 @@ extension ClientRooms {
         return false
     }
 
+    /// Opens rooms that dropped messages again from their cursors, after the application has taken enough, or has closed
+    /// rooms whose messages it held.
+    mutating func continueLaggingRooms(_ port: inout ClientPort, now: Instant) {
+        guard hasLaggingRooms, !isFull else { return }
+        for index in rooms.indices where rooms[at: index].reader.mayContinue {
+            guard let session = rooms[at: index].session else { continue }
+            port.link.reset(session, code: .cancelled)
+            // Requests on the session fail with its code, because the application did not cancel them (S-57).
+            sessionEnded(session, .slowConsumer, &port, now: now)
+        }
+        hasLaggingRooms = rooms.indices.contains { rooms[at: $0].reader.isLagging }
+    }
+
     /// Reports offsets that will not be delivered, except those that have been reported.
     private mutating func skip(_ offsets: ClosedRange<UInt64>, at index: Int, _ port: inout ClientPort) {
         guard let gap = rooms[at: index].reader.skip(offsets) else { return }

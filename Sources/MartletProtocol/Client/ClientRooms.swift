@@ -99,17 +99,17 @@ struct ClientRooms: ~Copyable {
         return id
     }
 
-    mutating func close(_ id: RoomID, _ port: inout ClientPort) {
+    mutating func close(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         if let session = rooms[at: index].session {
             port.link.close(session)
             closing[session] = rooms[at: index].name
         }
-        remove(id, code: nil, &port)
+        remove(id, code: nil, &port, now: now)
     }
 
     /// Ends the session of a room, and sets other options.
-    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ port: inout ClientPort) {
+    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         requests.fail(of: id, .cancelled, onlySent: true, &port)
         if let session = rooms[at: index].session {
@@ -120,6 +120,7 @@ struct ClientRooms: ~Copyable {
         timers.cancel(.reopen(id))
         heldByteCount -= rooms[at: index].reader.heldByteCount
         rooms[at: index].reset(options, limits: configuration.limits)
+        continueLaggingRooms(&port, now: now)
     }
 
     /// Suspends or resumes the delivery of a room's messages.
@@ -131,7 +132,7 @@ struct ClientRooms: ~Copyable {
     }
 
     /// Removes a room. Its pending messages and requests fail.
-    private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort) {
+    private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort, now: Instant) {
         requests.fail(of: id, code ?? .cancelled, onlySent: false, &port)
         attachments.fail(of: id, .closed(code), &port)
         guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
@@ -143,6 +144,7 @@ struct ClientRooms: ~Copyable {
             port.report(id, .failed(counter: counter, failure))
         }
         port.report(id, .closed(code))
+        continueLaggingRooms(&port, now: now)
     }
 
     // MARK: Sessions
@@ -204,7 +206,7 @@ struct ClientRooms: ~Copyable {
         } catch  where awaitsEndOfSession(port) {
             timers.set(.reopen(id), at: now + Self.closingRetry)
         } catch {
-            remove(id, code: error.code, &port)
+            remove(id, code: error.code, &port, now: now)
         }
     }
 
@@ -242,7 +244,7 @@ struct ClientRooms: ~Copyable {
         let id = rooms[at: index].id
         leave(session, &port)
         rooms[at: index].endSession()
-        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port) }
+        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port, now: now) }
         requests.fail(of: id, code, onlySent: true, &port)
         let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
         if wait != nil { rooms[at: index].opensFrom = next }
@@ -420,18 +422,6 @@ struct ClientRooms: ~Copyable {
         scheduleReceipts(at: index, port.link.features, now: now)
     }
 
-    /// Opens rooms that dropped messages again from their cursors, after the application has taken enough.
-    private mutating func continueLaggingRooms(_ port: inout ClientPort, now: Instant) {
-        guard hasLaggingRooms, !isFull else { return }
-        for index in rooms.indices where rooms[at: index].reader.mayContinue {
-            guard let session = rooms[at: index].session else { continue }
-            port.link.reset(session, code: .cancelled)
-            // Requests on the session fail with its code, because the application did not cancel them (S-57).
-            sessionEnded(session, .slowConsumer, &port, now: now)
-        }
-        hasLaggingRooms = rooms.indices.contains { rooms[at: $0].reader.isLagging }
-    }
-
     private mutating func scheduleReceipts(at index: Int, _ features: Features, now: Instant) {
         let timer = Timer.receipts(rooms[at: index].id)
         guard features.contains(.receipts), rooms[at: index].reader.pendingReceipt != nil,
@@ -463,7 +453,7 @@ struct ClientRooms: ~Copyable {
 
     /// Requests what the transfers need.
     mutating func fillAttachments(_ port: inout ClientPort, now: Instant) {
-        attachments.fill(&opens, &port, now: now, otherSessionCount: lastingSessionCount) { [rooms] in
+        attachments.fill(&opens, &requests, &port, now: now, otherSessionCount: lastingSessionCount) { [rooms] in
             rooms[$0.rawValue]?.name
         }
     }

@@ -25,8 +25,9 @@ extension SyncedRoom {
     @discardableResult
     nonisolated(nonsending) public func fill(_ gap: TimelineEntry, limit: Int = 50) async throws -> Bool {
         guard case .gap(let offsets) = gap.content, offsets.upperBound < .max else { return false }
-        let log = try await timeline.cursor(of: name)?.log
-        let end = RoomCursor(log: log, offset: offsets.upperBound + 1)
+        // The relay has the messages of the present log only, which can be others at the same offsets.
+        guard let end = try await timeline.cursor(at: offsets.upperBound + 1, of: gap.position.generation, in: name)
+        else { return false }
         // The offsets come from the relay and can have any value.
         let size = Int(clamping: offsets.upperBound - offsets.lowerBound)
         let page = try await room.messages(before: end, limit: size < limit ? size + 1 : limit)
@@ -55,7 +56,8 @@ extension SyncedRoom {
         try await apply(page, before: nil)
     }
 
-    /// Whether the relay may have messages of a gap, as far as it has reported its first offset.
+    /// Whether the relay may have messages of a gap, as far as it has reported its first offset. For a gap of a log that
+    /// was replaced it can be true although ``fill(_:limit:)`` adds nothing.
     public func canFill(_ gap: TimelineEntry) -> Bool {
         if case .gap(let offsets) = gap.content { offsets.upperBound >= room.firstOffset } else { false }
     }

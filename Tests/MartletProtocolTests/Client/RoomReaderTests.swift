@@ -111,4 +111,49 @@ import Testing
         #expect(stage.events(in: room).count { if case .message = $0 { true } else { false } } == 200)
         #expect(stage.engine.rooms.heldByteCount == 0)
     }
+
+    /// The ends of messages that the application holds.
+    enum End: CaseIterable {
+        case closed
+        case reopened
+        case kicked
+    }
+
+    //
+    @Test(arguments: End.allCases)
+    func `a room that dropped messages because of others continues when one of them is closed or opened again`(
+        end: End
+    ) throws {
+        let limits = Limits(
+            maxBodyByteCount: 32 << 10, maxMessageByteCount: 32 << 10, linkWindow: 64 << 10, sessionWindow: 64 << 10)
+        let stage = ClientStage { $0.limits = limits }
+        stage.answersPings = true
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(limits: limits)
+        let rooms = try ["a", "b", "c"].map { name in
+            try stage.act { engine, now in try engine.open(.named(name), now: now) }
+        }
+        let sessions = [1, 3, 5, 7].map { SessionID(rawValue: $0) }
+        for session in sessions.prefix(3) {
+            stage.opened(session)
+            stage.acknowledge(1, on: session)
+        }
+        let text = String(repeating: "x", count: 15_000)
+        for offset in 1...4 as ClosedRange<UInt64> { stage.message(text, offset: offset, on: sessions[0]) }
+        // The reset returns the credit of the messages, which the application still holds.
+        stage.say(Reset(session: sessions[0], code: .storeUnavailable))
+        stage.run(for: .seconds(3))
+        for offset in 1...3 as ClosedRange<UInt64> { stage.message(text, offset: offset, on: sessions[1]) }
+        stage.message("dropped", offset: 1, on: sessions[2])
+        try #require(stage.room(rooms[2])?.reader.isLagging == true)
+        switch end {
+        case .closed: stage.act { $0.close(rooms[0], now: $1) }
+        case .reopened: stage.act { $0.reopen(rooms[0], RoomOptions(), now: $1) }
+        case .kicked: stage.say(Reset(session: sessions[3], code: .kicked))
+        }
+        #expect(stage.log.last(Reset.self)?.session == sessions[2])
+        stage.run(for: .seconds(3))
+        #expect(stage.log.last(Open.self)?.room == .named("c"))
+    }
 }

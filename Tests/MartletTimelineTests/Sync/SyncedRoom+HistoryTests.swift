@@ -53,6 +53,28 @@ struct SyncedRoomHistoryTests {
         }
     }
 
+    @Test func `a gap of a log that was replaced → it is not filled with messages of the present log`() async throws {
+        let files = FileImage()
+        try await withRelay { relay in
+            try await publish(texts, at: relay)
+            try await SyncLife.run(files, at: relay, options: few) { life in
+                let room = try await life.sync.open(room: "a")
+                try await life.page { $0 == ["18", "19", "20"] }
+                _ = try await room.fetch(acceptedFrom: 0, limit: 2)
+                try await life.page { $0 == ["1", "2", "gap 3-17", "18", "19", "20"] }
+            }
+        }
+        try await withRelay { relay in
+            try await publish(texts, at: relay)
+            try await SyncLife.run(files, at: relay) { life in
+                let room = try await life.sync.open(room: "a")
+                let page = try await life.page { Array($0.suffix(20)) == texts }
+                #expect(TimelineScript.short(page[2]) == "gap 3-17")
+                #expect(try await room.fill(page[2], limit: 10) == false)
+            }
+        }
+    }
+
     @Test func `pages of history → the cursor stays, so that a later process receives what is between`() async throws {
         let files = FileImage()
         try await withRelay { relay in

@@ -50,7 +50,6 @@ struct ClientAttachments: Sendable {
     private var sessions = SortedMap<UInt32, RoomSession>()
     private var sent = SortedMap<UInt64, Sent>()
     private var nextTransfer: UInt64 = 1
-    private var nextCorrelation: UInt64 = 1
     /// The transfer that was served last.
     private var lastServed: UInt64 = 0
 
@@ -77,13 +76,16 @@ struct ClientAttachments: Sendable {
     }
 
     /// The caller has read bytes of an upload.
-    mutating func provide(_ id: TransferID, _ bytes: [UInt8], at position: UInt64, _ port: inout ClientPort) {
+    mutating func provide(
+        _ id: TransferID, _ bytes: [UInt8], at position: UInt64, _ requests: inout ClientRequests,
+        _ port: inout ClientPort
+    ) {
         guard let index = entries.index(of: id.rawValue),
             let request = entries[at: index].transfer.provide(bytes, at: position)
         else { return }
         entries[at: index].callerCount -= 1
         guard let session = sessions[entries[at: index].transfer.room.rawValue]?.session else { return }
-        send(request, of: id, at: index, on: session, &port)
+        send(request, of: id, at: index, on: session, &requests, &port)
     }
 
     /// The caller has written bytes of a download.
@@ -166,11 +168,12 @@ struct ClientAttachments: Sendable {
     ///
     /// - Parameters:
     ///   - opens: The limit of opened sessions, which sessions of rooms and of the account use too.
+    ///   - requests: The requests of rooms and of the account, whose numbers the requests of transfers use too.
     ///   - otherSessionCount: The number of sessions of rooms and of the account.
     ///   - name: The name of a room; nil if it is not open.
     mutating func fill(
-        _ opens: inout TokenBucket, _ port: inout ClientPort, now: Instant, otherSessionCount: Int,
-        name: (RoomID) -> RoomName?
+        _ opens: inout TokenBucket, _ requests: inout ClientRequests, _ port: inout ClientPort, now: Instant,
+        otherSessionCount: Int, name: (RoomID) -> RoomName?
     ) {
         deadline = nil
         guard !isEmpty || !sessions.isEmpty else { return }
@@ -192,7 +195,7 @@ struct ClientAttachments: Sendable {
                 port.outputs.append(.transfer(id, .needs(position: position, byteCount: byteCount)))
             case .request(let request):
                 guard let session = sessions[entries[at: index].transfer.room.rawValue]?.session else { return }
-                send(request, of: id, at: index, on: session, &port)
+                send(request, of: id, at: index, on: session, &requests, &port)
             }
         }
         closeSessions(&port)
@@ -254,18 +257,18 @@ struct ClientAttachments: Sendable {
     }
 
     private mutating func send(
-        _ request: AttachmentRequest, of id: TransferID, at index: Int, on session: SessionID, _ port: inout ClientPort
+        _ request: AttachmentRequest, of id: TransferID, at index: Int, on session: SessionID,
+        _ requests: inout ClientRequests, _ port: inout ClientPort
     ) {
+        let correlation = requests.takeNumber()  // S-54
         let frame = Request(
-            correlation: nextCorrelation, method: request.method.name, deadline: Self.deadline, content: request.content
-        )
+            correlation: correlation, method: request.method.name, deadline: Self.deadline, content: request.content)
         guard port.link.send(.request, EncodedBody(frame.encode()), on: session) == .queued else { return }
         // The bytes are in the queue of the link.
         var kept = request
         if case .write(let digest, let position, _) = request { kept = .write(digest, position: position, []) }
-        sent[nextCorrelation] = Sent(transfer: id, request: kept, session: session)
+        sent[correlation] = Sent(transfer: id, request: kept, session: session)
         entries[at: index].sentCount += 1
-        nextCorrelation += 1
     }
 
     /// Reports the answer to a request.

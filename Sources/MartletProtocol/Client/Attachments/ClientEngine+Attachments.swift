@@ -13,7 +13,7 @@ extension ClientEngine {
 
     /// Reports the bytes for `TransferEvent.needs`.
     public mutating func provide(_ bytes: [UInt8], at position: UInt64, for id: TransferID, now: Instant) {
-        rooms.attachments.provide(id, bytes, at: position, &port)
+        rooms.attachments.provide(id, bytes, at: position, &rooms.requests, &port)
     }
 
     /// Reports that the bytes of a `TransferEvent.received` are written.

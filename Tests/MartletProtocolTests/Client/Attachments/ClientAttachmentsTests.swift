@@ -23,6 +23,10 @@ import Testing
         }
     }
 
+    private func owns(_ stage: ClientStage, _ session: SessionID) -> Bool {
+        stage.engine.rooms.attachments.owns(session)
+    }
+
     // S-4
     @Test func `a room and 255 transfers one after another → the last one waits for the rate of a server`() throws {
         let stage = ClientStage { [features] in $0.features = features }
@@ -30,7 +34,7 @@ import Testing
         for number in 1..<Link.ownOpenBurst {
             let session = SessionID(rawValue: UInt16(2 * number + 1))
             let transfer = try begin(stage, in: room)
-            try #require(stage.engine.rooms.attachments.owns(session))
+            try #require(owns(stage, session))
             stage.act { $0.cancel(transfer, now: $1) }
             stage.say(Reset(session: session, code: .cancelled))
         }
@@ -38,6 +42,19 @@ import Testing
         _ = try begin(stage, in: room)
         #expect(stage.engine.link.sessionCount == 1)
         stage.run(for: .milliseconds(100))
-        #expect(stage.engine.rooms.attachments.owns(last))
+        #expect(owns(stage, last))
+    }
+
+    // S-54
+    @Test func `requests of a transfer and of a room that are open at once → different correlations`() throws {
+        let stage = ClientStage { [features] in $0.features = features }
+        let room = try online(stage)
+        _ = try begin(stage, in: room)
+        let number = try stage.act { engine, now in
+            try engine.request(.locate, content: [], to: .bob, in: room, deadline: .seconds(10), now: now)
+        }
+        let correlations = stage.log.all(Request.self).map(\.correlation)
+        #expect(correlations.count == 2 && Set(correlations).count == 2)
+        #expect(correlations.contains(number))
     }
 }
