@@ -172,7 +172,8 @@ extension ClientEngine {
     }
 
     /// Responds to a member's request. A status other than `none` reports a failure. A response that exceeds the
-    /// server's limit is replaced by `messageTooLarge`. A response to a request of an earlier session is dropped (S-57).
+    /// server's limit is replaced by `messageTooLarge`. A response to a request of an earlier session is dropped
+    /// (S-57).
     public mutating func respond(
         to request: IncomingRequest.ID, in id: RoomID, status: ErrorCode = .none, reason: String? = nil,
         content: [UInt8]? = nil, now: Instant

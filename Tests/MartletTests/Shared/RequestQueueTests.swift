@@ -15,7 +15,8 @@ struct RequestQueueTests {
             device: DeviceID(rawValue: 1), configuration: Client.Configuration(),
             source: CounterSource(first: 1), outbox: nil, mailbox: Mailbox(loop: .shared))
         return RoomRequest(
-            .init(session: 1, correlation: correlation), MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
+            .init(session: 1, correlation: correlation), MethodName("roll")!, from: AccountName("bob")!, nil,
+            deadline: now + deadline, in: room)
     }
 
     @Test func `requests are taken in order, without those past their deadlines`() {
