@@ -115,7 +115,7 @@ struct AddressLimitTests {
             $0.maxFailures = 1
             $0.minRefusal = .seconds(60)
         }
-        try await withRelay(limits: adjusted, authenticator: PasswordStub(), loopCount: loopCount) { relay, port in
+        try await withRelay(limits: adjusted, loopCount: loopCount, authenticator: PasswordStub()) { relay, port in
             let mallory = try await WirePeer.connect(to: port)
             let guess = try await WirePeer.connect(to: port)
             let forged = ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: [])
