@@ -66,8 +66,8 @@ final class AdmittedPeer: Sendable {
         return parts.limiter.withLock { $0.refusal(of: prefix, now: now) }
     }
 
-    /// Reports that the resume of an authenticated peer was refused. The connection may send another hello (C-34), which
-    /// has the limits of a first one (C-67).
+    /// Reports that the resume of an authenticated peer was refused. The connection may send another hello (C-34),
+    /// which has the limits of a first one (C-67).
     func handshakeResumed() {
         state.withLock { state in
             guard !state.isHandshake else { return }

@@ -58,8 +58,8 @@ extension Room {
             }.sorted { $0.account.text < $1.account.text }
         }
 
-        /// The delivered and read marks of other accounts; ``readOffset`` is the read mark of this account. At most 1024
-        /// marks are kept, those with the highest offsets.
+        /// The delivered and read marks of other accounts; ``readOffset`` is the read mark of this account. At most
+        /// 1024 marks are kept, those with the highest offsets.
         public var marks: [AccountName: Marks] {
             Dictionary(
                 progress.map { ($0.account, Marks(delivered: $0.delivered, read: $0.read)) },

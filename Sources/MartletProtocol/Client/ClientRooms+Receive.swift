@@ -108,8 +108,8 @@ extension ClientRooms {
         return false
     }
 
-    /// Opens rooms that dropped messages again from their cursors, after the application has taken enough, or has closed
-    /// rooms whose messages it held.
+    /// Opens rooms that dropped messages again from their cursors, after the application has taken enough, or has
+    /// closed rooms whose messages it held.
     mutating func continueLaggingRooms(_ port: inout ClientPort, now: Instant) {
         guard hasLaggingRooms, !isFull else { return }
         for index in rooms.indices where rooms[at: index].reader.mayContinue {

@@ -56,8 +56,8 @@ extension SyncedRoom {
         try await apply(page, before: nil)
     }
 
-    /// Whether the relay may have messages of a gap, as far as it has reported its first offset. For a gap of a log that
-    /// was replaced it can be true although ``fill(_:limit:)`` adds nothing.
+    /// Whether the relay may have messages of a gap, as far as it has reported its first offset. For a gap of a log
+    /// that was replaced it can be true although ``fill(_:limit:)`` adds nothing.
     public func canFill(_ gap: TimelineEntry) -> Bool {
         if case .gap(let offsets) = gap.content { offsets.upperBound >= room.firstOffset } else { false }
     }

@@ -57,8 +57,8 @@ public final class TLSServer: Sendable {
         return TLSConnection(server: state.withLock { $0.context })
     }
 
-    /// Whether the ticket keys are old and the caller has to replace them. Connections in quick succession do not repeat
-    /// an attempt that fails or that another thread makes.
+    /// Whether the ticket keys are old and the caller has to replace them. Connections in quick succession do not
+    /// repeat an attempt that fails or that another thread makes.
     private func beginsReplacement(_ clock: UInt64) -> Bool {
         state.withLock { state in
             // Another thread may have replaced the keys after this time.

@@ -119,9 +119,9 @@ import Testing
         let stage = RelayStage()
         stage.relay.answersRequests = false
         let alice = try peer(.account, of: .named("alice"), on: stage)
-        alice.say(Request(correlation: 1, method: .locate, deadline: .seconds(10)), on: .first)
+        alice.say(Request(correlation: 1, method: .locate, deadline: .seconds(3)), on: .first)
         alice.say(Close(), on: .first)
-        stage.run(for: .seconds(9))
+        stage.run(for: .seconds(2))
         #expect(reliableTypes(alice) == [.opened])
         stage.run(for: .seconds(2))
         #expect(reliableTypes(alice) == [.opened, .response, .close])

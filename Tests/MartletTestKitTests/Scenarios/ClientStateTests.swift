@@ -38,6 +38,8 @@ struct ClientStateTests {
                 let room = try await first.open(room: "room-\(number)", options: Room.Options(waitsForRelay: false))
                 try await room.send("waiting")
             }
+            // The outbox in memory stores a message after `send` has returned.
+            try await world.sleep(for: .seconds(1))
             await alice.kill()
             alice.configuration.maxRooms = 1
             try relay.restart()
@@ -46,7 +48,6 @@ struct ClientStateTests {
             let bob = try await world.device("bob").start()
             var count = 0
             for number in 0..<130 {
-                print("DEBUG", number, await later.statistics.pendingMessages, later.currentStatus.phase, world.time)
                 let room = try await bob.open(room: "room-\(number)")
                 if try await room.messages.first(where: { _ in true })?.text == "waiting" { count += 1 }
             }
