@@ -38,7 +38,7 @@ extension ClientEngine {
 
     /// Whether sessions are opened on the present link. The first hello, and one after a refused resume, begins
     /// another.
-    private var hasLink: Bool { link.isAttached || connection.handshake.resumesLink }
+    private var hasLink: Bool { port.link.isAttached || connection.handshake.resumesLink }
 
     /// Requests that the server holds this room's messages back until `resume`.
     public mutating func suspend(_ id: RoomID, now: Instant) { rooms.setSuspended(true, id, &port) }
@@ -79,7 +79,7 @@ extension ClientEngine {
         in id: RoomID, now: Instant
     ) throws(ClientError) {
         guard let room = rooms[id] else { throw .noRoom }
-        guard ClientRooms.fits(content.byteCount, link.limits) else { throw .messageTooLarge }
+        guard ClientRooms.fits(content.byteCount, port.link.limits) else { throw .messageTooLarge }
         try room.ledger.withLedger { ledger throws(ClientError) in
             try ledger.append(counter: counter, content, timeToLive: timeToLive, isCompressible: isCompressible)
         }
@@ -131,7 +131,7 @@ extension ClientEngine {
     /// Reports to the members that are online whether the user is typing. The report can be lost. While the user types,
     /// the caller repeats it at least every 5 s, because members discard it after 10 s.
     public mutating func setTyping(_ isTyping: Bool, in id: RoomID, now: Instant) {
-        if link.features.contains(.presence) { sendTransient(.typing(isTyping), in: id) }  // C-23
+        if port.link.features.contains(.presence) { sendTransient(.typing(isTyping), in: id) }  // C-23
     }
 
     /// Sends a transient frame to the members that are online. It can be lost.
@@ -141,11 +141,11 @@ extension ClientEngine {
 
     private mutating func sendTransient(_ content: Transient.Content, in id: RoomID) {
         guard let session = rooms[id]?.sendingSession else { return }
-        link.sendTransient(EncodedBody(Transient(content).encode()), on: session)
+        port.link.sendTransient(EncodedBody(Transient(content).encode()), on: session)
     }
 
     /// Whether the server has acknowledged all frames and accepted all messages, and all receipts have been sent.
-    public var isSettled: Bool { !link.hasUnacknowledged && rooms.isSettled(link.features) }
+    public var isSettled: Bool { !port.link.hasUnacknowledged && rooms.isSettled(port.link.features) }
 
     // MARK: Requests
 
@@ -180,7 +180,7 @@ extension ClientEngine {
     ) {
         guard let room = rooms[id], room.sessionCount == request.session, let session = room.session else { return }
         let response =
-            ClientRooms.fits(content?.count ?? 0, link.limits)
+            ClientRooms.fits(content?.count ?? 0, port.link.limits)
             ? Response(correlation: request.correlation, status: status, reason: reason, content: content)
             : Response(correlation: request.correlation, status: .messageTooLarge)
         ClientRooms.answer(response, on: session, &port)

@@ -64,11 +64,6 @@ public struct ClientEngine: ~Copyable {
         port = ClientPort(link: Self.newLink(configuration, now: now))
     }
 
-    var link: Link {
-        @inline(__always) _read { yield port.link }
-        @inline(__always) _modify { yield &port.link }
-    }
-
     /// Returns a link with the minimum limits, which are in effect until the server has answered (C-17).
     private static func newLink(_ configuration: ClientConfiguration, now: Instant) -> Link {
         let least = Limits.minimum
@@ -174,24 +169,24 @@ public struct ClientEngine: ~Copyable {
             case .sendHello: sendHello(now: now)
             case .established: rooms.established(&port, now: now)
             case .detach:
-                link.detach()
+                port.link.detach()
                 framer = nil
                 frameDeadline = nil
-            case .ping(let nonce): link.ping(nonce: nonce)
+            case .ping(let nonce): port.link.ping(nonce: nonce)
             }
         }
     }
 
     private mutating func sendHello(now: Instant) {
         if !connection.handshake.resumesLink {
-            let counters = link.counters
-            link = Self.newLink(configuration, now: now)
-            link.counters = counters
+            let counters = port.link.counters
+            port.link = Self.newLink(configuration, now: now)
+            port.link.counters = counters
             rooms.linkBegan(&port)
         }
-        let timeout = configuration.carrier == .reliable ? link.overdueInterval : nil
-        connection.handshake.sendHello(configuration, positions: link.positions, timeout: timeout, now: now)
-        link.attach(configuration.carrier, isEarly: true, now: now)
+        let timeout = configuration.carrier == .reliable ? port.link.overdueInterval : nil
+        connection.handshake.sendHello(configuration, positions: port.link.positions, timeout: timeout, now: now)
+        port.link.attach(configuration.carrier, isEarly: true, now: now)
         rooms.linkAttached(&port, now: now)
     }
 
@@ -203,7 +198,7 @@ public struct ClientEngine: ~Copyable {
         isDrained = false
         // On a slow path, a frame can take longer than the heartbeat's timeout (C-46).
         connection.heartbeat.received(now: now)
-        let frames = link.counters.framesReceived
+        let frames = port.link.counters.framesReceived
         var consumed = 0
         while consumed < bytes.byteCount || framer.hasWaitingFrames, connection.isReceiving(on: id) {
             var failure: LinkError?
@@ -218,17 +213,17 @@ public struct ClientEngine: ~Copyable {
                 failure = LinkError(error)
             }
             if let failure { return supervise(now) { $0.fail(failure.code, now: now) } }
-            if wasEstablished { link.noteReceived(byteCount: consumed - before) }
+            if wasEstablished { port.link.noteReceived(byteCount: consumed - before) }
             guard connection.isEstablished else { continue }
             // The negotiated limits and features apply to the following frames (W-7, W-76).
-            framer.maxBodyByteCount = link.limits.maxBodyByteCount
-            if link.readsPackets { framer.allowPackets(deflated: link.features.contains(.sharedDeflate)) }
+            framer.maxBodyByteCount = port.link.limits.maxBodyByteCount
+            if port.link.readsPackets { framer.allowPackets(deflated: port.link.features.contains(.sharedDeflate)) }
         }
         guard connection.isReceiving(on: id) else { return }
         // Bytes of an incomplete frame count as activity. Its deadline ends a connection that sends nothing else.
         if framer.bufferedByteCount == 0 {
             frameDeadline = nil
-        } else if frameDeadline == nil || frames != link.counters.framesReceived {
+        } else if frameDeadline == nil || frames != port.link.counters.framesReceived {
             frameDeadline = now + Self.frameTimeout
         }
         self.framer = consume framer
@@ -241,13 +236,15 @@ public struct ClientEngine: ~Copyable {
             try content.withBody { body throws(LinkError) in try receiveHandshake(header, body, now: now) }
             return .stop
         }
-        let samples = link.counters.roundTripSamples
+        let samples = port.link.counters.roundTripSamples
         let reception = try port.link.receive(header, content, inflater: &inflater, now: now)
-        if link.counters.roundTripSamples != samples, let latest = link.rtt.latest { roundTrips.record(latest) }
+        if port.link.counters.roundTripSamples != samples, let latest = port.link.rtt.latest {
+            roundTrips.record(latest)
+        }
         if case .deliver(let session, let credit) = reception {
             try rooms.receive(header.type, content, on: session, credit, &port, now: now)
         }
-        while let arrival = try link.nextArrival(now: now) {
+        while let arrival = try port.link.nextArrival(now: now) {
             switch arrival {
             case .event(let event):
                 handle(event, now: now)
@@ -285,15 +282,15 @@ public struct ClientEngine: ~Copyable {
         let limits = welcome.limits.negotiated(with: configuration.limits)
         let features = welcome.features.intersection(configuration.features).available(in: welcome.version)
         if let resumed = welcome.resumed {
-            guard link.canResume(from: resumed), link.canAdopt(limits, features: features) else {
+            guard port.link.canResume(from: resumed), port.link.canAdopt(limits, features: features) else {
                 // The link cannot continue. The next connection begins another (C-32).
                 connection.handshake.discardResumptionState()
                 throw .peer(.protocolViolation)
             }
         }
-        link.adopt(limits, features: features)
-        link.deflatesPackets = configuration.compressesMessages
-        link.confirm(welcome.resumed, now: now)
+        port.link.adopt(limits, features: features)
+        port.link.deflatesPackets = configuration.compressesMessages
+        port.link.confirm(welcome.resumed, now: now)
         supervise(now) { $0.welcomed(welcome, now: now) }
     }
 
@@ -308,12 +305,12 @@ public struct ClientEngine: ~Copyable {
         case .reset(let session, let code, let retryAfter):
             rooms.sessionEnded(session, code, retryAfter: retryAfter, &port, now: now)
         case .closed(let session, let code):
-            link.close(session)
+            port.link.close(session)
             rooms.sessionEnded(session, code ?? .closedByPeer, &port, now: now)
         case .suspended(let session): rooms.setHeldBack(true, on: session, &port, now: now)
         case .resumed(let session, _): rooms.setHeldBack(false, on: session, &port, now: now)
         // In version 1.0 a relay opens no sessions (S-2, S-51).
-        case .open(let session, _): link.reset(session, code: .unsupportedKind)
+        case .open(let session, _): port.link.reset(session, code: .unsupportedKind)
         case .pong(let nonce): connection.pongReceived(nonce: nonce, now: now)
         case .reconnectSpread(let spread): connection.spreadReceived(spread, now: now)
         case .goAway(let goAway): supervise(now) { $0.goAwayReceived(goAway.notice, now: now) }
@@ -327,14 +324,14 @@ public struct ClientEngine: ~Copyable {
     public var deadline: Instant? {
         assert(isDrained && port.outputs.isEmpty, "the driver drains the outputs before it reads the deadline")
         let earliest = connection.deadline.orEarlier(rooms.deadline).orEarlier(frameDeadline)
-        return connection.isEstablished ? earliest.orEarlier(link.deadline) : earliest
+        return connection.isEstablished ? earliest.orEarlier(port.link.deadline) : earliest
     }
 
     /// Processes the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
         supervise(now) { $0.deadlinePassed(now: now) }
         if connection.isEstablished {
-            switch link.deadlinePassed(now: now) {
+            switch port.link.deadlinePassed(now: now) {
             case .proceed: break
             case .overdue: supervise(now) { $0.startBackup(now: now) }
             case .replaceConnection: supervise(now) { $0.replaceSilent(now: now) }
@@ -359,19 +356,19 @@ public struct ClientEngine: ~Copyable {
     /// Updates the state that is derived from several events, and reports changes of the status.
     private mutating func finishTurn(now: Instant) {
         rooms.fillAttachments(&port, now: now)
-        let hasUnacknowledged = link.hasUnacknowledged
+        let hasUnacknowledged = port.link.hasUnacknowledged
         if connection.isEstablished {
             if connection.hasBackup {
-                let progress = link.lastAckProgress
+                let progress = port.link.lastAckProgress
                 supervise(now) { $0.linkProgressed(at: progress, hasUnacknowledged: hasUnacknowledged, now: now) }
             }
-            connection.adapt(to: link.rtt, expectsReply: hasUnacknowledged || rooms.requests.count > 0, now: now)
+            connection.adapt(to: port.link.rtt, expectsReply: hasUnacknowledged || rooms.requests.count > 0, now: now)
         } else if connection.isWaiting {
             let hasPending = rooms.hasPending
             supervise(now) { $0.setPending(hasPending, now: now) }
         }
         if transmitRequest != connection.current,
-            connection.handshake.isLeaving || connection.handshake.hasFrames || link.hasOutput(now: now)
+            connection.handshake.isLeaving || connection.handshake.hasFrames || port.link.hasOutput(now: now)
         {
             transmitRequest = connection.current
             port.outputs.append(.transmit(transmitRequest))
@@ -390,23 +387,23 @@ public struct ClientEngine: ~Copyable {
         isDrained = false
         guard id == connection.current else { return false }
         guard connection.handshake.write(into: &out) else { return true }
-        guard link.isAttached else { return false }
+        guard port.link.isAttached else { return false }
         let start = out.byteCount
-        link.transmit(into: &out, now: now)
-        if connection.handshake.isLeaving, !link.hasOutput(now: now) {
+        port.link.transmit(into: &out, now: now)
+        if connection.handshake.isLeaving, !port.link.hasOutput(now: now) {
             connection.handshake.sendGoAway()
             _ = connection.handshake.write(into: &out)
         }
         if out.byteCount > start { connection.heartbeat.sent(now: now) }
-        return connection.handshake.hasFrames || link.hasOutput(now: now)
+        return connection.handshake.hasFrames || port.link.hasOutput(now: now)
     }
 
     /// The state of the client and its cause.
     public var status: ClientStatus { connection.status }
 
     /// The counters of all links so far.
-    public var counters: LinkCounters { link.counters }
+    public var counters: LinkCounters { port.link.counters }
 
     /// The smoothed round-trip time of the current link.
-    public var smoothedRTT: Duration? { link.rtt.smoothed }
+    public var smoothedRTT: Duration? { port.link.rtt.smoothed }
 }

@@ -438,7 +438,7 @@ import Testing
         let stage = ClientStage { $0.maxPendingMessages = 20_000 }
         let room = stage.goOnline(.lobby, head: 4)
         stage.takesBytes = false
-        while stage.engine.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
+        while stage.engine.port.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
         stage.act { $0.consumed(room, byteCount: 1, upTo: 4, now: $1) }
         stage.run(for: .milliseconds(25))
         stage.takeBytes()

@@ -314,8 +314,8 @@ import Testing
             limits: Limits(
                 maxBodyByteCount: 1 << 30, maxMessageByteCount: 1 << 31, linkWindow: 1 << 31, sessionWindow: 1 << 31),
             features: Features(rawValue: .max))
-        #expect(stage.engine.link.limits == Limits(maxMessageByteCount: 20_000))
-        #expect(stage.engine.link.features == .supported)
+        #expect(stage.engine.port.link.limits == Limits(maxMessageByteCount: 20_000))
+        #expect(stage.engine.port.link.features == .supported)
         let id = try #require(room)
         #expect(throws: ClientError.messageTooLarge) {
             try stage.act { engine, now in

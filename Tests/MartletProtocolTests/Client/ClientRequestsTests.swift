@@ -163,7 +163,7 @@ import Testing
         }
         #expect(stage.log.last(Response.self) == Response(correlation: 5, status: .messageTooLarge))
         stage.takesBytes = false
-        while stage.engine.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
+        while stage.engine.port.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
         #expect(throws: ClientError.queueFull) { _ = try ask(stage, room) }
     }
 

@@ -193,20 +193,20 @@ import Testing
         stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)]), on: .first)
         stage.say(Close(code: nil, reason: nil), on: .first)
         #expect(stage.outputs.isEmpty)
-        #expect(stage.engine.link.linkCreditReleased == stage.engine.link.linkCreditReceived)
-        #expect(stage.engine.link.linkCreditReceived > 100_000)
+        #expect(stage.engine.port.link.linkCreditReleased == stage.engine.port.link.linkCreditReceived)
+        #expect(stage.engine.port.link.linkCreditReceived > 100_000)
     }
 
     @Test func `closing a room releases the credit of its unconsumed messages, once`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         for offset in UInt64(1)...10 { stage.message(String(repeating: "x", count: 10_000), offset: offset) }
-        #expect(stage.engine.link.linkCreditReleased == 0)
+        #expect(stage.engine.port.link.linkCreditReleased == 0)
         stage.act { $0.close(room, now: $1) }
-        #expect(stage.engine.link.linkCreditReleased == stage.engine.link.linkCreditReceived)
+        #expect(stage.engine.port.link.linkCreditReleased == stage.engine.port.link.linkCreditReceived)
         // A later call of `consumed` releases nothing more.
         stage.act { $0.consumed(room, byteCount: 100_000, upTo: 10, now: $1) }
-        #expect(stage.engine.link.linkCreditReleased == stage.engine.link.linkCreditReceived)
+        #expect(stage.engine.port.link.linkCreditReleased == stage.engine.port.link.linkCreditReceived)
     }
 
     // S-2, S-51

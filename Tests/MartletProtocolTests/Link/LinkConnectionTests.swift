@@ -24,7 +24,7 @@ import Testing
         }
 
         /// Whether the client's packets have a deflate stream; nil without packets.
-        var isStreaming: Bool? { client.engine.link.connection.packets.writer?.isStreaming }
+        var isStreaming: Bool? { client.engine.port.link.connection.packets.writer?.isStreaming }
 
         /// The bytes in both directions that a text causes until both sides are idle.
         func cost(_ text: String) throws -> UInt64 {

@@ -10,7 +10,7 @@ import Testing
     private func expectBalance(_ world: VirtualWorld, _ client: VirtualClient) throws {
         let who = DeviceKey(account: client.engine.configuration.account, device: client.engine.configuration.device)
         let link = try #require(world.relay.loops.link(of: who))
-        #expect(link.linkCreditReceived == client.engine.link.sendCredit.used)
+        #expect(link.linkCreditReceived == client.engine.port.link.sendCredit.used)
         #expect(link.linkCreditReleased == link.linkCreditReceived)
     }
 

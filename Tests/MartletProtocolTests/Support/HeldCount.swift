@@ -27,17 +27,16 @@ extension VirtualClient {
 extension VirtualRelay {
     /// The number of elements that the engine holds, without the messages of the rooms and the connections that
     /// transmitted in the last turn.
-    var heldCount: Int {
-        let parts: [Any] = [engine.outputs]
-        let links = engine.sessions.links
-        var counts = [
-            engine.connections.heldCount, links.heldCount, engine.sessions.dirty.count, engine.transmits.heldCount,
-        ]
-        let rooms = engine.sessions.rooms.local.rooms
-        for slot in rooms.slots {
-            guard let room = rooms.find(slot) else { continue }
-            counts += [room.members.slotCount, room.requests.count, room.publication.publishers.count]
+    var heldCount: Int { engine.heldCount }
+}
+
+extension RelayEngine {
+    fileprivate var heldCount: Int {
+        var count = connections.heldCount + sessions.links.heldCount + sessions.dirty.count + transmits.heldCount
+        for slot in sessions.rooms.local.rooms.slots {
+            guard let room = sessions.rooms.local.rooms.find(slot) else { continue }
+            count += room.members.slotCount + room.requests.count + room.publication.publishers.count
         }
-        return counts.reduce(0, +) + MartletProtocolTests.heldCount(in: parts)
+        return count + MartletProtocolTests.heldCount(in: outputs)
     }
 }

@@ -170,7 +170,7 @@ final class ClientHost {
             case .status, .room, .account, .response, .transfer, .stopped: break
             }
         }
-        LinkBounds.check(engine.link)
+        LinkBounds.check(engine.port.link)
     }
 
     /// Answers at most four messages of the server. An odd number of bytes requests another one.

@@ -40,7 +40,7 @@ import Testing
         }
         let last = SessionID(rawValue: UInt16(2 * Link.ownOpenBurst + 1))
         _ = try begin(stage, in: room)
-        #expect(stage.engine.link.sessionCount == 1)
+        #expect(stage.engine.port.link.sessionCount == 1)
         stage.run(for: .milliseconds(100))
         #expect(owns(stage, last))
     }
