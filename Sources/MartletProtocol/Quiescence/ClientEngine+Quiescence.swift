@@ -4,13 +4,13 @@ extension ClientEngine {
     /// Checks the state that remains while the client is online and all messages and requests have ended.
     package func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("client \(configuration.device)")
-        check.add(link.quiescence())
+        check.add(port.link.quiescence())
         check.unset("a timer of the rooms", rooms.deadline)
         check.empty("requests without an outcome", count: rooms.requests.count)
         check.equal("transfers of attachments and their sessions", rooms.attachments.isIdle, true)
         check.empty("backup connections", count: connection.hasBackup ? 1 : 0)
         check.equal("sessions of rooms", rooms.idOfSession.count, rooms.rooms.count)
-        check.equal("sessions", link.sessionCount, rooms.rooms.count)
+        check.equal("sessions", port.link.sessionCount, rooms.rooms.count)
         check.equal("bytes of rooms' messages held", rooms.heldByteCount, 0)
         check.equal("settled", isSettled, true)
         for room in rooms.rooms.values { check.add(room.quiescence()) }
