@@ -21,7 +21,7 @@ extension ClientEngine {
     package var linkID: LinkID? { connection.handshake.linkID }
 
     /// The credit of the client's link.
-    package var creditTable: CreditTable { CreditTable(link) }
+    package var creditTable: CreditTable { CreditTable(port.link) }
 }
 
 extension ClientRoom {
