@@ -108,8 +108,8 @@ extension SendFailure {
 
 /// A request of a member.
 public struct IncomingRequest: Equatable, Sendable, Identifiable {
-    /// Identifies a request of a room. The server numbers the requests of each link from the start, so a late response
-    /// to a request of an earlier session must not answer one of the present session (S-54).
+    /// Identifies a request of a room. A restarted server uses the same numbers again, so a number identifies a request
+    /// of one session only (S-57).
     public struct ID: Hashable, Sendable {
         /// The number of the room's session, counted from 1.
         public var session: UInt64
