@@ -99,8 +99,9 @@ extension ClientDriver {
     }
 
     /// Stores the outcomes of messages that failed while the outbox stored them. An outcome that is stored before its
-    /// message has no effect.
+    /// message has no effect. No message fails while an immediate outbox stores it.
     private func storeEarlyOutcomes(_ entries: [OutboxEntry], of room: RoomCore) {
+        guard case .queued = outbox.port else { return }
         let failure = room.end.flatMap { SendFailure($0) }
         let outcomes = room.withLedger { ledger in
             entries.compactMap { entry -> OutboxOutcome? in

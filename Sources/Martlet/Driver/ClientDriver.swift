@@ -188,10 +188,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .accountRequest(let call): accountRequest(call)
         case .transfer(let core): begin(core)
         case .cancelTransfer(let core): cancel(core)
-        case .respond(let room, let request, let response):
+        case .respond(let room, let session, let response):
             engine.respond(
-                to: request, in: room, status: response.status, reason: response.reason, content: response.content,
-                now: now)
+                to: IncomingRequest.ID(session: session, correlation: response.correlation), in: room,
+                status: response.status, reason: response.reason, content: response.content, now: now)
         case .credential(let id, let outcome): take(outcome, for: id)
         case .outbox(let outcome): take(outcome)
         case .statistics(let promise): promise.resolve(.success(statistics))

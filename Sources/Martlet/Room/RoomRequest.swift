@@ -94,7 +94,7 @@ private final class Reply: Sendable {
     func send(_ status: ErrorCode, reason: String?, _ content: [UInt8]?) {
         guard !isSent.exchange(true, ordering: .relaxed) else { return }
         let response = Response(correlation: request.correlation, status: status, reason: reason, content: content)
-        room.mailbox.post(.respond(room.id, request, response))
+        room.mailbox.post(.respond(room.id, session: request.session, response))
     }
 }
 

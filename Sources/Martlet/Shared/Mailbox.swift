@@ -30,7 +30,7 @@ final class Mailbox: Sendable {
         /// A transfer is prepared.
         case transfer(TransferCore)
         case cancelTransfer(TransferCore)
-        case respond(RoomID, IncomingRequest.ID, Response)
+        case respond(RoomID, session: UInt64, Response)
         case credential(ConnectionID, CredentialOutcome)
         case outbox(OutboxWriter.Outcome)
         case statistics(Promise<Client.Statistics>)
