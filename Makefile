@@ -42,8 +42,12 @@ BENCH ?=
 
 sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Tests \
 	Benchmarks/Package.swift
-# Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
-computing := '^(MartletWire|MartletProtocol|Repository)Tests'
+# The tests of the protocol, whose coverage is measured.
+core := ^(MartletWire|MartletProtocol|Repository)Tests
+# Tests that compute for seconds. They run apart from the tests with sockets, whose tasks they would delay beyond the
+# timeouts of peers.
+long := MartletTestKitTests|MartletLabTests\.Simulation|MartletSQLiteTests\.(StoreFault|StoreSalvage|Outbox(Fault|File))
+computing := '$(core)|^($(long))'
 # The number of other tests that run at a time. Each may have a relay and clients with threads and descriptors.
 several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=48
 
@@ -142,7 +146,7 @@ docs: deps ## build the reference documentation of the public modules into docs/
 
 coverage: deps ## measure line coverage of the wire and the protocol; fails below 95 %
 	@Scripts/install-dependencies python3
-	@Scripts/coverage --filter $(computing)
+	@Scripts/coverage --filter '$(core)'
 
 simulate: deps ## play whole conversations over a simulated faulty network: make simulate SEEDS=1..1000000
 	@$(SWIFT) build $(release) --quiet --product martlet-lab

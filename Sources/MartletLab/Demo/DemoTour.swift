@@ -22,6 +22,8 @@ struct DemoTour: Sendable {
     /// gap.
     private static let storedCount = 5
     private static let keptCount = 3
+    /// The timeout of each request. It allows for machines that are busy for minutes.
+    private static let timeout = Duration.seconds(300)
 
     /// The capture of the conversation.
     let capture: CaptureFile
@@ -128,7 +130,7 @@ struct DemoTour: Sendable {
     /// Sends a request that is not answered, and cancels it after its arrival.
     private func cancelRequest(_ room: Room, _ arrivals: AsyncStream<Void>) async throws {
         try await withThrowingTaskGroup { group in
-            group.addTask { _ = try await room.request("wait", to: "ben") }
+            group.addTask { _ = try await room.request("wait", to: "ben", timeout: Self.timeout) }
             group.addTask { for await _ in arrivals { break } }
             try await group.next()
             group.cancelAll()
@@ -139,7 +141,7 @@ struct DemoTour: Sendable {
     private func joinRoom(_ ada: Client) async throws {
         var updates = ada.roomUpdates.makeAsyncIterator()
         _ = await updates.next()
-        try await ada.join(room: Self.room)
+        try await ada.join(room: Self.room, timeout: Self.timeout)
         _ = await updates.next()
     }
 
@@ -153,15 +155,15 @@ struct DemoTour: Sendable {
         let offset = try await room.send(longText).accepted()
         for try await message in ben.messages where message.offset == offset { break }
         ben.markRead(upTo: offset)
-        _ = try await room.request("time", to: "ben")
+        _ = try await room.request("time", to: "ben", timeout: Self.timeout)
         try await cancelRequest(room, arrivals)
         room.suspend()
-        _ = try await room.request("head")
+        _ = try await room.request("head", timeout: Self.timeout)
         room.resume()
         ada.enterBackground()
-        _ = try await room.request("head")
+        _ = try await room.request("head", timeout: Self.timeout)
         ada.enterForeground()
-        _ = try await room.request("head")
+        _ = try await room.request("head", timeout: Self.timeout)
         await room.close()
     }
 
