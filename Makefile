@@ -51,8 +51,8 @@ computing := '$(core)|^($(long))'
 # The number of other tests that run at a time. Each may have a relay and clients with threads and descriptors.
 several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=48
 
-# Under a sanitizer so many tests with sockets at a time: with all at once nobody hears anything for seconds, and peers
-# are taken for dead as the specification asks (S-29, C-47).
+# Under a sanitizer, fewer tests with sockets run at a time. More of them would delay peers beyond the timeouts of S-29
+# and C-47.
 few := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16
 leaks := LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressions=0
 
