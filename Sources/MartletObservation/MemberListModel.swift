@@ -47,6 +47,8 @@ public final class MemberListModel {
             for await _ in room.snapshots {
                 await gate.update { await publish(room) }
             }
+            // No event ends the typing of a room that has ended.
+            typing = []
         } catch {
             failure = ModelError(error)
         }

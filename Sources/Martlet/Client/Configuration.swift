@@ -41,10 +41,10 @@ extension Client {
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
-        /// The maximum number of open rooms, from 1 to 240. Rooms that the client opens to send messages of an earlier
-        /// client do not count; at most 120 of them are open at a time. A relay may permit fewer sessions (``limits``):
+        /// The maximum number of open rooms, from 1 to 224. Rooms that the client opens to send messages of an earlier
+        /// client do not count; at most 16 of them are open at a time. A relay may permit fewer sessions (``limits``):
         /// a room beyond them is closed with `tooManySessions`.
-        public var maxRooms = ClientConfiguration.maxRoomsLimit
+        public var maxRooms = RoomTable.maxVisibleCount
         /// The maximum number of unaccepted messages of a room, at least 1. Beyond it,
         /// ``Room/send(_:)-(OutgoingMessage)`` waits.
         public var maxPendingMessages = 4096
@@ -92,7 +92,7 @@ extension Client {
             if let bound = bounds.first(where: { $0.value < 1 }) {
                 return "\(bound.name) is \(bound.value), not at least 1"
             }
-            let limit = ClientConfiguration.maxRoomsLimit
+            let limit = RoomTable.maxVisibleCount
             return maxRooms > limit ? "maxRooms is \(maxRooms), not at most \(limit)" : nil
         }
 

@@ -49,11 +49,31 @@ extension ClientDriver {
         let outcomes = (outbox.outcomes[core.name.text] ?? []).sorted { $0.id.counter < $1.id.counter }
         core.restore(earlier, outcomes, at: loop.wallTime, now: now)
         guard let last = earlier.last else { return }
+        rooms[id]!.earlier = earlier
         rooms[id]!.unmarked.stored(earlier)
         engine.messagesStored(
             upTo: last.id.counter, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
         markInFlight()
     }
+
+    /// Returns the messages of a room for which the relay has no session to the backlog. The room is opened again after
+    /// the end of another one.
+    func returnToBacklog(_ room: RoomTable.Entry) {
+        let wallClock = loop.wallTime
+        let waiting = room.earlier.filter { entry in
+            room.core.withLedger { $0.state(of: entry.id.counter) } == .failed(Self.lackOfSession)
+        }
+        guard !waiting.isEmpty else { return }
+        outbox.backlog[room.core.name.text] = waiting.map { entry in
+            var entry = entry
+            let isUnmarked = room.unmarked.counters.contains(entry.id.counter)
+            entry.inFlightSince = entry.inFlightSince ?? (isUnmarked ? nil : wallClock)
+            return entry
+        }
+    }
+
+    /// The failure of messages in a room for which the relay has no session.
+    private static var lackOfSession: SendFailure { .refused(.tooManySessions, reason: nil) }
 
     // MARK: Storing
 
@@ -177,6 +197,8 @@ extension ClientDriver {
     }
 
     func failed(_ counter: UInt64, _ failure: SendFailure, in core: RoomCore) {
+        // The message returns to the backlog.
+        if failure == Self.lackOfSession, rooms[core.id]?.isHidden == true { return }
         log(.warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core)
         core.messagesChanged { $0 == counter }
         let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name.text, result: .failed(failure))

@@ -5,7 +5,9 @@ import MartletWire
 struct RoomTable {
     /// The maximum number of rooms that are open only to send an earlier client's messages. The other sessions of the
     /// link remain for the application's rooms.
-    static let maxHiddenCount = ClientConfiguration.maxRoomsLimit / 2
+    static let maxHiddenCount = 16
+    /// The maximum number of rooms that the application may open.
+    static let maxVisibleCount = ClientConfiguration.maxRoomsLimit - maxHiddenCount
 
     struct Entry {
         let core: RoomCore
@@ -19,6 +21,8 @@ struct RoomTable {
         var isOpen = false
         /// Whether the room was opened only to send an earlier client's messages. The application does not see it.
         var isHidden = false
+        /// The messages of an earlier client, until the application has received the room.
+        var earlier: [OutboxEntry] = []
         /// The acknowledgements whose replies wait for space in the ledger.
         var waitingAcknowledgements: [Acknowledgement] = []
         /// The messages that the outbox has not marked as in flight.
@@ -65,6 +69,7 @@ extension ClientDriver {
         }
         guard let id else { return create(name, options, promise) }
         rooms[id]!.isHidden = false
+        defer { openBacklog() }
         if !rooms[id]!.options.areContinued(by: options) {
             // The messages of an earlier client are sent again on the new session.
             rooms[id]!.core.reopened()
@@ -103,6 +108,7 @@ extension ClientDriver {
 
     private func resolveOpener(_ id: RoomID) {
         guard let core = rooms[id]?.core, let promise = rooms[id]?.opener.take() else { return }
+        rooms[id]!.earlier = []
         discardOutcomes(of: core)
         promise.resolve(.success(core))
     }
@@ -259,12 +265,15 @@ extension ClientDriver {
         deliverArrivals()
         guard let entry = rooms.entries.removeValue(forKey: id) else { return }
         let core = entry.core
+        let lacksSession = entry.isHidden && code == .tooManySessions
+        if lacksSession { returnToBacklog(entry) }
         let end: RoomCore.End = code.map { .closedByRelay($0) } ?? .closed
         entry.opener?.resolve(.failure(end.error(of: core.name)))
         refuse(entry.waitingAcknowledgements, of: core, end.error(of: core.name))
         core.finish(end)
         log(code == nil ? .info : .warning, "room.closed", "\(end.error(of: core.name))", in: core)
-        if phase == .running { openBacklog() }
+        // A room without a session waits for the end of another room.
+        if phase == .running, !lacksSession { openBacklog() }
     }
 
     // MARK: Batches
