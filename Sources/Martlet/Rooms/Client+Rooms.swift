@@ -12,7 +12,8 @@ extension Client {
     /// The rooms that the account has joined or to which it is invited, in the order of the names' bytes.
     ///
     /// The method waits for the list of the relay, which includes the time until a connection is established. The list
-    /// is kept current from then on, so later calls return at once while the client is online.
+    /// is kept current from then on, so later calls return at once while the client is online. Just after a
+    /// reconnection, changes that the client missed may still be on their way; ``roomUpdates`` reports them.
     ///
     /// Each page of the list that is requested costs 16 units of the account's rate of 1,024 units at once and 100 a
     /// second.
