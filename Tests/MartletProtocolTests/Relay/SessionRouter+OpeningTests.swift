@@ -161,8 +161,10 @@ import Testing
         }
         alice.say(Close(), on: .first)
         #expect(reliableTypes(alice) == [.opened])
+        #expect(stage.link(of: alice)?.sessions.count == 1)
         stage.run(for: .seconds(5))
         #expect(reliableTypes(alice) == [.opened, .response, .response, .close])
+        #expect(stage.link(of: alice)?.sessions.count == 0)
         #expect(alice.log.all(Response.self).map(\.status) == [.none, .unknownAttachment])
         #expect(stage.relay.engine.statistics.rooms == 0)
     }
