@@ -246,6 +246,31 @@ struct ConversationModelTests {
         }
     }
 
+    @Test func `a room that the application has open → a failure; a command after its close → the marks of others`()
+        async throws
+    {
+        try await withRelay { relay in
+            try await ModelScript.run(at: relay, isRunning: true) { script in
+                let own = try await script.client.open(room: "a")
+                let model = script.model()
+                try await script.with(model.run) {
+                    try await withClient(try Client(to: relay, as: .anonymous("bob"))) { bob in
+                        let room = try await bob.open(room: "a")
+                        await observed { model.failure != nil }
+                        #expect(model.failure == .messaging(.roomAlreadyOpen("a")))
+                        await own.close()
+                        await model.send("hello")
+                        for try await message in room.messages {
+                            room.markRead(upTo: message.cursor)
+                            break
+                        }
+                        await observed { model.readOffset == 1 }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a file with the last messages only → earlier ones from the relay`() async throws {
         try await withRelay { relay in
             try await withClient(try Client(to: relay, as: .anonymous("bob"))) { bob in

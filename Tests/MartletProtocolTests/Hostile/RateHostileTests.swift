@@ -155,6 +155,28 @@ import Testing
         #expect(peer.farewell == .controlFlood && count == 1001)
     }
 
+    // S-14, S-59
+    @Test func `received frames of a reset session arrive again after a resume → charged from the second time on`()
+        throws
+    {
+        let stage = RelayStage()
+        let peer = stage.member("mallory", of: .lobby)
+        let welcome = try #require(peer.log.last(Welcome.self))
+        stage.relay.storeDelay = .milliseconds(50)
+        stage.relay.refusesAppends = true
+        publish(1...5, peer)
+        stage.run(for: .seconds(1))
+        #expect(peer.log.last(Reset.self)?.code == .storeUnavailable)
+        peer.cut()
+        let again = try #require(stage.connect())
+        #expect(again.resume("mallory", from: welcome)?.resumed != nil)
+        #expect(stage.link(of: again)?.link.recentlyEnded[.first]?.cumulative == 6)
+        for sequence in 2...6 as ClosedRange<UInt32> { again.say(.data, [0], on: .first, sequence: sequence) }
+        #expect(stage.link(of: again)?.link.unproductive.isFull(now: stage.now) == true)
+        again.say(.data, [0], on: .first, sequence: 6)
+        #expect(stage.link(of: again)?.link.unproductive.isFull(now: stage.now) == false)
+    }
+
     // S-42, Specs/hostile.md row 43
     @Test func `an empty fragment before the last one ends the connection`() throws {
         let stage = RelayStage()

@@ -86,6 +86,16 @@ import Testing
         #expect(isAdmitted(Self.prefix, limiter, at: Self.start))
     }
 
+    // Specs/hostile.md row 52
+    @Test func `a handshake that ends, is resumed and ends again → the bound of one handshake in all holds`() {
+        var limiter = limiter { $0.maxTotalHandshakes = 1 }
+        #expect(connect(Self.prefix, to: &limiter) == .admit)
+        limiter.handshakeResumed(Self.prefix)
+        limiter.handshakeEnded(Self.prefix)
+        #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
+        #expect(!isAdmitted(Self.prefix, limiter, at: Self.start))
+    }
+
     @Test func `refused connections → one report in a second, with their number`() {
         var limiter = limiter { $0.maxConnections = 1 }
         #expect(connect(Self.prefix, to: &limiter) == .admit)

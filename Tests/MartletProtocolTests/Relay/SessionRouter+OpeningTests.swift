@@ -129,6 +129,25 @@ import Testing
         #expect(stage.relay.engine.sessions.accounts.count == 0)
     }
 
+    //
+    @Test func `a change of a record behind the close of the account's session → no update is sent`() throws {
+        let stage = RelayStage()
+        stage.relay.answersRequests = false
+        let alice = try peer(.account, of: .named("alice"), on: stage)
+        let join = MembershipOperation.join
+        alice.say(
+            Request(
+                correlation: 1, method: join.method.name, deadline: .seconds(60), content: join.content(of: .lobby)),
+            on: .first)
+        alice.say(Request(correlation: 2, method: .locate, deadline: .seconds(10)), on: .first)
+        alice.say(Close(), on: .first)
+        stage.run(for: .seconds(15))
+        #expect(stage.relay.memberships[.lobby]?[.alice]?.isJoined == true)
+        #expect(reliableTypes(alice) == [.opened, .response, .response, .close])
+        #expect(alice.log.all(Response.self).map(\.status) == [.none, .deadlineExceeded])
+        #expect(stage.relay.engine.sessions.accounts.count == 0)
+    }
+
     // S-7, R-147
     @Test func `a close behind requests on a session of kind attachment → their answers, then the close`() throws {
         let stage = RelayStage()
@@ -142,8 +161,10 @@ import Testing
         }
         alice.say(Close(), on: .first)
         #expect(reliableTypes(alice) == [.opened])
+        #expect(stage.link(of: alice)?.sessions.count == 1)
         stage.run(for: .seconds(5))
         #expect(reliableTypes(alice) == [.opened, .response, .response, .close])
+        #expect(stage.link(of: alice)?.sessions.count == 0)
         #expect(alice.log.all(Response.self).map(\.status) == [.none, .unknownAttachment])
         #expect(stage.relay.engine.statistics.rooms == 0)
     }

@@ -133,6 +133,37 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }
     }
 
+    @Test func `stop while the outbox opens → the outbox is closed once, after it has opened`() async throws {
+        let outbox = StalledOutbox(stallsOpening: true)
+        let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
+        let start = Task { try await alice.start() }
+        await until { outbox.callCount == 1 }
+        await alice.stop()
+        await #expect(throws: MartletError.stopped) { try await start.value }
+        #expect(outbox.closeCount == 0)
+        outbox.release()
+        await until { outbox.closeCount == 1 }
+        await alice.stop()
+        #expect(outbox.closeCount == 1)
+    }
+
+    @Test func `stop of a running client → returns after the outbox was closed, which happens once`() async throws {
+        let outbox = StalledOutbox(stallsClosing: true)
+        let alice = try Client(
+            to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: impatient)
+        try await alice.start()
+        let stop = Task {
+            await alice.stop()
+            return outbox.closeCount
+        }
+        try await alice.status.first(until: { $0.phase == .stopped(nil) })
+        await until { outbox.callCount == 1 }
+        outbox.release()
+        #expect(await stop.value == 1)
+        await alice.stop()
+        #expect(outbox.closeCount == 1)
+    }
+
     @Test func `the shutdown of its loop stops a client and ends its pending calls`() async throws {
         let loop = try EventLoop(name: "stopped")
         let outbox = InMemoryOutbox()

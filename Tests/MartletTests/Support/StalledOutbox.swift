@@ -4,15 +4,20 @@ import Martlet
 final class StalledOutbox: Outbox {
     private let released = AsyncStream<Never>.makeStream()
     private let stallsOpening: Bool
+    private let stallsClosing: Bool
     private let obeys: Bool
     private let begun = Counted()
+    private let closed = Counted()
 
-    /// The number of calls.
+    /// The number of calls that did not return at once.
     var callCount: Int { begun.value }
+    /// The number of calls of `close` that have returned.
+    var closeCount: Int { closed.value }
 
     /// - Parameter obeys: Whether a cancelled call throws, which is optional for an outbox.
-    init(stallsOpening: Bool = false, obeys: Bool = false) {
+    init(stallsOpening: Bool = false, stallsClosing: Bool = false, obeys: Bool = false) {
         self.stallsOpening = stallsOpening
+        self.stallsClosing = stallsClosing
         self.obeys = obeys
     }
 
@@ -24,6 +29,11 @@ final class StalledOutbox: Outbox {
     func open() async throws -> OutboxState {
         if stallsOpening { try await stall() }
         return OutboxState(device: DeviceID(rawValue: 7), nextCounter: 1)
+    }
+
+    func close() async {
+        if stallsClosing { try? await stall() }
+        closed.count()
     }
 
     func commit(_ transaction: OutboxTransaction) async throws { try await stall() }

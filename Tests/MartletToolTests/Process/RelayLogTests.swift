@@ -86,6 +86,24 @@ import Testing
                 == #"authenticationRefused ada cause="the token is for another audience""#)
     }
 
+    @Test func `a failure of TLS with and without a peer → its description, and the peer if there is one`() {
+        let events: [RelayEvent] = [
+            .tlsFailed(.selfSigned(subject: "CN=ada"), peer: SocketAddress("192.0.2.1:4711")),
+            .tlsFailed(.protocolError("no random bytes"), peer: nil),
+        ]
+        #expect(
+            events.map { RelayLog.text(.init(event: .relay($0), time: 0)).dropFirst(25) } == [
+                #"tlsFailed "the certificate of CN=ada is self-signed" peer=192.0.2.1:4711"#,
+                #"tlsFailed "TLS failed: no random bytes""#,
+            ])
+        #expect(
+            events.map { RelayLog.json(.init(event: .relay($0), time: 5)) } == [
+                #"{"time":5,"event":"tlsFailed","error":"the certificate of CN=ada is self-signed","#
+                    + #""peer":"192.0.2.1:4711"}"#,
+                #"{"time":5,"event":"tlsFailed","error":"TLS failed: no random bytes"}"#,
+            ])
+    }
+
     // W-31
     @Test func `control characters in an account's name are refused`() {
         for scalar in "\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}\n\t".unicodeScalars {

@@ -63,4 +63,17 @@ struct AccountSessionTests {
         read = session.nextRead(hasRoom: true, now: now + .milliseconds(50))
         #expect(read == .rooms([.hall: AccountProgress()]))
     }
+
+    //
+    @Test("a change before the close of a session and another one behind it → no update is read")
+    func changesAndClose() {
+        var session = AccountSession()
+        session.note(.lobby, AccountProgress())
+        session.close()
+        var read = session.nextRead(hasRoom: true, now: now)
+        #expect(read == nil)
+        session.note(.hall, AccountProgress())
+        read = session.nextRead(hasRoom: true, now: now)
+        #expect(read == nil)
+    }
 }
