@@ -26,7 +26,7 @@ struct ClientStateTests {
         #expect(resumes == 1)
     }
 
-    // The client opens at most 120 rooms for messages of an earlier client.
+    // The client opens a limited number of rooms at once for messages of an earlier client.
     @Test("messages that wait in 130 rooms, and a client that may open one room → all sent, and the room opens")
     func backlog() throws {
         let count = try world.run(timeLimit: .seconds(3600)) { [world] in
@@ -54,6 +54,25 @@ struct ClientStateTests {
             return count
         }
         #expect(count == 130)
+    }
+
+    @Test("messages that wait in 250 rooms, no relay, and a client that may open one room → the room opens")
+    func backlogWithoutRelay() throws {
+        let name = try world.run { [world] in
+            let alice = world.device("alice")
+            let outbox = try #require(alice.outbox as? InMemoryOutbox)
+            let device = outbox.open().device
+            var transaction = OutboxTransaction()
+            transaction.appended = (1...250).map { number in
+                let id = MessageID(sender: AccountName("alice")!, device: device, counter: UInt64(number))
+                return OutboxEntry(id: id, room: "room-\(number)", content: MessageContent(text: "waiting"))
+            }
+            outbox.commit(transaction)
+            alice.configuration.maxRooms = 1
+            let client = try await alice.start()
+            return try await client.open(room: "other", options: Room.Options(waitsForRelay: false)).name
+        }
+        #expect(name == "other")
     }
 
     //
