@@ -97,4 +97,29 @@ struct ClientStateTests {
         #expect(states.prefix(3).allSatisfy { $0 == .delivered(to: AccountName("bob")!) })
         #expect(states[4] == .accepted(offset: 5))
     }
+
+    //
+    @Test("2 messages of a batch handled within 10 ms, then none for a second → the second one is delivered")
+    func deliveredByPoll() throws {
+        let state = try world.run { [world] in
+            try world.startRelay()
+            let room = try await world.device("alice").start().open(room: "lobby")
+            var handles: [MessageHandle] = []
+            for number in 1...20 { handles.append(try await room.send("\(number)")) }
+            for handle in handles { try await handle.accepted() }
+            let bob = try await world.device("bob", conditions: PathConditions(delay: .milliseconds(1))).start()
+            let quiet = try await bob.open(room: "quiet")
+            var messages = try await bob.open(room: "lobby").messages.makeAsyncIterator()
+            try await world.sleep(for: .seconds(1))
+            for _ in 1...2 { _ = try await messages.next() }
+            try await world.sleep(for: .milliseconds(10))
+            // The acknowledgement of this frame also acknowledges the first receipt, before the poll of the mark. No
+            // event follows the poll.
+            quiet.suspend()
+            _ = try await messages.next()
+            try await world.sleep(for: .seconds(1))
+            return handles[1].state
+        }
+        #expect(state == .delivered(to: AccountName("bob")!))
+    }
 }
