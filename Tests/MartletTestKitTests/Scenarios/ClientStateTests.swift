@@ -1,5 +1,6 @@
 import Martlet
 import MartletTestKit
+import MartletWire
 import Testing
 
 @Suite("Clients over disconnections and restarts")
@@ -24,6 +25,31 @@ struct ClientStateTests {
             return client.currentStatus.resumes
         }
         #expect(resumes == 1)
+    }
+
+    @Test("rooms() while the connection is lost, and a link that is not resumed → the list with a new invitation")
+    func listAfterNewLink() throws {
+        let (names, resumes) = try world.run { [world] in
+            try world.startRelay()
+            let bob = try await world.device("bob").start()
+            try await bob.join(room: "x")
+            let alice = world.device("alice")
+            let client = try await alice.start()
+            _ = try await client.open(room: "lobby")
+            _ = try await client.rooms()
+            alice.blackHole()
+            alice.cut()
+            // The relay keeps the link for 300 s.
+            try await world.sleep(for: .seconds(400))
+            try await bob.invite("alice", to: "x")
+            async let rooms = client.rooms()
+            try await world.sleep(for: .seconds(1))
+            alice.restore()
+            let list = try await rooms
+            return (list.map(\.name.text), client.currentStatus.resumes)
+        }
+        #expect(names.contains("x"))
+        #expect(resumes == 0)
     }
 
     // The client opens a limited number of rooms at once for messages of an earlier client.
