@@ -52,6 +52,26 @@ struct ClientStateTests {
         #expect(resumes == 0)
     }
 
+    @Test("a bot that answers requests, and a relay that was restarted → the bot answers a later request")
+    func requestAfterRestart() throws {
+        let texts = try world.run { [world] in
+            let relay = try world.startRelay()
+            let served = try await world.device("bot").start().open(room: "lobby")
+            world.startTask {
+                for await request in served.requests { try? request.respond(text: "echo: \(request.text ?? "")") }
+            }
+            let room = try await world.device("alice").start().open(room: "lobby")
+            let before = try await room.request("echo", text: "before", to: "bot", timeout: .seconds(60)).text
+            await relay.kill()
+            try relay.restart()
+            // Both clients return.
+            try await world.sleep(for: .seconds(120))
+            let after = try await room.request("echo", text: "after", to: "bot", timeout: .seconds(60)).text
+            return [before, after]
+        }
+        #expect(texts == ["echo: before", "echo: after"])
+    }
+
     // The client opens a limited number of rooms at once for messages of an earlier client.
     @Test("messages that wait in 130 rooms, and a client that may open one room → all sent, and the room opens")
     func backlog() throws {
