@@ -46,6 +46,16 @@ final class DelayedOutbox: Outbox {
         return base.open()
     }
 
+    func claim(for account: AccountName) async throws {
+        await weather.delay()
+        try await base.claim(for: account)
+    }
+
+    func close() async {
+        await weather.delay()
+        await base.close()
+    }
+
     func commit(_ transaction: OutboxTransaction) async throws {
         await weather.delay()
         try weather.check()

@@ -176,6 +176,16 @@ final class FencedOutbox<Base: Outbox>: Outbox {
 
     func open() async throws -> OutboxState { try await base.open() }
 
+    func claim(for account: AccountName) async throws {
+        guard !fence.isClosed else { throw ProcessEnded() }
+        try await base.claim(for: account)
+    }
+
+    /// A process that was killed closes nothing: the next one may have opened the outbox.
+    func close() async {
+        if !fence.isClosed { await base.close() }
+    }
+
     func commit(_ transaction: OutboxTransaction) async throws {
         guard !fence.isClosed else { throw ProcessEnded() }
         try await base.commit(transaction)

@@ -24,6 +24,20 @@ struct TestDeviceTests {
         #expect(text == "kept")
     }
 
+    //
+    @Test("a device with the outbox of another account → its client does not start")
+    func outboxOfAnotherAccount() throws {
+        #expect(throws: MartletError.outboxOfAnotherAccount("alice")) {
+            try world.run {
+                try world.startRelay()
+                let alice = world.device("alice")
+                try await alice.start()
+                await alice.stop()
+                try await world.device("bob", outbox: alice.outbox).start()
+            }
+        }
+    }
+
     @Test("a killed device stores nothing after its end")
     func nothingAfterTheEnd() throws {
         let texts = try world.run {

@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 @testable import Martlet
@@ -108,16 +109,22 @@ struct OutboxWriterTests {
         }
     }
 
-    @Test func `a room that ends while the outbox stores a message → its failure is stored after it`() async throws {
+    @Test(
+        arguments: [
+            (.closed, .closed), (.closedByRelay(.roomForbidden), .refused(.roomForbidden, reason: nil)),
+        ] as [(RoomCore.End, SendFailure)])
+    func `a room that ends while the outbox stores a message → its failure is stored after it`(
+        end: RoomCore.End, failure: SendFailure
+    ) async throws {
         try await withRoom { room, outbox in
             let sending = Task { try await room.send("1") }
             let call = try #require(await outbox.next())
             let id = try #require(call.part(0)?.appended.first?.id)
-            room.core.finish(.closed)
-            await #expect(throws: MartletError.roomClosed(nil, room: "lobby")) { try await sending.value }
+            room.core.finish(end)
+            await #expect(throws: end.error(of: room.core.name)) { try await sending.value }
             call.complete(nil)
             let later = try #require(await outbox.next())
-            #expect(later.part(0)?.outcomes == [OutboxOutcome(id: id, room: "lobby", result: .failed(.closed))])
+            #expect(later.part(0)?.outcomes == [OutboxOutcome(id: id, room: "lobby", result: .failed(failure))])
             later.complete(nil)
         }
     }
