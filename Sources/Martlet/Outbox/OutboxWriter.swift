@@ -13,6 +13,7 @@ import Synchronization
 /// | waiting | `begin`, when none is in progress |
 /// | in progress | the outbox has stored it; it has failed, and the loop has called `finished` |
 /// | stored, its senders are resumed | `finished` |
+/// | any | `abandon`; a round in progress ends when the outbox has returned |
 ///
 /// A room passes messages under its lock, so that they are stored in the order of their counters. The loop receives the
 /// outcomes of the rounds in order.
@@ -38,6 +39,8 @@ final class OutboxWriter: Sendable {
         var stored: [Round] = []
         /// Changes that could not be stored.
         var kept = OutboxTransaction()
+        /// Whether the loop takes no more outcomes.
+        var isAbandoned = false
 
         mutating func takeWork() -> Round {
             var taken = work
@@ -106,10 +109,15 @@ final class OutboxWriter: Sendable {
         outbox.commit(parts: { self.part($0) }, completion: { self.committed($0) })
     }
 
-    /// Discards the waiting operations.
+    /// Discards the waiting operations, and the outcome of the round in progress.
     func abandon() {
         let (waiting, begun) = state.withLock { state in
-            defer { state.work = Round() }
+            defer {
+                state.isAbandoned = true
+                state.work = Round()
+                // Rounds retain their rooms, which retain this object.
+                state.stored = []
+            }
             return (state.work, [state.round].compactMap(\.self) + state.stored)
         }
         let stopped = MartletError.stopped
@@ -161,6 +169,11 @@ final class OutboxWriter: Sendable {
     /// commands reach the loop after the outcome.
     private func finish(_ outcome: Outcome) {
         let (stored, posted) = state.withLock { state -> (Round?, Mailbox.Posted?) in
+            if state.isAbandoned {
+                state.round = nil
+                state.parts = []
+                return (nil, nil)
+            }
             guard outcome.isStored, let round = state.round else { return (nil, mailbox.append(.outbox(outcome))) }
             state.round = nil
             state.parts = []

@@ -15,16 +15,19 @@ func observed(_ condition: @MainActor () -> Bool) async {
 @MainActor
 final class ChangeCount {
     private(set) var value = 0
+    private let read: @MainActor @Sendable () -> Void
 
     init(_ read: @escaping @MainActor @Sendable () -> Void) {
-        track(read)
+        self.read = read
+        track()
     }
 
-    private func track(_ read: @escaping @MainActor @Sendable () -> Void) {
+    /// The closure of the observation is kept by what it observes, so that it must not retain `read`.
+    private func track() {
         withObservationTracking(read) { [weak self] in
             // The change is reported before it is made, on the main actor.
             MainActor.assumeIsolated { self?.value += 1 }
-            Task { @MainActor in self?.track(read) }
+            Task { @MainActor in self?.track() }
         }
     }
 }

@@ -9,7 +9,7 @@ struct BacklogTests {
     @Test("messages that wait in 20 rooms, and a relay that permits four sessions → all sent")
     func fewSessions() throws {
         let count = try world.run(timeLimit: .seconds(3600)) { [world] in
-            let relay = try world.startRelay { $0.engine.limits.maxSessions = 4 }
+            let relay = try world.startRelay { $0.engine.limits = Limits(maxSessions: 4) }
             let alice = try await leaveMessages(in: 20, with: relay)
             _ = try await alice.start()
             return try await receivedCount(in: 20)

@@ -122,6 +122,24 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await send.value }
     }
 
+    @Test func `stop with a stalled outbox, which returns later → the room is released`() async throws {
+        let outbox = StalledOutbox()
+        weak var core: RoomCore?
+        do {
+            let alice = try Client(
+                to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: impatient)
+            try await alice.start()
+            let room = try await alice.open(room: "lobby", options: .offline)
+            core = room.core
+            let send = Task { try await room.send("one") }
+            await until { outbox.callCount == 1 }
+            await alice.stop()
+            await #expect(throws: MartletError.stopped) { try await send.value }
+        }
+        outbox.release()
+        await until { core == nil }
+    }
+
     @Test func `stop while the outbox opens fails start with stopped`() async throws {
         let outbox = StalledOutbox(stallsOpening: true)
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
