@@ -1,5 +1,7 @@
 import Martlet
+import MartletRelay
 import MartletTestKit
+import MartletWire
 import Testing
 
 @Suite("Messages of an earlier client")
