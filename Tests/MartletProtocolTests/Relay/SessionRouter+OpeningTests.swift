@@ -139,9 +139,9 @@ import Testing
             Request(
                 correlation: 1, method: join.method.name, deadline: .seconds(60), content: join.content(of: .lobby)),
             on: .first)
-        alice.say(Request(correlation: 2, method: .locate, deadline: .seconds(10)), on: .first)
+        alice.say(Request(correlation: 2, method: .locate, deadline: .seconds(3)), on: .first)
         alice.say(Close(), on: .first)
-        stage.run(for: .seconds(15))
+        stage.run(for: .seconds(5))
         #expect(stage.relay.memberships[.lobby]?[.alice]?.isJoined == true)
         #expect(reliableTypes(alice) == [.opened, .response, .response, .close])
         #expect(alice.log.all(Response.self).map(\.status) == [.none, .deadlineExceeded])
