@@ -274,7 +274,7 @@ public struct RelayEngine: ~Copyable {
     public mutating func respond(to id: AccountRequestID, _ answer: Response) {
         noteEvent()
         let response = Response(
-            correlation: id.correlation, status: answer.status, reason: answer.reason, retryAfter: answer.retryAfter,
+            correlation: id.number, status: answer.status, reason: answer.reason, retryAfter: answer.retryAfter,
             content: answer.content)
         sessions.answered(id.session, response)
     }

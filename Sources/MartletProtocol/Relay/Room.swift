@@ -34,7 +34,7 @@ public enum RoomEffect: Sendable {
     case charge(MemberKey, units: Int)
     /// Make changes of membership records durable; the result is `membershipsSaved`.
     case saveMemberships(RoomName, MembershipChanges)
-    /// The answer to a request on an account's session.
+    /// The answer to a request on an account's session, with the request's number as its correlation.
     case answered(MemberKey, Response)
     /// A room has changed for accounts of one loop.
     case changed(loop: Int, RoomName, [RoomChange])

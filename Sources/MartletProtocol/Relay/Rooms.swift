@@ -204,7 +204,7 @@ struct Rooms: ~Copyable, Sendable {
     /// A request about a membership record, for which the room is loaded.
     private mutating func receive(_ call: MembershipCall) {
         guard let index = index(of: call.room) ?? insert(call.room) else {
-            let response = Response(correlation: call.correlation, status: .serverBusy)
+            let response = Response(correlation: call.number, status: .serverBusy)
             return effects.append(.answered(call.caller, response))
         }
         rooms[index].receive(call, into: &effects)

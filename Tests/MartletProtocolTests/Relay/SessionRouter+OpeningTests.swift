@@ -77,6 +77,53 @@ import Testing
         #expect(again.log.all(Transient.self).isEmpty)
     }
 
+    // MARK: Requests with the same correlation
+
+    /// A request to join the lobby.
+    private func join(_ correlation: UInt64) -> Request {
+        let content = MembershipOperation.join.content(of: .lobby)
+        return Request(
+            correlation: correlation, method: MembershipMethod.join.name, deadline: .seconds(60), content: content)
+    }
+
+    /// A request for the first page of the account's rooms.
+    private func list(_ correlation: UInt64) -> Request {
+        Request(
+            correlation: correlation, method: MembershipMethod.list, deadline: .seconds(60),
+            content: RoomListQuery().content)
+    }
+
+    // S-54, S-58
+    @Test func `open requests with the same correlation on the account's session → an answer to each`() throws {
+        let stage = RelayStage()
+        let alice = try peer(.account, of: .named("alice"), on: stage)
+        for _ in 0..<2 { alice.say(join(7), on: .first) }
+        for _ in 0..<2 { alice.say(list(7), on: .first) }
+        alice.say(Request(correlation: 7, method: .locate, deadline: .seconds(60)), on: .first)
+        stage.run(for: .seconds(10))
+        let responses = alice.log.all(Response.self)
+        #expect(responses.map(\.correlation) == [7, 7, 7, 7, 7])
+        #expect(responses.map(\.status) == [.unknownMethod, .none, .none, .none, .none])
+        #expect(responses.count { $0.content != nil } == 2)
+    }
+
+    // S-54, S-56
+    @Test func `the late result of a cancelled request does not answer a request with the same correlation`() throws {
+        let stage = RelayStage()
+        stage.relay.answersRequests = false
+        let alice = try peer(.account, of: .named("alice"), on: stage)
+        alice.say(join(7), on: .first)
+        alice.say(CancelRequest(correlation: 7), on: .first)
+        alice.say(Request(correlation: 7, method: .locate, deadline: .seconds(60)), on: .first)
+        stage.run(for: .seconds(5))
+        #expect(stage.relay.memberships[.lobby]?[.alice]?.isJoined == true)
+        #expect(alice.log.all(Response.self).isEmpty)
+        let id = try #require(stage.relay.accountRequests.first?.id)
+        let answer = Response(correlation: 7, status: .unknownMethod)
+        stage.act { engine, _ in engine.respond(to: id, answer) }
+        #expect(alice.log.all(Response.self) == [answer])
+    }
+
     // MARK: Close behind requests
 
     /// A peer with a session of a kind, whose later requests wait a second for the store.
@@ -126,6 +173,20 @@ import Testing
         stage.run(for: .seconds(2))
         #expect(reliableTypes(alice) == [.opened, .response, .close])
         #expect(alice.log.all(Response.self).map(\.status) == [.deadlineExceeded])
+        #expect(stage.relay.engine.sessions.accounts.count == 0)
+    }
+
+    // S-54, R-147
+    @Test func `a close behind two requests with the same correlation → two answers, then the close`() throws {
+        let stage = RelayStage()
+        stage.relay.answersRequests = false
+        let alice = try peer(.account, of: .named("alice"), on: stage)
+        for _ in 0..<2 { alice.say(Request(correlation: 7, method: .locate, deadline: .seconds(3)), on: .first) }
+        alice.say(Close(), on: .first)
+        stage.run(for: .seconds(4))
+        #expect(reliableTypes(alice) == [.opened, .response, .response, .close])
+        let overdue = Response(correlation: 7, status: .deadlineExceeded)
+        #expect(alice.log.all(Response.self) == [overdue, overdue])
         #expect(stage.relay.engine.sessions.accounts.count == 0)
     }
 

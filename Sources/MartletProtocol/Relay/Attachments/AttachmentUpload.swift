@@ -5,9 +5,9 @@ import MartletWire
 /// | state | owns | ends |
 /// |---|---|---|
 /// | opening | requests for the position | `opened`; the upload fails |
-/// | idle | the durable position | `write`; `remove` |
+/// | idle | the durable position | `write`; `remove`; `reopen` |
 /// | writing | one call of the store, bytes for the next one, requests without an answer | `stored`; the upload fails |
-/// | complete | the length | its last session ends |
+/// | complete | the length | `reopen`; its last session ends |
 ///
 /// Bytes that arrive while the store writes are stored by the next call together, so that one sync serves them all.
 struct AttachmentUpload: Sendable {
@@ -30,6 +30,8 @@ struct AttachmentUpload: Sendable {
     }
 
     let byteCount: UInt64
+    /// The room's count of completions when the store was asked for the position.
+    private var completionCount: UInt64 = 0
     /// The durable bytes.
     private(set) var position: UInt64 = 0
     /// The bytes that were received.
@@ -59,8 +61,15 @@ struct AttachmentUpload: Sendable {
         return !isOpening
     }
 
-    /// The store is asked again for a complete upload, which may have expired.
-    mutating func reopen() {
+    /// Whether a `begin` asks the store again: a complete upload may have expired. If the room has counted completions
+    /// since the store was asked, another account may have completed the attachment of an idle one.
+    func isStale(_ completionCount: UInt64) -> Bool {
+        isComplete || isIdle && self.completionCount != completionCount
+    }
+
+    /// The store is asked for the position, when the room has counted this many completions.
+    mutating func reopen(_ completionCount: UInt64) {
+        self.completionCount = completionCount
         isOpening = true
         position = 0
         received = 0

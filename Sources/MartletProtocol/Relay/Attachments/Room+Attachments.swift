@@ -162,8 +162,9 @@ extension Room {
             attachments[slot].begun.insert(key.digest)
             upload.sessionCount += 1
         }
-        let isAsked = known.map { !$0.isComplete } ?? false
-        if !isAsked { upload.reopen() }
+        let completionCount = attachments.completionCount
+        let isAsked = known.map { !$0.isStale(completionCount) } ?? false
+        if !isAsked { upload.reopen(completionCount) }
         let isAnswered = upload.begin(waiter)
         attachments[key] = upload
         if isAnswered { return answer(waiter, upload, into: &effects) }
@@ -277,6 +278,7 @@ extension Room {
         }
         let waiters = upload.isOpening ? upload.opened(at: position) : upload.stored(upTo: position)
         attachments[key] = upload
+        if upload.isComplete { attachments.noteCompletion() }
         for waiter in waiters { answer(waiter, upload, into: &effects) }
         if let removal = upload.removal {
             attachments[key]?.removal = nil

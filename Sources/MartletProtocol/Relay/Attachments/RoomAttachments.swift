@@ -29,6 +29,8 @@ struct RoomAttachments: Neutral, Sendable {
     private var uploads: [AttachmentUploadKey: AttachmentUpload] = [:]
     private var calls: [UInt64: Purpose] = [:]
     private var lastNumber: UInt64 = 0
+    /// The number of times that the store has named a complete attachment.
+    private(set) var completionCount: UInt64 = 0
 
     /// Whether there is no session and no call.
     var isIdle: Bool { sessions.count == 0 && calls.isEmpty }
@@ -80,6 +82,9 @@ struct RoomAttachments: Neutral, Sendable {
     func key(_ digest: AttachmentDigest, of slot: Int) -> AttachmentUploadKey {
         AttachmentUploadKey(account: sessions[slot].who.account, digest: digest)
     }
+
+    /// The room has an attachment, whichever account has completed it.
+    mutating func noteCompletion() { completionCount += 1 }
 
     /// Removes an upload that no session has begun, and that has no work.
     mutating func removeIfUnused(_ key: AttachmentUploadKey) {

@@ -4,7 +4,7 @@ import MartletWire
 ///
 /// | state of a request | owns | ends |
 /// |---|---|---|
-/// | open | a correlation, a deadline | the answer, `cancel`, `takeOverdue`; its place is reused after the deadline |
+/// | open | a number, a deadline | the answer, `cancel`, `takeOverdue`; its place is reused after the deadline |
 ///
 /// | state of the store | owns | ends |
 /// |---|---|---|
@@ -25,12 +25,19 @@ struct AccountSession: Sendable {
 
     /// A read of the store.
     enum Read: Equatable {
-        case page(correlation: UInt64, RoomListQuery)
+        case page(number: UInt64, RoomListQuery)
         case rooms([RoomName: AccountProgress])
     }
 
-    private var open: [UInt64: Instant] = [:]
-    private var pages = Deque<(correlation: UInt64, query: RoomListQuery)>()
+    private struct OpenRequest: Sendable {
+        /// The requester's number, which other open requests may have too (S-54).
+        let correlation: UInt64
+        let deadline: Instant
+    }
+
+    private var lastNumber: UInt64 = 0
+    private var open: [UInt64: OpenRequest] = [:]
+    private var pages = Deque<(number: UInt64, query: RoomListQuery)>()
     private(set) var reading: Read?
     var pending = PendingUpdates()
     private var nextUpdateAt = Instant.zero
@@ -40,23 +47,31 @@ struct AccountSession: Sendable {
     /// The instant at which pending updates may be read, or at which an open request of a closing session is answered;
     /// nil if there are none.
     var deadline: Instant? {
-        if isClosing { return open.values.min() }
+        if isClosing { return open.values.map(\.deadline).min() }
         return reading == nil && !pending.isEmpty && pages.isEmpty ? nextUpdateAt : nil
     }
     var requestCount: Int { open.count }
 
     // MARK: Requests
 
-    /// Opens a request; false if too many are open.
-    mutating func begin(_ correlation: UInt64, deadline: Duration, now: Instant) -> Bool {
-        if open.count >= Self.maxRequestCount { open = open.filter { $0.value > now } }
-        guard open.count < Self.maxRequestCount else { return false }
-        open[correlation] = now + min(deadline, RoomRequests.maxTimeout)
-        return true
+    /// Opens a request and returns its number; nil if too many are open.
+    mutating func begin(_ correlation: UInt64, deadline: Duration, now: Instant) -> UInt64? {
+        if open.count >= Self.maxRequestCount { open = open.filter { $0.value.deadline > now } }
+        guard open.count < Self.maxRequestCount else { return nil }
+        lastNumber += 1
+        open[lastNumber] = OpenRequest(
+            correlation: correlation, deadline: now + min(deadline, RoomRequests.maxTimeout))
+        return lastNumber
     }
 
-    /// Ends a request; false if it is not open.
-    mutating func finish(_ correlation: UInt64) -> Bool { open.removeValue(forKey: correlation) != nil }
+    /// Ends a request and returns its correlation; nil if it is not open.
+    mutating func finish(_ number: UInt64) -> UInt64? { open.removeValue(forKey: number)?.correlation }
+
+    /// Withdraws the first open request with a correlation (S-56).
+    mutating func cancel(_ correlation: UInt64) {
+        guard let number = open.filter({ $0.value.correlation == correlation }).keys.min() else { return }
+        open[number] = nil
+    }
 
     /// Closes the session. No updates are sent any more.
     mutating func close() {
@@ -64,18 +79,17 @@ struct AccountSession: Sendable {
         pending = PendingUpdates()
     }
 
-    /// Ends the requests whose deadlines have passed, and returns their numbers in order.
+    /// Ends the requests whose deadlines have passed, and returns their correlations in order.
     mutating func takeOverdue(now: Instant) -> [UInt64] {
-        let overdue = open.filter { $0.value <= now }.keys.sorted()
-        for correlation in overdue { open[correlation] = nil }
-        return overdue
+        let overdue = open.filter { $0.value.deadline <= now }.keys.sorted()
+        return overdue.compactMap { finish($0) }
     }
 
     /// Adds a request for a page; false if too many wait.
-    mutating func append(_ correlation: UInt64, _ query: RoomListQuery) -> Bool {
+    mutating func append(_ number: UInt64, _ query: RoomListQuery) -> Bool {
         let isReadingPage = if case .page = reading { true } else { false }
         guard pages.count + (isReadingPage ? 1 : 0) < Self.maxListCount else { return false }
-        pages.append((correlation, query))
+        pages.append((number, query))
         return true
     }
 
@@ -92,7 +106,7 @@ struct AccountSession: Sendable {
     mutating func nextRead(hasRoom: Bool, now: Instant) -> Read? {
         guard reading == nil else { return nil }
         if let page = pages.popFirst() {
-            reading = .page(correlation: page.correlation, page.query)
+            reading = .page(number: page.number, page.query)
         } else if hasRoom, !pending.isEmpty, !pending.listsAgain, nextUpdateAt <= now {
             nextUpdateAt = now + Self.updateInterval
             reading = .rooms(pending.take())

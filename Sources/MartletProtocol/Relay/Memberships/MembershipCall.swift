@@ -4,8 +4,8 @@ import MartletWire
 public struct MembershipCall: Equatable, Sendable {
     /// The session that requested it.
     let caller: MemberKey
-    /// The number of the request.
-    let correlation: UInt64
+    /// The number of the request in the session, to which its answer refers.
+    let number: UInt64
     let who: DeviceKey
     /// What the room policy permits to the device.
     var permissions: RoomPermissions

@@ -57,7 +57,7 @@ extension Room {
         _ call: MembershipCall, _ refusal: RoomRefusal?, into effects: inout Deque<RoomEffect>
     ) {
         if let refusal {
-            let response = Response(correlation: call.correlation, status: refusal.status, reason: refusal.reason)
+            let response = Response(correlation: call.number, status: refusal.status, reason: refusal.reason)
             return effects.append(.answered(call.caller, response))
         }
         var call = call
@@ -104,7 +104,7 @@ extension Room {
     }
 
     private func answer(_ call: MembershipCall, _ status: ErrorCode, into effects: inout Deque<RoomEffect>) {
-        effects.append(.answered(call.caller, Response(correlation: call.correlation, status: status)))
+        effects.append(.answered(call.caller, Response(correlation: call.number, status: status)))
     }
 
     // MARK: Changes

@@ -113,7 +113,7 @@ extension SessionRouter {
                 try Link.parse(CancelRequest.self, body).correlation
             }
             if !links[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
-            _ = accounts[key]?.finish(correlation)
+            accounts[key]?.cancel(correlation)
         default: throw .peer(.protocolViolation)
         }
     }
@@ -136,20 +136,20 @@ extension SessionRouter {
             let isInvitation = method == .invite && configuration.roomRoles == nil
             links.spendOperation(isInvitation ? Self.invitationUnits : Self.requestUnits, of: slot, now: now)
         }
-        guard accounts[key]?.begin(request.correlation, deadline: request.deadline, now: now) == true else {
+        guard let number = accounts[key]?.begin(request.correlation, deadline: request.deadline, now: now) else {
             return respond(.tooManyRequests)
         }
         do throws(WireError) {
             if let method {
                 let (room, operation) = try MembershipOperation.parse(method, content: request.content)
                 let call = MembershipCall(
-                    caller: key, correlation: request.correlation, who: links[slot].who, permissions: .all, room: room,
+                    caller: key, number: number, who: links[slot].who, permissions: .all, room: room,
                     operation: operation)
                 decide(call, of: slot, now: now)
             } else if isOfMemberships {
                 let query = try RoomListQuery(parsing: request.content)
-                guard accounts[key]?.append(request.correlation, query) == true else {
-                    _ = accounts[key]?.finish(request.correlation)
+                guard accounts[key]?.append(number, query) == true else {
+                    _ = accounts[key]?.finish(number)
                     return respond(.tooManyRequests)
                 }
                 markDirty(slot)
@@ -158,10 +158,10 @@ extension SessionRouter {
                     correlation: request.correlation, method: request.method,
                     deadline: min(request.deadline, RoomRequests.maxTimeout), recipient: nil,
                     sender: links[slot].who.account, content: request.content)
-                accountRequests.append((AccountRequestID(session: key, correlation: request.correlation), stamped))
+                accountRequests.append((AccountRequestID(session: key, number: number), stamped))
             }
         } catch {
-            _ = accounts[key]?.finish(request.correlation)
+            _ = accounts[key]?.finish(number)
             if case .unknownCriticalTag = error { return respond(.invalidValue) }  // W-29
             respond(error.code)
         }
@@ -183,8 +183,8 @@ extension SessionRouter {
     /// The room policy's decision about a request; nil if the policy failed.
     mutating func authorized(_ call: MembershipCall, _ decision: RoomDecision?, now: Instant) {
         switch decision {
-        case nil: answered(call.caller, Response(correlation: call.correlation, status: .serverBusy))
-        case .refused: answered(call.caller, Response(correlation: call.correlation, status: .roomForbidden))
+        case nil: answered(call.caller, Response(correlation: call.number, status: .serverBusy))
+        case .refused: answered(call.caller, Response(correlation: call.number, status: .roomForbidden))
         case .granted(let permissions, _):
             var call = call
             call.permissions = permissions
@@ -192,10 +192,16 @@ extension SessionRouter {
         }
     }
 
-    /// The answer to a request, unless it was cancelled.
-    mutating func answered(_ key: MemberKey, _ response: Response) {
-        guard let slot = links.slot(key.link), accounts[key]?.finish(response.correlation) == true else { return }
+    /// The answer to a request, unless it was cancelled. It names the request by its number, and is sent with the
+    /// correlation of the request (S-54).
+    mutating func answered(_ key: MemberKey, _ answer: Response) {
+        guard let slot = links.slot(key.link), let correlation = accounts[key]?.finish(answer.correlation) else {
+            return
+        }
         markDirty(slot)
+        let response = Response(
+            correlation: correlation, status: answer.status, reason: answer.reason, retryAfter: answer.retryAfter,
+            content: answer.content)
         send(response, on: key.session, of: slot)
     }
 
@@ -241,20 +247,20 @@ extension SessionRouter {
         guard let slot = links.slot(key.link), let read = accounts[key]?.readEnded() else { return }
         markDirty(slot)
         switch read {
-        case .page(let correlation, let query): respond(correlation, query, entries, key)
+        case .page(let number, let query): respond(number, query, entries, key)
         case .rooms(let rooms): sendUpdates(of: rooms, entries, on: key.session, of: slot)
         }
     }
 
     private mutating func respond(
-        _ correlation: UInt64, _ query: RoomListQuery, _ entries: [RoomEntry]?, _ key: MemberKey
+        _ number: UInt64, _ query: RoomListQuery, _ entries: [RoomEntry]?, _ key: MemberKey
     ) {
         guard let entries else {
-            return answered(key, Response(correlation: correlation, status: .storeUnavailable))
+            return answered(key, Response(correlation: number, status: .storeUnavailable))
         }
         let page = RoomListPage(
             entries: Array(entries.prefix(query.limit)), hasMore: entries.count > query.limit)
-        answered(key, Response(correlation: correlation, content: page.content))
+        answered(key, Response(correlation: number, content: page.content))
     }
 
     /// Sends the entries of changed rooms; of a room without a record, that there is none. When the store has failed,
@@ -290,7 +296,8 @@ extension SessionRouter {
 /// A request of an application on an account's session.
 public struct AccountRequestID: Hashable, Sendable {
     let session: MemberKey
-    let correlation: UInt64
+    /// The number of the request in the session.
+    let number: UInt64
 
     /// The loop of the account.
     package var loop: Int { Int(session.link.loop) }

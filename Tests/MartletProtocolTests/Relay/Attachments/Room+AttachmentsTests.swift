@@ -136,6 +136,54 @@ import Testing
         #expect(effects.contains(.reset("bob", .kicked)) && effects.contains(.reset("bob/2", .kicked)))
     }
 
+    /// Makes a request on a session of kind attachment. Returns the effects.
+    private func ask(
+        _ name: String, _ request: AttachmentRequest, in script: inout RoomScript
+    ) -> [RoomScript.Effect] {
+        script.with(name) { $0.receive(.attachment($1, correlation: 1, request, creditByteCount: 0)) }
+        return script.drain()
+    }
+
+    /// The store answers a call with a position in an attachment of 4 bytes. Returns the effects.
+    private func answer(
+        _ name: String, _ number: UInt64, at position: UInt64, in script: inout RoomScript
+    ) throws -> [RoomScript.Effect] {
+        let joined = script.handles[name]
+        let handle = try #require(joined)
+        script.rooms.attachmentAnswered(
+            AttachmentCallID(session: handle, number: number), .done(.position(position, byteCount: 4)))
+        return script.drain()
+    }
+
+    //
+    @Test func `an attachment that another account completes → begin of an earlier upload has the length`() throws {
+        var script = try makeScript()
+        script.join("alice/2", kind: .attachment)
+        script.join("bob", kind: .attachment)
+        _ = script.drain()
+        let begin = AttachmentRequest.begin(digest, byteCount: 4, mediaType: nil)
+        func position(_ position: UInt64) -> RoomScript.Effect {
+            let content = AttachmentResponse.position(position, byteCount: 4).content
+            return .told("alice/2", .response(Response(correlation: 1, content: content)))
+        }
+        _ = ask("alice/2", begin, in: &script)
+        _ = try answer("alice/2", 1, at: 0, in: &script)
+        _ = ask("alice/2", .write(digest, position: 0, [1, 2]), in: &script)
+        _ = try answer("alice/2", 2, at: 2, in: &script)
+        let early = ask("alice/2", begin, in: &script)
+        #expect(early.contains(position(2)))
+
+        _ = ask("bob", begin, in: &script)
+        _ = try answer("bob", 3, at: 0, in: &script)
+        _ = ask("bob", .write(digest, position: 0, [1, 2, 3, 4]), in: &script)
+        _ = try answer("bob", 4, at: 4, in: &script)
+        let key = AttachmentKey(room: .lobby, account: .alice, digest: digest)
+        let asked = ask("alice/2", begin, in: &script)
+        #expect(asked.contains(.attachment("alice/2", .begin(key, byteCount: 4, mediaType: nil))))
+        let answered = try answer("alice/2", 5, at: 4, in: &script)
+        #expect(answered.contains(position(4)))
+    }
+
     // S-7, R-108, R-147
     @Test func `a close behind reads, one of which waits → serverBusy, the other answers, then the close`() throws {
         var script = try makeScript()

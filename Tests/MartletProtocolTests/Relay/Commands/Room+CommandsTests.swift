@@ -107,7 +107,7 @@ import Testing
             var script = RoomScript("alice")
             let key = MemberKey(link: LinkKey(slot: 9, generation: 1), session: SessionID(rawValue: 1))
             let join = MembershipCall(
-                caller: key, correlation: 1, who: RoomScript.who("bob"), permissions: .all, room: .lobby,
+                caller: key, number: 1, who: RoomScript.who("bob"), permissions: .all, room: .lobby,
                 operation: .join)
             script.rooms.receive(.membership(join))
             #expect(script.drain().contains(.saveMemberships(["bob": .joined])))

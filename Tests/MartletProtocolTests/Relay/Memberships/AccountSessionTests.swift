@@ -11,15 +11,42 @@ struct AccountSessionTests {
     @Test("the 65th open request is refused, until one is answered or its deadline has passed")
     func requests() {
         var session = AccountSession()
-        var begun = (1...65).map { session.begin(UInt64($0), deadline: .seconds(5), now: now) }
+        var begun = (1...65).map { session.begin(UInt64($0), deadline: .seconds(5), now: now) != nil }
         #expect(begun == Array(repeating: true, count: 64) + [false])
         let finished = [session.finish(1), session.finish(1)]
-        #expect(finished == [true, false])
+        let correlations: [UInt64?] = [1, nil]
+        #expect(finished == correlations)
         begun = [
-            session.begin(65, deadline: .seconds(5), now: now),
-            session.begin(66, deadline: .seconds(5), now: now + .seconds(6)),
+            session.begin(65, deadline: .seconds(5), now: now) != nil,
+            session.begin(66, deadline: .seconds(5), now: now + .seconds(6)) != nil,
         ]
         #expect(begun == [true, true])
+        #expect(session.requestCount == 1)
+    }
+
+    // S-54, S-56
+    @Test("of three open requests with the same correlation each ends for itself, and a cancel ends the first")
+    func sameCorrelation() {
+        var session = AccountSession()
+        let numbers = (1...3).compactMap { _ in session.begin(7, deadline: .seconds(5), now: now) }
+        #expect(numbers == [1, 2, 3])
+        #expect(session.requestCount == 3)
+        session.cancel(7)
+        let finished = numbers.map { session.finish($0) }
+        let correlations: [UInt64?] = [nil, 7, 7]
+        #expect(finished == correlations)
+        #expect(session.requestCount == 0)
+    }
+
+    // S-54, R-147
+    @Test("overdue requests with the same correlation all end, and a later one stays open")
+    func overdue() {
+        var session = AccountSession()
+        for seconds in [1, 2, 3] { _ = session.begin(7, deadline: .seconds(seconds), now: now) }
+        session.close()
+        #expect(session.deadline == now + .seconds(1))
+        let ended = session.takeOverdue(now: now + .seconds(2))
+        #expect(ended == [7, 7])
         #expect(session.requestCount == 1)
     }
 
@@ -30,13 +57,13 @@ struct AccountSessionTests {
         let appended = (1...3).map { session.append($0, RoomListQuery()) }
         #expect(appended == [true, true, false])
         let first = session.nextRead(hasRoom: false, now: now)
-        #expect(first == .page(correlation: 1, RoomListQuery()))
+        #expect(first == .page(number: 1, RoomListQuery()))
         let isThirdAppended = session.append(3, RoomListQuery())
         #expect(!isThirdAppended)
         let second = session.nextRead(hasRoom: true, now: now)
         #expect(second == nil)
         let ended = session.readEnded()
-        #expect(ended == .page(correlation: 1, RoomListQuery()))
+        #expect(ended == .page(number: 1, RoomListQuery()))
         let isAppendedAfterwards = session.append(3, RoomListQuery())
         #expect(isAppendedAfterwards)
     }
@@ -58,7 +85,7 @@ struct AccountSessionTests {
         let isAppended = session.append(1, RoomListQuery())
         #expect(isAppended)
         read = session.nextRead(hasRoom: true, now: now)
-        #expect(read == .page(correlation: 1, RoomListQuery()))
+        #expect(read == .page(number: 1, RoomListQuery()))
         _ = session.readEnded()
         read = session.nextRead(hasRoom: true, now: now + .milliseconds(50))
         #expect(read == .rooms([.hall: AccountProgress()]))

@@ -63,7 +63,7 @@ struct RoomUndeliveredTests {
         script.fill("alice", 1...1)
         let leave = MembershipCall(
             caller: MemberKey(link: LinkKey(slot: 90, generation: 1), session: SessionID(rawValue: 1)),
-            correlation: 1, who: RoomScript.who("bob"), permissions: .all, room: .lobby, operation: .leave)
+            number: 1, who: RoomScript.who("bob"), permissions: .all, room: .lobby, operation: .leave)
         script.rooms.receive(.membership(leave))
         #expect(script.drain().contains(.saveMemberships(["bob": .none])))
         script.rooms.membershipsSaved(.lobby, refused: [])

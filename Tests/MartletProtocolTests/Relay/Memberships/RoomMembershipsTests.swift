@@ -12,7 +12,7 @@ struct RoomMembershipsTests {
     ) -> MembershipCall {
         let key = MemberKey(link: LinkKey(slot: 1, generation: 1), session: SessionID(rawValue: 1))
         return MembershipCall(
-            caller: key, correlation: number, who: DeviceKey(account: account, device: DeviceID(rawValue: 1)),
+            caller: key, number: number, who: DeviceKey(account: account, device: DeviceID(rawValue: 1)),
             permissions: .all, room: .lobby, operation: operation)
     }
 
