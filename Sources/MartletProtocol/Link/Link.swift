@@ -254,6 +254,11 @@ public struct Link: Sendable {
         schedule(slot)
     }
 
+    /// The number of transient frames that wait on a session.
+    func transientCount(on id: SessionID) -> Int {
+        sessions.slot(of: id).map { sessions[$0].transients.count } ?? 0
+    }
+
     /// Queues a ping whose pong is reported as an event.
     public mutating func ping(nonce: UInt64) {
         queueControl(.ping, EncodedBody(Ping(nonce: nonce & ~Link.probeBit).encode()))

@@ -31,7 +31,7 @@ public enum RoomCall: Sendable {
     case setAway(MemberHandle, Bool)
     /// The room policy has decided anew about the member.
     case setPermissions(MemberHandle, RoomPermissions)
-    /// The member's link has room for some of the pending receipts and cancels.
+    /// The member's link has room for some of the pending receipts, cancels and presence.
     case sendPending(MemberHandle)
     /// A valid message of the member.
     case publish(MemberHandle, counter: UInt64, body: [UInt8], layout: BodyLayout, acceptedAt: UInt64)

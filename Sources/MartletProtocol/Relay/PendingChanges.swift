@@ -1,9 +1,10 @@
 import MartletWire
 
-/// The receipts and cancels that wait until a member's link has room (R-52, Specs/hostile.md row 46, Specs/hostile.md
-/// row 47).
+/// The receipts, cancels and presence that wait until a member's link has room (R-37, R-52, Specs/hostile.md row 46,
+/// Specs/hostile.md row 47).
 ///
-/// Receipts are cumulative, so an account has one entry; its highest offset is read when the receipt is sent.
+/// Receipts are cumulative, so an account has one entry; its highest offset is read when the receipt is sent. Likewise
+/// the presence of an account is read when it is sent.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
@@ -17,6 +18,9 @@ struct PendingChanges: Sendable {
     static let maxAccounts = 1024
     /// The maximum number of pending cancels, beyond which the member gets no further requests.
     static let maxCancels = 256
+    /// The maximum number of accounts whose presence is sent in one step, and of the session's transient frames that
+    /// may wait before it. The session drops none for them (S-52).
+    static let maxAwayStepCount = 4
 
     /// The receipts of an account that have risen.
     struct Marks: Sendable {
@@ -33,9 +37,15 @@ struct PendingChanges: Sendable {
     /// The accounts in the order of their first receipts.
     private var order = Deque<AccountName>()
     private var cancels = Deque<UInt64>()
+    /// The accounts that were away when the member joined.
+    private var awayAccounts = Deque<AccountName>()
 
-    var isEmpty: Bool { order.isEmpty && cancels.isEmpty }
-    var accountCount: Int { order.count }
+    var isEmpty: Bool { !hasReliable && awayAccounts.isEmpty }
+    /// Whether receipts or cancels are pending.
+    var hasReliable: Bool { !order.isEmpty || !cancels.isEmpty }
+    var hasAway: Bool { !awayAccounts.isEmpty }
+    /// Accounts with pending receipts, and accounts with pending presence.
+    var accountCount: Int { order.count + awayAccounts.count }
     var cancelCount: Int { cancels.count }
 
     /// An offset of an account has risen. Returns true when the account had no pending receipt.
@@ -60,10 +70,17 @@ struct PendingChanges: Sendable {
         cancels.append(number)
     }
 
+    /// The member has joined while these accounts were away.
+    mutating func note(away accounts: [AccountName]) {
+        for account in accounts { awayAccounts.append(account) }
+    }
+
     mutating func popMarks() -> (account: AccountName, marks: Marks)? {
         guard let account = order.popFirst() else { return nil }
         return (account, marks.removeValue(forKey: account) ?? Marks())
     }
 
     mutating func popCancel() -> UInt64? { cancels.popFirst() }
+
+    mutating func popAway() -> AccountName? { awayAccounts.popFirst() }
 }

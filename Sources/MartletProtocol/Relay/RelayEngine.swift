@@ -137,6 +137,8 @@ public struct RelayEngine: ~Copyable {
         guard let link = connections[slot].linkSlot else { return false }
         sessions.links[link].link.transmit(into: &out, now: now)
         sessions.links.arm(link, now: now)
+        // Pending presence follows written transient frames, which no acknowledgement reports.
+        if sessions.links[link].waitsForTransients { sessions.links.arm(link, at: now) }
         return sessions.links[link].hasOutput(now: now)
     }
 
@@ -212,6 +214,7 @@ public struct RelayEngine: ~Copyable {
             sessions.links[slot].releaseIdleMemory()
             sessions.links.settle(slot)
         }
+        if sessions.links[slot].hasPending { sessions.markDirty(slot) }
         guard let deadline = sessions.links[slot].link.deadline else { return }
         guard deadline <= now else { return sessions.links.arm(slot, at: deadline) }
         switch sessions.links[slot].link.deadlinePassed(now: now) {

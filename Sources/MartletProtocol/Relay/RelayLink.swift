@@ -72,7 +72,7 @@ struct RelayLink: Sendable {
     /// Sessions whose rooms hold messages back, the longest held first, for bulk and for other sessions.
     private var heldBackBulk = Deque<SessionID>()
     private var heldBackOthers = Deque<SessionID>()
-    /// Sessions whose rooms have pending receipts or cancels for them, the longest waiting first.
+    /// Sessions whose rooms have pending changes for them, once each, the longest waiting first.
     private var pending = Deque<SessionID>()
     var isDirty = false
     /// The instant at which the timer fires; not later than the deadline.
@@ -347,18 +347,27 @@ struct RelayLink: Sendable {
         return queued.bulk <= holdingLimit / 2 ? heldBackBulk.popFirst() : nil
     }
 
-    // MARK: Pending receipts and cancels
+    // MARK: Pending receipts, cancels and presence
 
-    /// A room has receipts or cancels for a session.
-    mutating func notePending(_ session: SessionID) { pending.append(session) }
+    /// A room has receipts, cancels or presence for a session. A resume may report it again.
+    mutating func notePending(_ session: SessionID) {
+        if !pending.contains(session) { pending.append(session) }
+    }
 
     @inline(__always)
     var hasPending: Bool { !pending.isEmpty }
 
-    /// The member whose pending receipts and cancels are sent next, if the queue has room for them.
+    /// Whether pending changes wait only until transient frames are written.
+    @inline(__always)
+    var waitsForTransients: Bool { hasPending && takesPending }
+
+    /// The member whose pending changes are sent next, if the queues have room for them.
     mutating func popPending() -> MemberHandle? {
         if !takesPending { countQueued() }
-        while takesPending, let session = pending.popFirst() {
+        while takesPending, let session = pending.first {
+            // With more of them, presence would displace frames that wait (S-52).
+            guard link.transientCount(on: session) <= PendingChanges.maxAwayStepCount else { return nil }
+            _ = pending.popFirst()
             if let handle = sessions[session]?.handle { return handle }
         }
         return nil

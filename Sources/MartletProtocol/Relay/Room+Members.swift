@@ -66,7 +66,8 @@ extension Room {
     }
 
     /// Sends pending changes, for which a member's link has room. Cancels precede receipts, because other members'
-    /// requests wait for them (R-52, Specs/hostile.md row 46, Specs/hostile.md row 47).
+    /// requests wait for them (R-52, Specs/hostile.md row 46, Specs/hostile.md row 47). Presence waits until the member
+    /// has a connection.
     mutating func sendPending(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = members.slot(handle), var changes = receipts.takePending(slot) else { return }
         var room = PendingChanges.maxStepCount
@@ -88,20 +89,28 @@ extension Room {
                 room -= 1
             }
         }
+        let isAway = members[slot].isAway
+        room = min(room, PendingChanges.maxAwayStepCount)
+        while !isAway, room > 0, let account = changes.popAway() {
+            // Later changes are reported to all members.
+            guard members.presence(of: account) == .away, members[slot].features.contains(.presence) else { continue }
+            let body = EncodedBody(Transient(.presence(.away), sender: account).encode())
+            effects.append(.sendTransient(members[slot].key, body))
+            room -= 1
+        }
         guard !changes.isEmpty else { return }
         receipts.putBack(changes, slot)
-        effects.append(.pending(members[slot].key))
+        if !isAway || changes.hasReliable { effects.append(.pending(members[slot].key)) }
     }
 
     // MARK: Transient frames
 
-    /// A member that joins receives the presence of the accounts that are away.
-    mutating func sendAwayPresence(to slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard members.reportsPresence, members[slot].features.contains(.presence) else { return }
-        for account in members.awayAccounts {
-            let body = EncodedBody(Transient(.presence(.away), sender: account).encode())
-            effects.append(.sendTransient(members[slot].key, body))
-        }
+    /// A member that joins receives the presence of the accounts that are away, when its link has room.
+    mutating func noteAwayAccounts(for slot: Int, into effects: inout Deque<RoomEffect>) {
+        guard members.reportsPresence else { return }
+        let accounts = members.awayAccounts
+        guard !accounts.isEmpty else { return }
+        if receipts.note(away: accounts, for: slot) { effects.append(.pending(members[slot].key)) }
     }
 
     /// Reports the presence of accounts that have changed, one batch at a time.

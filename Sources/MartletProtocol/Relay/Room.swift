@@ -14,7 +14,8 @@ public enum RoomEffect: Sendable {
     case deliver(MemberKey, ArraySlice<LogEntry>)
     /// A transient frame for a session.
     case sendTransient(MemberKey, EncodedBody)
-    /// Receipts or cancels are pending for a session; its link requests them with `RoomCall.sendPending`.
+    /// Receipts, cancels or presence are pending for a session; its link requests them with `RoomCall.sendPending`
+    ///
     case pending(MemberKey)
     /// The credit of a publisher's messages is released.
     case release(MemberKey, byteCount: Int)
@@ -99,7 +100,7 @@ public struct MemberHandle: Hashable, Sendable {
 /// the members, in this order: nothing is confirmed or delivered that a crash could revert.
 ///
 /// `RoomLog` has the durable messages, `Publication` the others, `RoomMembers` the members and their presence,
-/// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, `HistoryReads` those for pages of
+/// `RoomReceipts` progress and pending changes, `RoomRequests` the open requests, `HistoryReads` those for pages of
 /// history, `RoomAttachments` the sessions of kind attachment, `DeduplicationWindows` the counters of devices,
 /// `RoomThrottle` the rate, and `RoomModeration` the roles.
 struct Room: Sendable {
@@ -292,7 +293,7 @@ struct Room: Sendable {
         let slot = members.insert(member)
         effects.append(.opened(join.member, handle: handle(slot), opened))
         noteEarlierProgress(for: slot, into: &effects)
-        sendAwayPresence(to: slot, into: &effects)
+        noteAwayAccounts(for: slot, into: &effects)
         if !join.permissions.contains(.readHistory) { skipGap(slot, to: log.lastOffset + 1, into: &effects) }
         deliverNext(slot, into: &effects)
     }
@@ -348,7 +349,10 @@ struct Room: Sendable {
     /// A member's link lost its connection, or has one again.
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         if setAttachmentsAway(isAway, handle, into: &effects) { return }
-        if let slot = members.slot(handle) { members.setAway(isAway, of: slot) }
+        guard let slot = members.slot(handle) else { return }
+        members.setAway(isAway, of: slot)
+        // Presence has waited for a connection.
+        if !isAway, receipts.hasAway(slot) { effects.append(.pending(members[slot].key)) }
     }
 
     /// A reliable frame for a member, which counts against the member's credit until it is acknowledged.
@@ -404,7 +408,7 @@ struct Room: Sendable {
     private static let windowByteCount = 192
     private static let progressByteCount = 64
     private static let requestByteCount = 256
-    /// Bytes of an account in the pending receipts of a member.
+    /// Bytes of an account in the pending receipts or presence of a member.
     private static let pendingByteCount = 96
     /// Bytes of a message in memory beside its body.
     private static let entryByteCount = 128

@@ -14,7 +14,8 @@ public struct AccountProgress: Equatable, Sendable {
     }
 }
 
-/// The progress of each account in a room, and the receipts and cancels that wait for members' links.
+/// The progress of each account in a room, and the receipts, cancels and presence that wait for members' links (R-34,
+///
 ///
 /// | state | owns | ends |
 /// |---|---|---|
@@ -67,7 +68,7 @@ struct RoomReceipts: Sendable {
 
     /// Accounts with progress.
     var accountCount: Int { progress.count }
-    /// Accounts in the pending receipts of all members.
+    /// Accounts in the pending receipts and presence of all members.
     var pendingAccountCount: Int { pending.isAllocated ? pending.value.accountCount : 0 }
 
     subscript(account: AccountName) -> AccountProgress? { progress[account] }
@@ -109,6 +110,18 @@ struct RoomReceipts: Sendable {
         return isFirst
     }
 
+    /// The presence of accounts that are away is pending for a member. Returns true when the member's link has to be
+    /// notified.
+    mutating func note(away accounts: [AccountName], for slot: Int) -> Bool {
+        let isFirst = pending.value.changes[slot] == nil
+        pending.value.changes[slot, default: PendingChanges()].note(away: accounts)
+        pending.value.accountCount += accounts.count
+        return isFirst
+    }
+
+    /// Whether the presence of accounts is pending for a member.
+    func hasAway(_ slot: Int) -> Bool { pending.isAllocated && pending.value.changes[slot]?.hasAway == true }
+
     /// Whether a member has the maximum number of pending cancels.
     func hasManyCancels(_ slot: Int) -> Bool {
         pending.isAllocated && pending.value.changes[slot]?.cancelCount ?? 0 >= PendingChanges.maxCancels
@@ -131,7 +144,7 @@ struct RoomReceipts: Sendable {
 
     /// Checks that no change is pending.
     func check(_ check: inout QuiescenceCheck) {
-        check.empty("members with pending receipts or cancels", count: pending.value.changes.count)
-        check.equal("accounts in pending receipts", pendingAccountCount, 0)
+        check.empty("members with pending changes", count: pending.value.changes.count)
+        check.equal("accounts in pending changes", pendingAccountCount, 0)
     }
 }

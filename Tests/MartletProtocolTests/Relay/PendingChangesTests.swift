@@ -36,6 +36,17 @@ import Testing
         #expect(changes.accountCount == PendingChanges.maxAccounts)
     }
 
+    //
+    @Test func `accounts that are away leave in order, and count as accounts`() {
+        var changes = PendingChanges()
+        changes.note(away: [.bob, .carol])
+        #expect(changes.hasAway && !changes.hasReliable && !changes.isEmpty)
+        #expect(changes.accountCount == 2)
+        let accounts = [changes.popAway(), changes.popAway(), changes.popAway()]
+        #expect(accounts == [AccountName.bob, AccountName.carol, nil])
+        #expect(changes.isEmpty && changes.accountCount == 0)
+    }
+
     @Test func `cancels leave in the order of their arrival`() {
         var changes = PendingChanges()
         for number in [3, 1, 2] as [UInt64] { changes.note(cancel: number) }

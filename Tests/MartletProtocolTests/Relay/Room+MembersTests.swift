@@ -152,6 +152,50 @@ import Testing
         #expect(script.drain().about("dave").dropFirst() == [.whispered("dave", .transient(away))])
     }
 
+    private func away(_ to: String, _ who: AccountName) -> RoomScript.Effect {
+        .whispered(to, .transient(Transient(.presence(.away), sender: who)))
+    }
+
+    //
+    @Test func `a member that joins is sent each of 40 accounts that are away, four at a time`() {
+        var script = RoomScript("alice")
+        let names = (1...40).map { "member\($0)" }
+        for name in names { script.join(name) }
+        _ = script.drain()
+        for name in names { script.with(name) { $0.receive(.setAway($1, true)) } }
+        _ = script.drain()
+        script.behind = ["dave"]
+        script.join("dave")
+        #expect(script.drain().about("dave").count == 1)
+        var told: [RoomScript.Effect] = []
+        for _ in 1...10 {
+            script.with("dave") { $0.receive(.sendPending($1)) }
+            let step = script.drain().about("dave")
+            #expect(step.count == PendingChanges.maxAwayStepCount)
+            told += step
+        }
+        #expect(told == names.map { away("dave", .named($0)) })
+        script.with("dave") { $0.receive(.sendPending($1)) }
+        #expect(script.drain().isEmpty)
+    }
+
+    //
+    @Test func `a new member without a connection is sent the accounts that are still away when it has one`() {
+        var script = RoomScript("alice", "bob", "carol")
+        for who in ["bob", "carol"] { script.with(who) { $0.receive(.setAway($1, true)) } }
+        _ = script.drain()
+        script.behind = ["dave"]
+        script.join("dave")
+        _ = script.drain()
+        script.behind = []
+        script.with("dave") { $0.receive(.setAway($1, true)) }
+        script.with("dave") { $0.receive(.sendPending($1)) }
+        script.with("carol") { $0.receive(.setAway($1, false)) }
+        #expect(script.drain().about("dave").isEmpty)
+        script.with("dave") { $0.receive(.setAway($1, false)) }
+        #expect(script.drain().about("dave") == [away("dave", .bob)])
+    }
+
     // MARK: Requests
 
     // S-54, R-41

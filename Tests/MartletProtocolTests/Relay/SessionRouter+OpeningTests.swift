@@ -57,6 +57,29 @@ import Testing
         #expect(presences == [.presence(.away)])
     }
 
+    // R-37, S-52
+    @Test func `40 accounts are away → a new member that reads late is sent each, and few frames wait`() throws {
+        let stage = RelayStage()
+        let others = (1...40).map { stage.member("member-\($0)", of: .lobby) }
+        for peer in others { peer.cut() }
+        stage.run(for: .seconds(5))
+        let alice = stage.member("alice")
+        alice.isReading = false
+        alice.open(.lobby, on: .first)
+        stage.run(for: .seconds(1))
+        let link = try #require(stage.link(of: alice))
+        #expect((1..<Session.maxTransients).contains(link.link.transientCount(on: .first)) && link.hasPending)
+        alice.isReading = true
+        alice.read()
+        stage.run(for: .seconds(1))
+        let frames = alice.log.frames.filter { $0.header.session == .first }
+        #expect(frames.first?.type == .opened)
+        let presences = alice.log.all(Transient.self)
+        #expect(presences.count == 40 && presences.allSatisfy { $0.content == .presence(.away) })
+        #expect(Set(presences.compactMap(\.sender)).count == 40)
+        #expect(stage.link(of: alice)?.hasPending == false)
+    }
+
     // C-23, R-37
     @Test func `a resume without presence before the admission → the member is not sent presence`() throws {
         let stage = RelayStage()
