@@ -12,6 +12,10 @@ final class AdmittedPeer: Sendable {
         var isHandshake = true
         /// Whether an authentication is in progress.
         var isAuthenticating = false
+        /// Whether the authenticator decides about a message of it.
+        var isDeciding = false
+
+        mutating func note(_ start: PeerLimiter.Start) { isDeciding = start == .authenticate(after: .zero) }
     }
 
     private let prefix: AddressPrefix
@@ -26,6 +30,7 @@ final class AdmittedPeer: Sendable {
     deinit {
         let state = state.withLock { $0 }
         parts.limiter.withLock { limiter in
+            if state.isDeciding { limiter.decisionEnded(from: prefix) }
             if state.isAuthenticating { limiter.authenticationEnded(from: prefix) }
             limiter.closed(prefix, isHandshake: state.isHandshake)
         }
@@ -50,20 +55,25 @@ final class AdmittedPeer: Sendable {
                 guard state.isHandshake else { return .authenticate(after: limiter.delay(of: account, now: now)) }
                 let start = limiter.authenticationBegan(of: account, from: prefix, now: now)
                 if case .authenticate = start { state.isAuthenticating = true }
+                state.note(start)
                 return start
             }
         }
     }
 
-    /// Reports a further message of an exchange. `waited` is the delay of the exchange so far.
-    func authenticationContinued(of account: AccountName, waited: Duration, now: Instant) -> PeerLimiter.Start {
-        parts.limiter.withLock { $0.authenticationContinued(of: account, from: prefix, waited: waited, now: now) }
-    }
-
-    /// The duration for which the address of an unauthenticated peer is refused; nil if it is not.
-    func refusal(now: Instant) -> Duration? {
-        guard state.withLock({ $0.isHandshake }) else { return nil }
-        return parts.limiter.withLock { $0.refusal(of: prefix, now: now) }
+    /// Reports that a message is ready for the authenticator, after its delay or as a further one of an exchange.
+    /// `waited` is the delay of the authentication so far.
+    func decisionBegan(of account: AccountName, waited: Duration, now: Instant) -> PeerLimiter.Start {
+        state.withLock { state in
+            parts.limiter.withLock { limiter in
+                guard state.isHandshake else {
+                    return .authenticate(after: max(limiter.delay(of: account, now: now) - waited, .zero))
+                }
+                let start = limiter.decisionBegan(of: account, from: prefix, waited: waited, now: now)
+                state.note(start)
+                return start
+            }
+        }
     }
 
     /// Reports that the resume of an authenticated peer was refused. The connection may send another hello (C-34),
@@ -81,15 +91,21 @@ final class AdmittedPeer: Sendable {
     func authenticationEnded(
         of account: AccountName, _ verdict: AuthenticationVerdict, now: Instant
     ) {
-        if case .challenge = verdict { return }
         let before = state.withLock { state in
             defer {
-                state.isAuthenticating = false
-                if case .accepted = verdict { state.isHandshake = false }
+                state.isDeciding = false
+                switch verdict {
+                case .challenge: break
+                case .accepted: (state.isAuthenticating, state.isHandshake) = (false, false)
+                case .refused: state.isAuthenticating = false
+                }
             }
             return state
         }
+        // A failed decision counts without an interruption: first in progress, then as a failure (C-67).
         parts.limiter.withLock { limiter in
+            if before.isDeciding { limiter.decisionEnded(from: prefix) }
+            if case .challenge = verdict { return }
             if before.isAuthenticating { limiter.authenticationEnded(from: prefix) }
             switch verdict {
             case .accepted: if before.isHandshake { limiter.handshakeEnded(prefix) }

@@ -59,11 +59,10 @@ struct AskedPeer: Sendable {
     let account: AccountName
     let presentedToken: ResumeToken?
     /// The delay of the authentication so far.
-    var waited: Duration
+    var waited = Duration.zero
 
-    init(_ request: AuthenticationRequest, waited: Duration) {
+    init(_ request: AuthenticationRequest) {
         (account, presentedToken) = (request.account, request.presentedToken)
-        self.waited = waited
     }
 }
 

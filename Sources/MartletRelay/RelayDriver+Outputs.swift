@@ -61,66 +61,51 @@ extension RelayDriver {
         guard let peer = peers[key] else { return }
         var request = claim
         request.certificate = peer.transport.security?.peerCertificate
-        start(peer.admitted.authenticationBegan(of: request.account, now: now), of: peer, now: now) {
-            $0.askAuthenticator(key, request, waited: $1, now: $2)
-        }
-    }
-
-    /// Calls the authenticator at once or after a delay, or refuses the peer. The closure receives the delay.
-    private func start(
-        _ start: PeerLimiter.Start, of peer: PeerConnection, now: Instant,
-        _ call: @escaping (RelayDriver, Duration, Instant) -> Void
-    ) {
-        switch start {
-        case .refuse(let retryAfter): refuse(peer.key, retryAfter: retryAfter, now: now)
-        case .authenticate(.zero): call(self, .zero, now)
-        case .authenticate(let delay):
-            let timer = LoopTimer(on: loop) { [weak self, key = peer.key] in
-                guard let self, let peer = self.peers[key] else { return }
-                peer.authenticationDelay = nil
-                let now = self.enter()
-                // The address may have been refused meanwhile.
-                if let retryAfter = peer.admitted.refusal(now: now) {
-                    return self.refuse(key, retryAfter: retryAfter, now: now)
-                }
-                call(self, delay, now)
-            }
-            peer.authenticationDelay = timer
-            timer.set(deadline: (now + delay).nanoseconds)
-        }
-    }
-
-    private func refuse(_ key: ConnectionKey, retryAfter: Duration, now: Instant) {
-        engine.authenticated(key, .refused(Notice(code: .serverBusy, retryAfter: retryAfter)), now: now)
-    }
-
-    private func askAuthenticator(
-        _ key: ConnectionKey, _ request: AuthenticationRequest, waited: Duration, now: Instant
-    ) {
-        var request = request
         if request.mechanism != nil {
-            let transport = peers[key]?.transport
-            request.channelBinding = transport?.exportSecret(
+            request.channelBinding = peer.transport.exportSecret(
                 label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
             // TLS without a channel binding permits no exchange (C-68).
-            if request.channelBinding == nil, transport?.security != nil {
+            if request.channelBinding == nil, peer.transport.security != nil {
                 return engine.authenticated(key, .refused(Notice(code: .unauthenticated)), now: now)
             }
         }
-        ask(key, AskedPeer(request, waited: waited), now: now) { [parts, request] in await parts.authenticate(request) }
+        let limit = peer.admitted.authenticationBegan(of: request.account, now: now)
+        start(limit, of: peer, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
     }
 
     /// Checks the limits again before the exchange continues, because authentications on other connections may have
-    /// failed since it began (C-67, Specs/hostile.md row 64).
+    /// failed since it began, or be in progress (C-67, Specs/hostile.md row 64).
     private func continueExchange(_ key: ConnectionKey, _ message: Credential, now: Instant) {
         guard let peer = peers[key], let pending = peer.exchange.take() else { return }
-        var asked = pending.peer
-        let limit = peer.admitted.authenticationContinued(of: asked.account, waited: asked.waited, now: now)
-        start(limit, of: peer, now: now) { driver, delay, now in
+        let asked = pending.peer
+        let limit = peer.admitted.decisionBegan(of: asked.account, waited: asked.waited, now: now)
+        start(limit, of: peer, asked, now: now) { [parts, exchange = pending.exchange] in
+            await parts.proceed(exchange, of: asked.account, with: message)
+        }
+    }
+
+    /// Calls the authenticator at once, checks the limits again after a delay, or refuses the peer.
+    private func start(
+        _ start: PeerLimiter.Start, of peer: PeerConnection, _ asked: AskedPeer, now: Instant,
+        _ call: @escaping @Sendable () async -> AuthenticationVerdict
+    ) {
+        switch start {
+        case .refuse(let retryAfter):
+            engine.authenticated(
+                peer.key, .refused(Notice(code: .serverBusy, retryAfter: retryAfter)), now: now)
+        case .authenticate(.zero): ask(peer.key, asked, now: now, call)
+        case .authenticate(let delay):
+            var asked = asked
             asked.waited += delay
-            driver.ask(key, asked, now: now) { [parts = driver.parts, exchange = pending.exchange, asked] in
-                await parts.proceed(exchange, of: asked.account, with: message)
+            let timer = LoopTimer(on: loop) { [weak self, key = peer.key, asked] in
+                guard let self, let peer = self.peers[key] else { return }
+                peer.authenticationDelay = nil
+                let now = self.enter()
+                let limit = peer.admitted.decisionBegan(of: asked.account, waited: asked.waited, now: now)
+                self.start(limit, of: peer, asked, now: now, call)
             }
+            peer.authenticationDelay = timer
+            timer.set(deadline: (now + delay).nanoseconds)
         }
     }
 
@@ -130,6 +115,8 @@ extension RelayDriver {
     ) {
         guard let peer = peers[key] else { return }
         guard authentications < parts.configuration.maxAuthentications else {
+            peer.admitted.authenticationEnded(
+                of: asked.account, .refused(AuthenticationFailure(parts.busy)), now: now)
             return engine.authenticated(key, .refused(parts.busy), now: now)
         }
         authentications += 1

@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletTransport
+import MartletWire
 import Testing
 
 @testable import MartletRelay
@@ -90,7 +91,8 @@ import Testing
         #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .zero))
         other.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
         #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .milliseconds(200)))
-        #expect(share.refusal(now: now) == nil && other.refusal(now: now) == .seconds(1))
+        #expect(share.decisionBegan(of: bob, waited: .zero, now: now) == .authenticate(after: .zero))
+        #expect(other.decisionBegan(of: bob, waited: .zero, now: now) == .refuse(retryAfter: .seconds(1)))
     }
 
     // C-67, Specs/hostile.md row 52
@@ -109,7 +111,7 @@ import Testing
         #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
         other?.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
         #expect(share.authenticationBegan(of: alice, now: now) == .refuse(retryAfter: .seconds(1)))
-        #expect(share.refusal(now: now) == .seconds(1))
+        #expect(share.decisionBegan(of: alice, waited: .zero, now: now) == .refuse(retryAfter: .seconds(1)))
         other = nil
         let later = now + .seconds(1)
         #expect(share.authenticationBegan(of: bob, now: later) == .authenticate(after: .zero))
@@ -137,5 +139,38 @@ import Testing
         share.authenticationEnded(of: account, .refused(AuthenticationFailure(parts.busy)), now: now)
         #expect(third.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
         withExtendedLifetime(share) {}
+    }
+
+    // C-67, Specs/hostile.md row 64
+    @Test func `row 64, a decision in progress → ended by every verdict, and by the end of its connection`() throws {
+        var limits = PeerLimits()
+        limits.maxFailures = 1
+        let parts = try parts(limits)
+        let account = try #require(AccountName("alice"))
+        let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        let decided = PeerLimiter.Start.authenticate(after: .zero)
+        let wait = PeerLimiter.Start.authenticate(after: .milliseconds(100))
+        var other = AdmittedPeer.admit(nil, to: parts, now: now)
+        #expect(other?.authenticationBegan(of: account, now: now) == decided)
+        #expect(share.authenticationBegan(of: account, now: now) == wait)
+        other = nil
+        #expect(share.decisionBegan(of: account, waited: .zero, now: now) == decided)
+        let third = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        #expect(third.authenticationBegan(of: account, now: now) == wait)
+        let challenge = AuthenticationVerdict.challenge(try #require(Credential("r=1")), SilentExchange())
+        share.authenticationEnded(of: account, challenge, now: now)
+        #expect(third.decisionBegan(of: account, waited: .zero, now: now) == decided)
+        #expect(share.decisionBegan(of: account, waited: .zero, now: now) == wait)
+        third.authenticationEnded(of: account, .accepted(Identity(account), final: nil), now: now)
+        #expect(share.decisionBegan(of: account, waited: .zero, now: now) == decided)
+        share.authenticationEnded(of: account, .refused(AuthenticationFailure(parts.busy)), now: now)
+        #expect(share.authenticationBegan(of: account, now: now) == decided)
+        share.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
+        #expect(share.authenticationBegan(of: account, now: now) == .refuse(retryAfter: .seconds(1)))
+    }
+
+    /// An exchange that is not continued.
+    private struct SilentExchange: AuthenticationExchange {
+        func step(_ message: [UInt8]) async throws -> AuthenticationStep { throw CancellationError() }
     }
 }

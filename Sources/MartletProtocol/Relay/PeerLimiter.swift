@@ -21,7 +21,7 @@ package struct AddressPrefix: Hashable, Sendable {
 /// | state of a prefix | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | a connection is admitted |
-/// | connected | its numbers of connections, handshakes, authentications; its recent failures | the last one closes |
+/// | connected | its numbers of connections, handshakes, authentications, decisions; failures | the last one closes |
 /// | kept | its recent failures, of which there is at least one | a connection; `removeExpired`; eviction |
 ///
 /// | state of an account | owns | ends |
@@ -29,7 +29,8 @@ package struct AddressPrefix: Hashable, Sendable {
 /// | unknown | nothing | an authentication fails |
 /// | kept | its recent failures | `removeExpired`, when their number has halved to zero; eviction |
 ///
-/// A prefix with `PeerLimits.maxFailures` recent failures is refused for a time that doubles with each further one. An
+/// A prefix with `PeerLimits.maxFailures` recent failures is refused for a time that doubles with each further one. Its
+/// decisions in progress count as failures until they have ended, so guesses at once are as many as one by one. An
 /// account is never refused, because any peer could then lock it out; its authentications are delayed. A renewal on an
 /// authenticated connection is delayed by its account only, because other clients may share the prefix.
 package struct PeerLimiter: Sendable {
@@ -40,6 +41,8 @@ package struct PeerLimiter: Sendable {
     static let maxRefusal: Duration = .seconds(60)
     /// The number of recent failures of an account at which the delay reaches its maximum.
     static let failuresOfMaxDelay = 10
+    /// The duration after which a message that waits for the decisions of its prefix is tried again.
+    static let decisionInterval: Duration = .milliseconds(100)
     /// The minimum duration between two reports of refused connections.
     static let reportInterval: Duration = .seconds(1)
 
@@ -50,11 +53,12 @@ package struct PeerLimiter: Sendable {
         case refuse(report: Int?)
     }
 
-    /// The answer to a hello.
+    /// The answer to a hello, or to a further message of its exchange.
     package enum Start: Equatable {
-        /// The hello is authenticated after a delay.
+        /// Without a delay, the decision about the message has begun. Otherwise the caller calls `decisionBegan` after
+        /// the delay.
         case authenticate(after: Duration)
-        /// The hello is rejected. The prefix is admitted again after this duration.
+        /// The peer is refused. The prefix is admitted again after this duration.
         case refuse(retryAfter: Duration)
     }
 
@@ -64,6 +68,8 @@ package struct PeerLimiter: Sendable {
         var handshakeCount = 0
         /// The number of the authentications in progress.
         var authenticationCount = 0
+        /// The number of these whose message the authenticator decides about.
+        var decisionCount = 0
         var failures = FailureScore()
         var refusedUntil = Instant.zero
     }
@@ -135,18 +141,32 @@ package struct PeerLimiter: Sendable {
             return .refuse(retryAfter: limits.minRefusal)
         }
         prefixes[prefix]?.authenticationCount += 1
-        return .authenticate(after: delay(of: account, now: now))
+        return decisionBegan(of: account, from: prefix, waited: .zero, now: now)
     }
 
-    /// A further message of an authentication in progress arrived. Failures since its begin count for it too
-    /// (Specs/hostile.md row 64).
+    /// A message of an authentication in progress is ready for the authenticator. Failures since the begin count for it
+    /// too, and decisions in progress as if they had failed (Specs/hostile.md row 64). If the decision begins, the
+    /// caller reports its end once.
     ///
     /// - Parameter waited: the delay of the authentication so far.
-    package func authenticationContinued(
+    package mutating func decisionBegan(
         of account: AccountName, from prefix: AddressPrefix, waited: Duration, now: Instant
     ) -> Start {
         if let retryAfter = refusal(of: prefix, now: now) { return .refuse(retryAfter: retryAfter) }
-        return .authenticate(after: max(delay(of: account, now: now) - waited, .zero))
+        let rest = delay(of: account, now: now) - waited
+        if rest > .zero { return .authenticate(after: rest) }
+        let state = prefixes[prefix] ?? Prefix()
+        guard state.decisionCount < max(limits.maxFailures - state.failures.count(now: now), 1) else {
+            return .authenticate(after: Self.decisionInterval)
+        }
+        prefixes[prefix]?.decisionCount += 1
+        return .authenticate(after: .zero)
+    }
+
+    /// The authenticator has answered a message. A failure is reported apart.
+    package mutating func decisionEnded(from prefix: AddressPrefix) {
+        guard let count = prefixes[prefix]?.decisionCount, count > 0 else { return }
+        prefixes[prefix]?.decisionCount = count - 1
     }
 
     /// An authentication has ended: accepted, refused, or with its connection.
@@ -156,7 +176,7 @@ package struct PeerLimiter: Sendable {
     }
 
     /// The duration for which a prefix is refused; nil if it is not.
-    package func refusal(of prefix: AddressPrefix, now: Instant) -> Duration? {
+    private func refusal(of prefix: AddressPrefix, now: Instant) -> Duration? {
         guard let end = prefixes[prefix]?.refusedUntil, end > now else { return nil }
         return end - now
     }

@@ -16,7 +16,8 @@ public struct PeerLimits: Equatable, Sendable {
     /// time (C-67, Specs/hostile.md row 64).
     public var maxAuthentications = 8
     /// The number of recent failed authentications of a prefix, 1 to 16, from which on the prefix is refused for a time
-    /// (C-67). With a larger number prefixes are never refused.
+    /// (C-67). With a larger number prefixes are never refused. The authenticator decides as many messages of a
+    /// prefix at a time as failures remain, but at least one; the others wait (Specs/hostile.md row 64).
     public var maxFailures = 5
     /// The minimum duration for which a prefix is refused after `maxFailures` failures, at most 60 s. It doubles with
     /// each further failure, up to 60 s (C-67).

@@ -16,6 +16,7 @@ import Testing
         guard case .authenticate = limiter.authenticationBegan(of: account, from: prefix, now: now) else {
             return false
         }
+        limiter.decisionEnded(from: prefix)
         limiter.authenticationEnded(from: prefix)
         limiter.authenticationFailed(of: account, from: prefix, now: now)
         return true
@@ -26,6 +27,7 @@ import Testing
         guard limiter.accepted(honest, now: now) == .admit,
             case .authenticate(let delay) = limiter.authenticationBegan(of: account, from: honest, now: now)
         else { return nil }
+        limiter.decisionEnded(from: honest)
         limiter.authenticationEnded(from: honest)
         limiter.handshakeEnded(honest)
         limiter.closed(honest, isHandshake: false)

@@ -23,10 +23,17 @@ import Testing
         return answer
     }
 
+    /// Begins an authentication. The decision about its first message ends at once.
     private func begin(
         _ account: AccountName, from prefix: AddressPrefix = prefix, _ limiter: inout PeerLimiter
     ) -> PeerLimiter.Start {
-        limiter.authenticationBegan(of: account, from: prefix, now: Self.start)
+        defer { limiter.decisionEnded(from: prefix) }
+        return limiter.authenticationBegan(of: account, from: prefix, now: Self.start)
+    }
+
+    /// Begins the decision about a message that has waited for the delay of its account.
+    private func decide(_ limiter: inout PeerLimiter, at now: Instant = start) -> PeerLimiter.Start {
+        limiter.decisionBegan(of: .alice, from: Self.prefix, waited: .seconds(2), now: now)
     }
 
     private func fail(_ count: Int, _ limiter: inout PeerLimiter, at now: Instant = start) {
@@ -134,7 +141,8 @@ import Testing
         fail(1, &limiter)
         #expect(begin(.alice, &limiter) == .authenticate(after: .milliseconds(200)))
         func next(_ waited: Int) -> PeerLimiter.Start {
-            limiter.authenticationContinued(
+            defer { limiter.decisionEnded(from: Self.prefix) }
+            return limiter.decisionBegan(
                 of: .alice, from: Self.prefix, waited: .milliseconds(waited), now: Self.start)
         }
         #expect(next(200) == .authenticate(after: .zero))
@@ -143,6 +151,36 @@ import Testing
         #expect(next(900) == .authenticate(after: .zero))
         fail(1, &limiter)
         #expect(next(200) == .refuse(retryAfter: .seconds(1)))
+    }
+
+    // C-67, Specs/hostile.md row 64
+    @Test func `row 64, decisions of an address at once → as many as failures remain, the others wait`() {
+        var limiter = limiter()
+        #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
+        let wait = PeerLimiter.Start.authenticate(after: .milliseconds(100))
+        for _ in 0..<5 { #expect(decide(&limiter) == .authenticate(after: .zero)) }
+        #expect(decide(&limiter) == wait)
+        limiter.decisionEnded(from: Self.prefix)
+        #expect(decide(&limiter) == .authenticate(after: .zero))
+        for _ in 0..<5 {
+            #expect(decide(&limiter) == wait)
+            limiter.decisionEnded(from: Self.prefix)
+            fail(1, &limiter)
+        }
+        #expect(decide(&limiter) == .refuse(retryAfter: .seconds(1)))
+        // A refusal that has ended leaves one decision at a time.
+        let later = Self.start + .seconds(1)
+        #expect(decide(&limiter, at: later) == .authenticate(after: .zero))
+        #expect(decide(&limiter, at: later) == wait)
+    }
+
+    // C-67
+    @Test func `more ends than decisions → no effect`() {
+        var limiter = limiter { $0.maxFailures = 1 }
+        #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
+        limiter.decisionEnded(from: Self.prefix)
+        #expect(decide(&limiter) == .authenticate(after: .zero))
+        #expect(decide(&limiter) == .authenticate(after: .milliseconds(100)))
     }
 
     @Test func `more ends than authentications → no effect`() {

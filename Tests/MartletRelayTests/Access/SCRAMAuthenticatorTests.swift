@@ -238,6 +238,45 @@ import Testing
         }
     }
 
+    // C-67, Specs/hostile.md row 64
+    @Test func `row 64, answers to challenges all at once -> as many verified as one by one, the others serverBusy`()
+        async throws
+    {
+        var limits = PeerLimits.unlimited
+        limits.maxFailures = 2
+        limits.minRefusal = .seconds(60)
+        try await withRelay(limits: limits, loopCount: 2, authenticator: try authenticator()) { _, port in
+            var guesses: [(peer: WirePeer, answer: [UInt8])] = []
+            for _ in 0..<8 {
+                let peer = try await WirePeer.connect(to: port)
+                var client = try TestPasswords.client("ada", "wrong")
+                let challenge = try await peer.beginExchange(client.start())
+                guesses.append((peer, try client.receive(serverFirst: challenge)))
+            }
+            for guess in guesses { await guess.peer.send(Auth(credential: Credential(guess.answer))) }
+            var codes: [ErrorCode] = []
+            for guess in guesses { codes.append(try await guess.peer.expect(Reject.self).notice.code) }
+            #expect(codes.count { $0 == .unauthenticated } == 2)
+            #expect(codes.count { $0 == .serverBusy } == 6)
+        }
+    }
+
+    // C-67
+    @Test func `row 64, right passwords of one address all at once -> none is refused`() async throws {
+        let host = "127.77.0.9"
+        try await withRelay(host: host, limits: PeerLimits(), authenticator: try authenticator()) { _, port in
+            var answers: [(peer: WirePeer, answer: [UInt8])] = []
+            for number in 1...8 as ClosedRange<UInt64> {
+                let peer = try await WirePeer.connect(to: port, host: host)
+                var client = try TestPasswords.client()
+                let challenge = try await peer.beginExchange(client.start(), device: number)
+                answers.append((peer, try client.receive(serverFirst: challenge)))
+            }
+            for answer in answers { await answer.peer.send(Auth(credential: Credential(answer.answer))) }
+            for answer in answers { _ = try await answer.peer.expect(Welcome.self) }
+        }
+    }
+
     // C-67, C-69, Specs/hostile.md row 55
     @Test func `messages of more than 4,096 bytes -> refused like wrong ones, and counted`() async throws {
         var limits = PeerLimits.unlimited

@@ -34,10 +34,12 @@ enum TestPasswords {
 
 extension Peer {
     /// Sends a hello with the first message of an exchange and returns the relay's message.
-    func beginExchange(_ message: [UInt8], as account: String = "ada") async throws -> [UInt8] {
+    func beginExchange(
+        _ message: [UInt8], as account: String = "ada", device: UInt64 = 1
+    ) async throws -> [UInt8] {
         await send(
             Hello(
-                device: DeviceID(rawValue: 1), account: AccountName(account)!,
+                device: DeviceID(rawValue: device), account: AccountName(account)!,
                 mechanism: MechanismName("SCRAM-SHA-256"),
                 credential: Credential(message)))
         return try await expect(Auth.self).credential?.bytes ?? []
