@@ -137,8 +137,8 @@ public struct RelayEngine: ~Copyable {
         guard let link = connections[slot].linkSlot else { return false }
         sessions.links[link].link.transmit(into: &out, now: now)
         sessions.links.arm(link, now: now)
-        // Pending presence follows written transient frames, which no acknowledgement reports.
-        if sessions.links[link].waitsForTransients { sessions.links.arm(link, at: now) }
+        // No acknowledgement reports that transient frames have left room for pending presence.
+        if sessions.links[link].hasRoomForPending { sessions.links.arm(link, at: now) }
         return sessions.links[link].hasOutput(now: now)
     }
 

@@ -357,17 +357,17 @@ struct RelayLink: Sendable {
     @inline(__always)
     var hasPending: Bool { !pending.isEmpty }
 
-    /// Whether pending changes wait only until transient frames are written.
-    @inline(__always)
-    var waitsForTransients: Bool { hasPending && takesPending }
+    /// Whether the queues have room for the next pending changes. With more transient frames in its session's queue,
+    /// presence would displace some of them (S-52).
+    var hasRoomForPending: Bool {
+        guard takesPending, let session = pending.first else { return false }
+        return link.transientCount(on: session) <= PendingChanges.maxAwayStepCount
+    }
 
     /// The member whose pending changes are sent next, if the queues have room for them.
     mutating func popPending() -> MemberHandle? {
         if !takesPending { countQueued() }
-        while takesPending, let session = pending.first {
-            // With more of them, presence would displace frames that wait (S-52).
-            guard link.transientCount(on: session) <= PendingChanges.maxAwayStepCount else { return nil }
-            _ = pending.popFirst()
+        while hasRoomForPending, let session = pending.popFirst() {
             if let handle = sessions[session]?.handle { return handle }
         }
         return nil
