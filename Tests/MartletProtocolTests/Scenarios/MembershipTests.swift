@@ -171,6 +171,32 @@ struct MembershipTests {
         #expect(alice.rooms.count == 8 && alice.rooms.values.allSatisfy { $0.unreadCount == 1 })
     }
 
+    //
+    @Test("a page that follows an update has the progress that the store does not have yet", arguments: [1, 3])
+    func pageBehindUpdate(loopCount: Int) throws {
+        let stage = AccountStage(loopCount: loopCount)
+        let alice = stage.client("alice", device: 1)
+        let bob = stage.client("bob", list: false)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        let room = try stage.open(bob)
+        for text in ["one", "two"] { try stage.world.send(text, from: bob, in: room) }
+        stage.world.run(for: .seconds(2))
+        let read = MembershipOperation.read(upTo: 1, log: nil)
+        _ = try stage.world.act(alice) {
+            try $0.accountRequest(
+                read.method.name, content: read.content(of: .lobby), deadline: .seconds(30), now: $1)
+        }
+        stage.world.run(for: .seconds(1))
+        #expect(alice.rooms[.lobby]?.read == 1 && alice.rooms[.lobby]?.unreadCount == 1)
+        // The second device lists the rooms before the store has the progress.
+        let phone = stage.client("alice", device: 2)
+        guard case .listed(let entries)? = phone.accountEvents.first else {
+            Issue.record("no list")
+            return
+        }
+        #expect(entries.map(\.read) == [1] && entries.map(\.unreadCount) == [1])
+    }
+
     //
     @Test("a relay without membership records does not offer the feature, and the client reports that")
     func unsupported() throws {
