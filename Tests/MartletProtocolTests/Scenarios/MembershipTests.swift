@@ -311,6 +311,42 @@ struct MembershipRolesTests {
     }
 
     //
+    @Test("a kick directly after an invitation removes the record that is not saved yet", arguments: [false, true])
+    func kickAfterInvitation(isOfAccount: Bool) throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        let room = try stage.open(alice)
+        stage.world.relay.storeDelay = .milliseconds(100)
+        func request(_ operation: RoomOperation) throws -> UInt64 {
+            try stage.world.act(alice) {
+                try $0.request(
+                    operation.method.name, content: operation.content, in: room, deadline: .seconds(30), now: $1)
+            }
+        }
+        let invitation = MembershipOperation.invite(.bob)
+        let invited: UInt64
+        if isOfAccount {
+            invited = try stage.world.act(alice) {
+                try $0.accountRequest(
+                    invitation.method.name, content: invitation.content(of: .lobby), deadline: .seconds(30), now: $1)
+            }
+        } else {
+            invited = try request(.invite(.bob))
+        }
+        let kicked = try request(.kick(.bob))
+        stage.world.run(for: .seconds(5))
+        for number in [invited, kicked] {
+            guard case .answered(let status, _, _, _) = alice.outcome(of: number) else {
+                Issue.record("request \(number) was not answered")
+                continue
+            }
+            #expect(status == ErrorCode.none)
+        }
+        #expect(bob.rooms.isEmpty && stage.world.relay.memberships.isEmpty)
+    }
+
+    //
     @Test("a relay that loads a room removes the record of an account that is banned")
     func banBeforeCrash() throws {
         let stage = stage()
