@@ -19,17 +19,17 @@ extension VirtualRelay {
         let rooms: [RoomName]
         switch read {
         case .names: rooms = Array(memberships.keys)
-        case .page(let after, _): rooms = memberships.keys.filter { after?.precedes($0) ?? true }
+        case .page(let after, _, _): rooms = memberships.keys.filter { after?.precedes($0) ?? true }
         case .rooms(let wanted): rooms = Array(wanted.keys)
         }
         let found = rooms.sorted { $0.precedes($1) }.compactMap { room in
             memberships[room]?[account].map { entry(of: room, $0, account, read) }
         }
         if let answer = checked({ try $0.memberships(of: account, read) }) {
-            let count = if case .page(_, let count) = read { count } else { Int.max }
+            let count = if case .page(_, let count, _) = read { count } else { Int.max }
             precondition(read == .names || answer == Array(found.prefix(count)), "the store has other entries")
         }
-        guard case .page(_, let count) = read else { return found }
+        guard case .page(_, let count, _) = read else { return found }
         return Array(found.prefix(count))
     }
 
@@ -37,14 +37,13 @@ extension VirtualRelay {
         of room: RoomName, _ record: MembershipRecord, _ account: AccountName, _ read: MembershipRead
     ) -> RoomEntry {
         var entry = RoomEntry(room, record)
-        let least = if case .rooms(let rooms) = read { rooms[room] ?? AccountProgress() } else { AccountProgress() }
-        let known = savedProgress(of: account, in: room)
-        entry.delivered = max(least.delivered, known.delivered)
-        entry.read = max(least.read, known.read)
         guard hasLog(room) else { return entry }
         entry.log = logID(room)
         let messages = log[room] ?? []
         entry.lastOffset = messages.last?.offset ?? 0
+        let progress = savedProgress(of: account, in: room)
+            .raised(to: read.progress(in: room), lastOffset: entry.lastOffset)
+        (entry.delivered, entry.read) = (progress.delivered, progress.read)
         entry.firstOffset = first(room)
         let kept = messages.filter { $0.offset >= first(room) }
         entry.unreadCount = UInt32(

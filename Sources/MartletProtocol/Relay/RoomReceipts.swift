@@ -12,6 +12,13 @@ public struct AccountProgress: Equatable, Sendable {
         self.delivered = delivered
         self.read = read
     }
+
+    /// The progress in a log, which is at least that of another source. An offset beyond the log's last one concerns
+    /// an earlier log.
+    public func raised(to least: AccountProgress, lastOffset: UInt64) -> AccountProgress {
+        AccountProgress(
+            delivered: max(delivered, min(least.delivered, lastOffset)), read: max(read, min(least.read, lastOffset)))
+    }
 }
 
 /// The progress of each account in a room, and the receipts, cancels and presence that wait for members' links (R-34,

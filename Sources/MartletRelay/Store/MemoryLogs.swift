@@ -60,9 +60,8 @@ struct MemoryLogs {
     ) -> RoomEntry {
         guard read != .names, let slot = slotOfRoom[room].map({ slots[$0] }) else { return RoomEntry(room, record) }
         let known = slot.log.progress[account] ?? AccountProgress()
-        let progress = AccountProgress(
-            delivered: max(known.delivered, least.delivered), read: max(known.read, least.read))
         let (first, last) = (slot.log.firstOffset, slot.log.lastOffset)
+        let progress = known.raised(to: least, lastOffset: last)
         let start = max(progress.read + 1, first, last - min(last, Self.maxCountedCount - 1))
         let unread = slot.log.read(ReadRange(from: min(start, last), maxCount: .max, maxByteCount: .max))
         var entry = RoomEntry(room, record)

@@ -53,15 +53,14 @@ struct MemoryMemberships {
         var rooms: [RoomName]
         switch read {
         case .names: rooms = Array(all.keys)
-        case .page(let after, _): rooms = all.keys.filter { after?.precedes($0) ?? true }
+        case .page(let after, _, _): rooms = all.keys.filter { after?.precedes($0) ?? true }
         case .rooms(let wanted): rooms = Array(wanted.keys)
         }
         rooms.sort { $0.precedes($1) }
-        if case .page(_, let count) = read { rooms = Array(rooms.prefix(count)) }
+        if case .page(_, let count, _) = read { rooms = Array(rooms.prefix(count)) }
         return rooms.compactMap { room in
             guard let record = all[room] else { return nil }
-            guard case .rooms(let wanted) = read else { return (room, record, AccountProgress()) }
-            return (room, record, wanted[room] ?? AccountProgress())
+            return (room, record, read.progress(in: room))
         }
     }
 }

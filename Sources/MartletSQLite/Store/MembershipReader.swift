@@ -43,9 +43,9 @@ final class MembershipReader {
         case .names:
             return try records(of: account, after: nil, maxCount: MembershipBounds.maxCountPerAccount)
                 .map { RoomEntry($0.room, $0.record) }
-        case .page(let after, let count):
+        case .page(let after, let count, _):
             return try records(of: account, after: after, maxCount: count)
-                .map { try entry($0.room, $0.record, account, AccountProgress(), reader) }
+                .map { try entry($0.room, $0.record, account, read.progress(in: $0.room), reader) }
         case .rooms(let rooms):
             return try rooms.sorted { $0.key.precedes($1.key) }.compactMap { room, progress in
                 try record(of: account, room).map { try entry(room, $0, account, progress, reader) }
@@ -91,17 +91,18 @@ final class MembershipReader {
         _ reader: StoreReader
     ) throws -> RoomEntry {
         var entry = RoomEntry(room, record)
-        (entry.delivered, entry.read) = (least.delivered, least.read)
         guard let row = try reader.row(of: room) else { return entry }
         entry.log = row.log
         (entry.firstOffset, entry.lastOffset) = (row.firstOffset, row.lastOffset)
         selectProgress.bind(1, row.id)
         selectProgress.bind(2, account.text)
         defer { selectProgress.reset() }
+        var progress = AccountProgress()
         if try selectProgress.step() {
-            entry.delivered = max(entry.delivered, selectProgress.uint64(0))
-            entry.read = max(entry.read, selectProgress.uint64(1))
+            progress = AccountProgress(delivered: selectProgress.uint64(0), read: selectProgress.uint64(1))
         }
+        progress = progress.raised(to: least, lastOffset: row.lastOffset)
+        (entry.delivered, entry.read) = (progress.delivered, progress.read)
         try addMessages(to: &entry, row, account)
         return entry
     }

@@ -171,6 +171,32 @@ struct MembershipTests {
         #expect(alice.rooms.count == 8 && alice.rooms.values.allSatisfy { $0.unreadCount == 1 })
     }
 
+    //
+    @Test("a page that follows an update has the progress that the store does not have yet", arguments: [1, 3])
+    func pageBehindUpdate(loopCount: Int) throws {
+        let stage = AccountStage(loopCount: loopCount)
+        let alice = stage.client("alice", device: 1)
+        let bob = stage.client("bob", list: false)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        let room = try stage.open(bob)
+        for text in ["one", "two"] { try stage.world.send(text, from: bob, in: room) }
+        stage.world.run(for: .seconds(2))
+        let read = MembershipOperation.read(upTo: 1, log: nil)
+        _ = try stage.world.act(alice) {
+            try $0.accountRequest(
+                read.method.name, content: read.content(of: .lobby), deadline: .seconds(30), now: $1)
+        }
+        stage.world.run(for: .seconds(1))
+        #expect(alice.rooms[.lobby]?.read == 1 && alice.rooms[.lobby]?.unreadCount == 1)
+        // The second device lists the rooms before the store has the progress.
+        let phone = stage.client("alice", device: 2)
+        guard case .listed(let entries)? = phone.accountEvents.first else {
+            Issue.record("no list")
+            return
+        }
+        #expect(entries.map(\.read) == [1] && entries.map(\.unreadCount) == [1])
+    }
+
     //
     @Test("a relay without membership records does not offer the feature, and the client reports that")
     func unsupported() throws {
@@ -282,6 +308,42 @@ struct MembershipRolesTests {
         #expect(try operate(.ban(.bob), alice, in: room, stage) == ErrorCode.none)
         #expect(bob.rooms.isEmpty && stage.world.relay.memberships.isEmpty)
         #expect(try stage.perform(.join, bob) == .roomForbidden)
+    }
+
+    //
+    @Test("a kick directly after an invitation removes the record that is not saved yet", arguments: [false, true])
+    func kickAfterInvitation(isOfAccount: Bool) throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        let room = try stage.open(alice)
+        stage.world.relay.storeDelay = .milliseconds(100)
+        func request(_ operation: RoomOperation) throws -> UInt64 {
+            try stage.world.act(alice) {
+                try $0.request(
+                    operation.method.name, content: operation.content, in: room, deadline: .seconds(30), now: $1)
+            }
+        }
+        let invitation = MembershipOperation.invite(.bob)
+        let invited: UInt64
+        if isOfAccount {
+            invited = try stage.world.act(alice) {
+                try $0.accountRequest(
+                    invitation.method.name, content: invitation.content(of: .lobby), deadline: .seconds(30), now: $1)
+            }
+        } else {
+            invited = try request(.invite(.bob))
+        }
+        let kicked = try request(.kick(.bob))
+        stage.world.run(for: .seconds(5))
+        for number in [invited, kicked] {
+            guard case .answered(let status, _, _, _) = alice.outcome(of: number) else {
+                Issue.record("request \(number) was not answered")
+                continue
+            }
+            #expect(status == ErrorCode.none)
+        }
+        #expect(bob.rooms.isEmpty && stage.world.relay.memberships.isEmpty)
     }
 
     //

@@ -207,6 +207,18 @@ struct InMemoryStoreTests {
         #expect(store.load(room).lastOffset == 3)
     }
 
+    //
+    @Test("a page has the given progress if the store has less, up to the last offset of the log")
+    func pageProgress() throws {
+        let store = InMemoryStore()
+        let bob = AccountName("bob")!
+        try write(entries(1...5), in: store)
+        _ = store.saveMemberships([bob: MembershipRecord(isJoined: true, changedAt: 1)], of: room)
+        let progress = [room: AccountProgress(delivered: 90, read: 3)]
+        let page = store.memberships(of: bob, .page(after: nil, maxCount: 1, progress: progress))
+        #expect(page.map(\.read) == [3] && page.map(\.delivered) == [5] && page.map(\.unreadCount) == [2])
+    }
+
     //
     @Test("membership records beyond the bound of all rooms are refused, and a removed one makes room")
     func maxMemberships() throws {

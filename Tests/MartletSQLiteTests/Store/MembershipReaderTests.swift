@@ -69,6 +69,25 @@ import Testing
         #expect(try store.memberships(of: alice, .page(after: nil, maxCount: 1))[0].unreadCount == 0)
     }
 
+    //
+    @Test func `a page with progress that the store does not have -> the entry has it, up to the last offset`() throws {
+        let store = try folder.store()
+        _ = try store.load(.lobby)
+        _ = try store.append(entries(1...5), to: .lobby)
+        _ = try store.saveMemberships([bob: joined()], of: .lobby)
+        _ = try store.saveMemberships([bob: joined()], of: .attic)
+        let more = AccountProgress(delivered: 4, read: 3)
+        let found = try store.memberships(
+            of: bob, .page(after: nil, maxCount: 10, progress: [.lobby: more, .attic: more]))
+        #expect(found.map(\.room) == [.attic, .lobby])
+        #expect(found[0] == RoomEntry(.attic, joined()))
+        #expect(found[1].delivered == 4 && found[1].read == 3 && found[1].unreadCount == 2)
+        try store.saveProgress([bob: AccountProgress(delivered: 5, read: 2)], of: .lobby)
+        let lost = AccountProgress(delivered: 90, read: 4)
+        let later = try store.memberships(of: bob, .page(after: nil, maxCount: 10, progress: [.lobby: lost]))
+        #expect(later[1].delivered == 5 && later[1].read == 4 && later[1].unreadCount == 1)
+    }
+
     //
     @Test func `records in a store -> an export and an import have them`() throws {
         let store = try folder.store()

@@ -33,11 +33,13 @@ struct AccountSessions: Sendable {
     private struct Account: Sendable {
         var state = State.reading
         var sessions: [MemberKey] = []
-        var rooms: Set<RoomName> = []
+        /// The watched rooms, with the account's progress by the latest report of each.
+        var rooms: [RoomName: AccountProgress] = [:]
 
-        /// Returns whether the rooms have changed.
-        mutating func setWatched(_ isWatched: Bool, _ room: RoomName) -> Bool {
-            isWatched ? rooms.insert(room).inserted : rooms.remove(room) != nil
+        /// Returns whether the set of rooms has changed.
+        mutating func note(_ change: RoomChange, of room: RoomName) -> Bool {
+            change.isWatched
+                ? rooms.updateValue(change.progress, forKey: room) == nil : rooms.removeValue(forKey: room) != nil
         }
     }
 
@@ -99,8 +101,8 @@ struct AccountSessions: Sendable {
         guard accounts[account]?.sessions.isEmpty == true, let ended = accounts.removeValue(forKey: account) else {
             return []
         }
-        watchedByteCount -= Self.byteCount(of: ended.rooms)
-        return calls(account, Array(ended.rooms), isWatching: false, answered: []).map { .watch($0) }
+        watchedByteCount -= Self.byteCount(of: ended.rooms.keys)
+        return calls(account, Array(ended.rooms.keys), isWatching: false, answered: []).map { .watch($0) }
     }
 
     /// The names of an account's rooms were read; nil if the store has failed.
@@ -109,13 +111,14 @@ struct AccountSessions: Sendable {
         guard let names else {
             return found.sessions.map { .reset($0, .storeUnavailable) }
         }
-        let rooms = found.rooms.union(names)
+        var rooms = found.rooms
+        for name in names where rooms[name] == nil { rooms[name] = AccountProgress() }
         accounts[account]?.rooms = rooms
-        watchedByteCount += Self.byteCount(of: rooms) - Self.byteCount(of: found.rooms)
-        let loops = Set(rooms.map { place.loop(of: $0) })
+        watchedByteCount += Self.byteCount(of: rooms.keys) - Self.byteCount(of: found.rooms.keys)
+        let loops = Set(rooms.keys.map { place.loop(of: $0) })
         accounts[account]?.state = .registering(remaining: loops)
         guard !loops.isEmpty else { return acceptAll(of: account) }
-        return calls(account, Array(rooms), isWatching: true, answered: loops).map { .watch($0) }
+        return calls(account, Array(rooms.keys), isWatching: true, answered: loops).map { .watch($0) }
     }
 
     /// A loop watches its rooms for an account.
@@ -149,15 +152,15 @@ struct AccountSessions: Sendable {
     mutating func changed(_ room: RoomName, _ changes: [RoomChange]) -> [Output] {
         var outputs: [Output] = []
         for change in changes {
-            guard let account = accounts[change.account] else {
+            guard let keys = accounts[change.account]?.sessions else {
                 guard change.isWatched else { continue }
                 outputs += calls(change.account, [room], isWatching: false, answered: []).map { .watch($0) }
                 continue
             }
-            if accounts[change.account]?.setWatched(change.isWatched, room) == true {
+            if accounts[change.account]?.note(change, of: room) == true {
                 watchedByteCount += (change.isWatched ? 1 : -1) * Self.byteCount(of: [room])
             }
-            for key in account.sessions {
+            for key in keys {
                 guard let before = sessions[key]?.pending.count else { continue }
                 sessions[key]?.note(room, change.progress)
                 updateCount += (sessions[key]?.pending.count ?? 0) - before
@@ -166,6 +169,10 @@ struct AccountSessions: Sendable {
         }
         return outputs
     }
+
+    /// The progress of an account by the latest reports of its rooms. A page has at least this progress, so that it
+    /// does not revert an update.
+    func progress(of account: AccountName) -> [RoomName: AccountProgress] { accounts[account]?.rooms ?? [:] }
 
     // MARK: Time
 

@@ -11,8 +11,6 @@ public struct MembershipCall: Equatable, Sendable {
     var permissions: RoomPermissions
     let room: RoomName
     let operation: MembershipOperation
-    /// Whether the roles of the room have permitted it.
-    var isDecided = false
 }
 
 /// The accounts whose sessions watch rooms of a loop, or no longer watch them.

@@ -46,11 +46,19 @@ public enum MembershipRead: Equatable, Sendable {
     /// The rooms of all records; the other values of the entries are not used.
     case names
     /// The entries of the rooms behind one, in the order of the names' bytes; from the first room for nil. At most so
-    /// many, and at least one if there is one.
-    case page(after: RoomName?, maxCount: Int)
+    /// many, and at least one if there is one. The account's progress is at least the given one.
+    case page(after: RoomName?, maxCount: Int, progress: [RoomName: AccountProgress] = [:])
     /// The entries of these rooms. The account's progress is at least the given one. A room without a record is left
     /// out.
     case rooms([RoomName: AccountProgress])
+
+    /// The least progress of the account in a room, which the store may not have yet.
+    public func progress(in room: RoomName) -> AccountProgress {
+        switch self {
+        case .names: AccountProgress()
+        case .page(_, _, let progress), .rooms(let progress): progress[room] ?? AccountProgress()
+        }
+    }
 }
 
 /// The number of a read, which its result repeats.

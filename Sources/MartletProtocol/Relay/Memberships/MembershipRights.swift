@@ -7,7 +7,7 @@ import MartletWire
 /// | join | an account that may enter |
 /// | read | an account that has joined and may enter |
 /// | invite, without roles | an account that has joined |
-/// | invite, with roles | an account whose role permits it, which the roles have decided before |
+/// | invite, with roles | not decided here: it is an operation on roles |
 /// | leave, decline | every account |
 struct MembershipRights: Sendable {
     /// Whether the relay keeps roles.
@@ -21,7 +21,7 @@ struct MembershipRights: Sendable {
         case .leave, .decline: nil
         case .join: mayEnter(call) ? nil : .roomForbidden
         case .read: !isJoined ? .notJoined : mayEnter(call) ? nil : .roomForbidden
-        case .invite: call.isDecided || !usesRoles && isJoined ? nil : .notJoined
+        case .invite: !usesRoles && isJoined ? nil : .notJoined
         }
     }
 

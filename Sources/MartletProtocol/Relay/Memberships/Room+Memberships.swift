@@ -5,8 +5,12 @@ extension Room {
     /// Whether a request about a record waits, or is saved.
     var isChangingMemberships: Bool { allocatedMemberships.isAllocated && memberships.isBusy }
 
-    /// A request about a record, which is performed at the end of a turn when the room is loaded.
+    /// A request about a record, which is performed at the end of a turn when the room is loaded. With roles, an
+    /// invitation takes its place among the room's operations when it arrives.
     mutating func receive(_ call: MembershipCall, into effects: inout Deque<RoomEffect>) {
+        if usesRoles, case .ready = state, case .invite = call.operation {
+            return decideByRoles(call, into: &effects)
+        }
         guard !memberships.isFull else { return answer(call, .serverBusy, into: &effects) }
         memberships.append(call)
     }
@@ -30,7 +34,7 @@ extension Room {
     mutating func performMemberships(at now: UInt64, into effects: inout Deque<RoomEffect>) {
         guard allocatedMemberships.isAllocated, case .ready = state else { return }
         if usesRoles {
-            for call in memberships.takeUndecidedInvitations() { decideByRoles(call, into: &effects) }
+            for call in memberships.takeInvitations() { decideByRoles(call, into: &effects) }
         }
         var reads: [MembershipCall] = []
         let rights = MembershipRights(usesRoles: usesRoles, roles: usesRoles ? moderation.roles : nil)
@@ -43,12 +47,9 @@ extension Room {
             }
         }
         for call in reads { read(call, into: &effects) }
-        if changes.isEmpty {
-            // The removal of a record that was not saved needs no save.
-            recordsRemoved(into: &effects)
-        } else {
-            effects.append(.saveMemberships(name, changes))
-        }
+        if !changes.isEmpty { effects.append(.saveMemberships(name, changes)) }
+        // The removal of a record that was not saved needs no save.
+        recordsRemoved(into: &effects)
         if memberships.isEmpty { releaseMemberships() }
     }
 
@@ -60,9 +61,9 @@ extension Room {
             let response = Response(correlation: call.number, status: refusal.status, reason: refusal.reason)
             return effects.append(.answered(call.caller, response))
         }
-        var call = call
-        call.isDecided = true
-        memberships.append(call)
+        guard case .invite(let account) = call.operation,
+            memberships.noteInvitation(of: account, by: call.who.account, answering: call)
+        else { return answer(call, .serverBusy, into: &effects) }
     }
 
     /// Raises the read offset of an account that has not opened the room.

@@ -13,6 +13,10 @@ import MartletWire
 /// | waiting | an entry in the queue | `beginSaving`, in its order: it changes a record, or is answered at once |
 /// | saving | a change of one record | `saved` |
 ///
+/// | state of an operation on roles | owns | ends |
+/// |---|---|---|
+/// | waiting | a change behind the earlier ones of its account | `beginSaving`, before the requests |
+///
 /// At most one save of a room is in progress. It has at most one change of each account, so that every change takes
 /// effect in its order.
 struct RoomMemberships: Neutral, Sendable {
@@ -33,15 +37,20 @@ struct RoomMemberships: Neutral, Sendable {
         let status: ErrorCode
     }
 
-    /// A change that an operation on roles causes, which is not answered.
+    /// A change that an operation on roles causes.
     private enum RoleEffect {
         case removal
-        case invitation(by: AccountName)
+        /// The invitation of a member was answered before; that of an account's session is answered with the change.
+        case invitation(by: AccountName, answering: MembershipCall?)
+
+        var isRemoval: Bool { if case .removal = self { true } else { false } }
     }
 
     private var records: [AccountName: MembershipRecord] = [:]
     private var waiting = Deque<MembershipCall>()
-    private var effects: [AccountName: RoleEffect] = [:]
+    /// The changes of each account by operations on roles, in their order.
+    private var effects: [AccountName: [RoleEffect]] = [:]
+    private var effectCount = 0
     private var saving: (changes: MembershipChanges, calls: [MembershipCall])?
 
     init(_ records: [AccountName: MembershipRecord] = [:]) {
@@ -56,10 +65,20 @@ struct RoomMemberships: Neutral, Sendable {
     var count: Int { records.count }
     var byteCount: Int {
         let saved = saving.map { $0.calls.count + $0.changes.count } ?? 0
-        return records.count * Self.recordByteCount + (waiting.count + effects.count + saved) * Self.callByteCount
+        return records.count * Self.recordByteCount + (waiting.count + effectCount + saved) * Self.callByteCount
     }
 
     subscript(account: AccountName) -> MembershipRecord? { records[account] }
+
+    /// Whether an account has a record, or gets one by a change that waits or is saved. A record counts until
+    /// its removal is durable.
+    func hasRecord(_ account: AccountName) -> Bool {
+        records[account] != nil || isSavingRecord(of: account) || effects[account]?.last?.isRemoval == false
+    }
+
+    private func isSavingRecord(of account: AccountName) -> Bool {
+        saving?.changes[account].map { $0 != nil } ?? false
+    }
 
     /// Whether any account has joined.
     var hasJoined: Bool { records.values.contains(where: \.isJoined) }
@@ -73,34 +92,55 @@ struct RoomMemberships: Neutral, Sendable {
     /// Adds a request, which is performed at the end of the turn.
     mutating func append(_ call: MembershipCall) { waiting.append(call) }
 
-    /// Takes the invitations about which the roles of the room have not decided.
-    mutating func takeUndecidedInvitations() -> [MembershipCall] {
-        func isUndecided(_ call: MembershipCall) -> Bool {
-            if case .invite = call.operation { !call.isDecided } else { false }
+    /// Takes the invitations that have arrived before the room was loaded. Its roles decide about them.
+    mutating func takeInvitations() -> [MembershipCall] {
+        func isInvitation(_ call: MembershipCall) -> Bool {
+            if case .invite = call.operation { true } else { false }
         }
-        guard waiting.indices.contains(where: { isUndecided(waiting[$0]) }) else { return [] }
+        guard waiting.indices.contains(where: { isInvitation(waiting[$0]) }) else { return [] }
         let calls = waiting.indices.map { waiting[$0] }
-        waiting = Deque(calls.filter { !isUndecided($0) })
-        return calls.filter(isUndecided)
+        waiting = Deque(calls.filter { !isInvitation($0) })
+        return calls.filter(isInvitation)
     }
 
     /// An account loses its record, because it is banned or removed.
     mutating func noteRemoval(of account: AccountName) {
-        let isSaved = saving?.changes[account].map { $0 != nil } ?? false
-        guard records[account] != nil || isSaved || effects[account] != nil else { return }
-        effects[account] = .removal
+        guard records[account] != nil || isSavingRecord(of: account) || effects[account] != nil else { return }
+        if effects[account]?.last?.isRemoval != true { append(.removal, of: account) }
     }
 
     /// Whether the removal of an account's record is not concluded.
     func isRemoving(_ account: AccountName) -> Bool {
-        if case .removal = effects[account] { return true }
+        if effects[account]?.contains(where: \.isRemoval) == true { return true }
         return saving?.changes[account].map { $0 == nil } ?? false
     }
 
-    /// An account was invited by an operation on roles.
-    mutating func noteInvitation(of account: AccountName, by inviter: AccountName) {
-        guard effects[account] != nil || effects.count < Self.maxEffectCount else { return }
-        effects[account] = .invitation(by: inviter)
+    /// An account was invited by an operation on roles. Returns false if too many changes wait.
+    ///
+    /// - Parameter call: The request that is answered with the change; nil if the operation was answered before.
+    @discardableResult
+    mutating func noteInvitation(
+        of account: AccountName, by inviter: AccountName, answering call: MembershipCall? = nil
+    ) -> Bool {
+        // A second invitation changes nothing.
+        guard call != nil || effects[account]?.last?.isRemoval != false else { return true }
+        guard effectCount < (call == nil ? Self.maxEffectCount : Self.maxWaitingCount) else { return false }
+        append(.invitation(by: inviter, answering: call), of: account)
+        return true
+    }
+
+    private mutating func append(_ effect: RoleEffect, of account: AccountName) {
+        effects[account, default: []].append(effect)
+        effectCount += 1
+    }
+
+    /// Takes the first change of an account by operations on roles.
+    private mutating func takeEffect(of account: AccountName) -> RoleEffect? {
+        guard let effect = effects[account]?.first else { return nil }
+        effects[account]?.removeFirst()
+        if effects[account]?.isEmpty == true { effects[account] = nil }
+        effectCount -= 1
+        return effect
     }
 
     /// Decides the waiting requests in their order, until nothing waits or the next one depends on what is saved.
@@ -114,14 +154,20 @@ struct RoomMemberships: Neutral, Sendable {
         var changes: MembershipChanges = [:]
         var calls: [MembershipCall] = []
         var answers: [Answer] = []
-        for (account, effect) in effects.sorted(by: { $0.key < $1.key }).prefix(Self.maxSaveCount) {
-            effects[account] = nil
-            switch effect {
-            case .removal: if records[account] != nil { changes[account] = .some(nil) }
-            case .invitation(let inviter):
-                guard records[account] == nil, records.count + changes.count < MembershipBounds.maxCountPerRoom
-                else { continue }
-                changes[account] = MembershipRecord(isJoined: false, inviter: inviter, changedAt: now)
+        for account in effects.keys.sorted() where changes.count < Self.maxSaveCount {
+            while changes[account] == nil, let effect = takeEffect(of: account) {
+                switch effect {
+                case .removal: if records[account] != nil { changes[account] = .some(nil) }
+                case .invitation(let inviter, let call):
+                    let isFull = records.count + changes.count >= MembershipBounds.maxCountPerRoom
+                    if records[account] == nil, !isFull {
+                        changes[account] = MembershipRecord(isJoined: false, inviter: inviter, changedAt: now)
+                        if let call { calls.append(call) }
+                    } else if let call {
+                        let status: ErrorCode = records[account] == nil ? .tooManyMemberships : .none
+                        answers.append(Answer(call: call, status: status))
+                    }
+                }
             }
         }
         while changes.count < Self.maxSaveCount, let call = waiting.first, changes[call.target] == nil {
@@ -186,16 +232,20 @@ struct RoomMemberships: Neutral, Sendable {
     /// The room ends: all requests fail.
     mutating func failAll() -> [MembershipCall] {
         var calls = saving?.calls ?? []
+        for account in effects.keys.sorted() {
+            while let effect = takeEffect(of: account) {
+                if case .invitation(_, let call?) = effect { calls.append(call) }
+            }
+        }
         while let call = waiting.popFirst() { calls.append(call) }
         saving = nil
-        effects = [:]
         return calls
     }
 
     /// Checks that no request waits.
     func check(_ check: inout QuiescenceCheck) {
         check.equal("saving membership records", saving != nil, false)
-        check.empty("requests about membership records that wait", count: waiting.count + effects.count)
+        check.empty("requests about membership records that wait", count: waiting.count + effectCount)
     }
 }
 

@@ -230,8 +230,10 @@ extension SessionRouter {
         switch accounts[key]?.nextRead(hasRoom: hasRoom, now: now) {
         case nil: break
         case .page(_, let query):
-            let read = MembershipRead.page(after: query.after, maxCount: query.limit + 1)
-            reads.append((MembershipReadID(account: links[slot].who.account, session: key), read))
+            let account = links[slot].who.account
+            let read = MembershipRead.page(
+                after: query.after, maxCount: query.limit + 1, progress: accounts.progress(of: account))
+            reads.append((MembershipReadID(account: account, session: key), read))
         case .rooms(let rooms):
             reads.append((MembershipReadID(account: links[slot].who.account, session: key), .rooms(rooms)))
         }

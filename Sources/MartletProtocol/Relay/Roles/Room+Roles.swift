@@ -217,8 +217,8 @@ extension Room {
             change.operations.append(RoomModeration.Decided(operation: pending, refusal: nil))
         case .kick(let account):
             let slots = members.slots(of: account)
-            // A record without a session is removed too.
-            guard !slots.isEmpty || memberships[account] != nil else { throw .noMember }
+            // A record without a session is removed too, also one that is not saved yet.
+            guard !slots.isEmpty || memberships.hasRecord(account) else { throw .noMember }
             for slot in slots { expel(slot, .kicked, into: &effects) }
             expelAttachments(of: account, .kicked, into: &effects)
             conclude(pending, nil, into: &effects)

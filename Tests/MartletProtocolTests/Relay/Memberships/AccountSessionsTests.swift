@@ -49,6 +49,27 @@ struct AccountSessionsTests {
         #expect(sessions.ended(key(1), of: .alice) == [watch([.lobby], false, isLast: false)])
     }
 
+    //
+    @Test("the progress of an account is that of the latest reports, until its record is removed")
+    func progress() {
+        var sessions = AccountSessions(place: .only)
+        func change(read: UInt64, isWatched: Bool = true) -> RoomChange {
+            RoomChange(account: .alice, progress: AccountProgress(delivered: 9, read: read), isWatched: isWatched)
+        }
+        _ = sessions.opened(key(1), of: .alice)
+        _ = sessions.changed(.lobby, [change(read: 3)])
+        _ = sessions.namesRead([.hall, .lobby], of: .alice)
+        #expect(sessions.progress(of: .alice)[.lobby] == AccountProgress(delivered: 9, read: 3))
+        #expect(sessions.progress(of: .alice)[.hall] == AccountProgress())
+        _ = sessions.watched(.alice, by: 0)
+        _ = sessions.changed(.lobby, [change(read: 5)])
+        #expect(sessions.progress(of: .alice)[.lobby]?.read == 5)
+        _ = sessions.changed(.lobby, [change(read: 5, isWatched: false)])
+        #expect(sessions.progress(of: .alice).keys.map(\.text) == ["hall"])
+        _ = sessions.ended(key(1), of: .alice)
+        #expect(sessions.progress(of: .alice).isEmpty && sessions.byteCount == 0)
+    }
+
     @Test("a failure of the store resets the sessions that wait")
     func failure() {
         var sessions = AccountSessions(place: .only)

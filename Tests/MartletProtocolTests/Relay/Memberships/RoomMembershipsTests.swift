@@ -78,6 +78,50 @@ struct RoomMembershipsTests {
         #expect(memberships.isEmpty)
     }
 
+    //
+    @Test("a record counts from the invitation on, and the removal behind it is saved after it")
+    func removalBehindInvitation() {
+        var memberships = RoomMemberships()
+        #expect(!memberships.hasRecord(.bob))
+        memberships.noteInvitation(of: .bob, by: .alice)
+        #expect(memberships.hasRecord(.bob))
+        memberships.noteRemoval(of: .bob)
+        #expect(!memberships.hasRecord(.bob))
+        let invited = MembershipRecord(isJoined: false, inviter: .alice, changedAt: 1)
+        #expect(memberships.beginSaving(at: 1, open).changes == [.bob: invited])
+        #expect(memberships.hasRecord(.bob) && memberships.isRemoving(.bob))
+        _ = memberships.saved(refused: [])
+        #expect(memberships.beginSaving(at: 2, open).changes == [.bob: MembershipRecord?.none])
+        _ = memberships.saved(refused: [])
+        #expect(memberships.isEmpty && !memberships.hasRecord(.bob))
+    }
+
+    //
+    @Test("an invitation behind a removal is saved after it, and answers its request then")
+    func invitationBehindRemoval() {
+        var memberships = RoomMemberships([.bob: MembershipRecord(isJoined: true, changedAt: 1)])
+        memberships.noteRemoval(of: .bob)
+        let invitation = call(.invite(.bob))
+        memberships.noteInvitation(of: .bob, by: .alice, answering: invitation)
+        #expect(memberships.isRemoving(.bob))
+        #expect(memberships.beginSaving(at: 2, open).changes == [.bob: MembershipRecord?.none])
+        #expect(memberships.saved(refused: []).answers.isEmpty)
+        #expect(memberships[.bob] == nil && !memberships.isRemoving(.bob))
+        let invited = MembershipRecord(isJoined: false, inviter: .alice, changedAt: 3)
+        #expect(memberships.beginSaving(at: 3, open).changes == [.bob: invited])
+        #expect(memberships.saved(refused: []).answers == [RoomMemberships.Answer(call: invitation, status: .none)])
+        #expect(memberships[.bob] == invited && !memberships.isBusy)
+    }
+
+    //
+    @Test("the end of the room fails an invitation that waits for its record")
+    func endOfInvitation() {
+        var memberships = RoomMemberships()
+        memberships.noteInvitation(of: .bob, by: .alice, answering: call(.invite(.bob), 7))
+        #expect(memberships.failAll().map(\.correlation) == [7])
+        #expect(!memberships.isBusy)
+    }
+
     @Test("the end of the room fails the requests that wait and those that are saved")
     func ends() {
         var memberships = RoomMemberships()
