@@ -118,7 +118,7 @@ struct RoomMembershipsTests {
     func endOfInvitation() {
         var memberships = RoomMemberships()
         memberships.noteInvitation(of: .bob, by: .alice, answering: call(.invite(.bob), 7))
-        #expect(memberships.failAll().map(\.correlation) == [7])
+        #expect(memberships.failAll().map(\.number) == [7])
         #expect(!memberships.isBusy)
     }
 
@@ -128,7 +128,7 @@ struct RoomMembershipsTests {
         memberships.append(call(.join))
         _ = memberships.beginSaving(at: 1, open)
         memberships.append(call(.join, by: .bob, 2))
-        #expect(memberships.failAll().map(\.correlation) == [1, 2])
+        #expect(memberships.failAll().map(\.number) == [1, 2])
         #expect(!memberships.isBusy)
     }
 }
