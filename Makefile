@@ -46,7 +46,8 @@ sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmark
 core := ^(MartletWire|MartletProtocol|Repository)Tests
 # Tests that compute for seconds. They run apart from the tests with sockets, whose tasks they would delay beyond the
 # timeouts of peers.
-long := MartletTestKitTests\.ClientLives|MartletLabTests\.Simulation|MartletSQLiteTests\.(StoreFault|StoreSalvage|Outbox(Fault|File))
+faults := MartletSQLiteTests\.(StoreFault|StoreSalvage|Outbox(Fault|File))
+long := MartletTestKitTests\.ClientLives|MartletLabTests\.Simulation|$(faults)
 computing := '$(core)|^($(long))'
 # The number of other tests that run at a time. Each may have a relay and clients with threads and descriptors.
 several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=48
