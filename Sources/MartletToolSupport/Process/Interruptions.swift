@@ -37,10 +37,28 @@ package enum Interruptions {
         }
     }
 
+    /// The duration within which the same signal is ignored. The command `timeout` signals its child twice.
+    private static let repetitionInterval = Duration.milliseconds(500)
+
+    private typealias Received = (number: Int32, time: ContinuousClock.Instant)
+
+    private static func isRepetition(_ number: Int32, of first: Received) -> Bool {
+        number == first.number && ContinuousClock.now - first.time < repetitionInterval
+    }
+
     /// Runs `body` after the first of the signals. The second one ends the process at once.
     package static func run(after signals: AsyncStream<Int32>, _ body: () async -> Void) async {
-        for await _ in signals { break }
-        let watch = Task { for await number in signals { exit(exitCode(for: number).rawValue) } }
+        var received: Int32 = 0
+        for await number in signals {
+            received = number
+            break
+        }
+        let first = (number: received, time: ContinuousClock.now)
+        let watch = Task {
+            for await number in signals where !isRepetition(number, of: first) {
+                exit(exitCode(for: number).rawValue)
+            }
+        }
         defer { watch.cancel() }
         await body()
     }
@@ -51,13 +69,15 @@ package enum Interruptions {
         let work = Task { try await body() }
         let first = Guarded<ExitCode?>(nil)
         let watch = Task {
+            var received: Received?
             for await number in stream(of: [SIGINT, SIGTERM]) {
-                let isFirst = first.withLock { code in
-                    defer { code = code ?? exitCode(for: number) }
-                    return code == nil
+                if let received {
+                    if !isRepetition(number, of: received) { exit(exitCode(for: number).rawValue) }
+                } else {
+                    received = (number, .now)
+                    first.withLock { $0 = exitCode(for: number) }
+                    work.cancel()
                 }
-                if !isFirst { exit(exitCode(for: number).rawValue) }
-                work.cancel()
             }
         }
         defer { watch.cancel() }

@@ -12,6 +12,19 @@ import Testing
         }
     }
 
+    // The command `timeout` signals its child twice.
+    @Test func `the same signal twice at once → the work after it runs to its end`() async {
+        let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
+        signal.yield(SIGINT)
+        signal.yield(SIGINT)
+        await confirmation { finished in
+            await Interruptions.run(after: signals) {
+                for _ in 0..<100 { await Task.yield() }
+                finished()
+            }
+        }
+    }
+
     // The test runs in a separate process, which the signal ends.
     @Test func `a second signal during work without an end → the process ends with the code of the signal`() async {
         await #expect(processExitsWith: .exitCode(128 + SIGTERM)) {
