@@ -132,6 +132,14 @@ import Testing
     }
 
     // C-68
+    @Test func `a first message whose account only looks like that of hello -> refused`() async throws {
+        var client = try TestPasswords.client("e\u{301}")
+        var exchange = try #require(try authenticator().exchange(for: TestPasswords.request("\u{E9}")))
+        let first = client.start()
+        await #expect(throws: AuthenticationFailure.unauthenticated) { try await exchange.step(first) }
+    }
+
+    // C-68
     @Test func `another mechanism, or one that the connection does not permit -> refused with the permitted one`()
         async throws
     {

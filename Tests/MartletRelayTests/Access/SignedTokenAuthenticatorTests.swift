@@ -56,6 +56,8 @@ import Testing
     @Test(
         arguments: [
             ("bob", token(payload), "the token is for another account"),
+            // The names only look equal.
+            ("\u{E9}", token(#"{"sub":"e\u0301","aud":"martlet","exp":2000}"#), "the token is for another account"),
             ("alice", token(payload, secret: [UInt8](repeating: 8, count: 32)), "the token's signature is not valid"),
             ("alice", token(#"{"sub":"alice","aud":"martlet","exp":900}"#), "the token expired at 900"),
             ("alice", token(#"{"sub":"alice","aud":"other","exp":2000}"#), "the token is for another audience"),

@@ -39,6 +39,14 @@ import Testing
         #expect(try decision("team-red", "alice", Claims(values: ["Tenant": "acme"])) == .refused)
     }
 
+    @Test func `a role and a claim that only look like those of a line are others`() throws {
+        let rules = "allow all in x to role caf\u{E9}\nallow all in x to claim team=caf\u{E9}"
+        #expect(try decision("x", "alice", Claims(roles: ["caf\u{E9}"]), rules: rules) == .granted(.all))
+        #expect(try decision("x", "alice", Claims(values: ["team": "caf\u{E9}"]), rules: rules) == .granted(.all))
+        let similar = Claims(roles: ["cafe\u{301}"], values: ["team": "cafe\u{301}"])
+        #expect(try decision("x", "alice", similar, rules: rules) == .refused)
+    }
+
     @Test func `the account's own room is granted and another's is refused`() throws {
         #expect(try decision("inbox/alice") == .granted(.all))
         #expect(try decision("inbox/bob") == .refused)
