@@ -91,6 +91,11 @@ import Testing
         }
     }
 
+    @Test func `a text of the maximum length is taken`() throws {
+        let comment = [UInt8](repeating: UInt8(ascii: "#"), count: RoomRules.maxByteCount)
+        _ = try RoomRules(parsing: comment)
+    }
+
     @Test func `a line that is not UTF-8, and a text that is too long, are refused`() {
         #expect(throws: RoomRulesError(line: 1, fault: .invalidUTF8)) {
             try RoomRules(parsing: Array("deny in ".utf8) + [0xFF] + Array(" to everyone".utf8))
