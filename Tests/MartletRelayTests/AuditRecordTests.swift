@@ -25,6 +25,7 @@ import Testing
             .selfSigned(subject: "CN=ada"), .expired(subject: "CN=ada", on: "2026-01-01"),
             .unknownIssuer(subject: "CN=ada", issuer: "CN=x"), .missingCertificate,
             .invalidCertificate(subject: "CN=ada", reason: "purpose"),
+            .notYetValid(subject: "CN=ada", until: "2099-01-01"), .weakKey(subject: "CN=ada", reason: "512 bits"),
         ]
         for error in refused {
             let record = try #require(AuditRecord(.tlsFailed(error, peer: peer)))
