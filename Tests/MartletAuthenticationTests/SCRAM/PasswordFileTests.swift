@@ -71,6 +71,9 @@ import Testing
         let lines = String(repeating: "\n", count: PasswordFile.maxLineCount)
         var file = try parse(lines)
         #expect(throws: PasswordFileFault.tooManyLines) { try file.add("alice", .sample) }
+        let secret = [UInt8](repeating: 1, count: 32)
+        #expect(throws: PasswordFileFault.tooManyLines) { try file.addUnknownUserSecret(secret) }
+        #expect(text(file) == lines)
         #expect(throws: PasswordFileError(line: 100_001, fault: .tooManyLines)) { try parse(lines + "\n") }
     }
 
