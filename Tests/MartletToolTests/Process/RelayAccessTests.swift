@@ -257,4 +257,37 @@ import Testing
         await relay.shutdown()
         #expect(events.withLock { $0 } == ["ada", "bob"])
     }
+
+    // C-28
+    @Test(arguments: ["--tokens", "--passwords", "--client-ca"])
+    func `accounts whose secrets have changed or are removed -> revoked, then the rooms are decided again`(
+        option: String
+    ) async throws {
+        let files = try Files()
+        func write(_ secrets: [String: String]) throws {
+            if option == "--passwords" { return try passwords(secrets, to: files.path("accounts")) }
+            try files.write(secrets.map { "\($0) \($1)\n" }.joined(), to: "accounts")
+        }
+        try write(["ada": "one", "bob": "two", "carol": "three"])
+        let rules = try files.write("allow all in lobby to everyone\n", to: "rules")
+        let source = option == "--client-ca" ? [option, "ca.pem", "--tokens"] : [option]
+        let access = try access(source + [files.path("accounts"), "--rooms", rules])
+        let events = Guarded<[String]>([])
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
+            authenticator: access.authenticator, policy: access.policy
+        ) { event in
+            switch event {
+            case .revoked(let account): events.withLock { $0.append(account.text) }
+            case .roomDecisionsRevoked: events.withLock { $0.append("rooms") }
+            default: break
+            }
+        }
+        _ = try relay.start()
+        try write(["ada": "one", "bob": "new", "dave": "four"])
+        try await access.reload(relay)
+        await relay.shutdown()
+        let names = events.withLock { $0 }
+        #expect(names.dropLast().sorted() == ["bob", "carol"] && names.last == "rooms")
+    }
 }
