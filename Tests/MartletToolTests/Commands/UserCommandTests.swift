@@ -64,6 +64,19 @@ import Testing
         try? FileManager.default.removeItem(at: folder)
     }
 
+    @Test func `accounts that are added to a file -> its number of iterations, and a salt for each`() async throws {
+        var file = PasswordFile()
+        try file.add("ada", SCRAMRecord(password: "one", salt: [UInt8](repeating: 1, count: 16), iterations: 4096))
+        try file.write(path("users"))
+        for name in ["bob", "eve"] { try await add(name, "two") }
+        file = try PasswordFile.read(path("users"))
+        let bob = try #require(file.record(of: "bob"))
+        let eve = try #require(file.record(of: "eve"))
+        #expect(bob.iterations == 4096 && eve.iterations == 4096)
+        #expect(bob.salt != eve.salt)
+        try? FileManager.default.removeItem(at: folder)
+    }
+
     @Test(arguments: [
         [], ["add"], ["add", "ada"], ["add", " ada", "--file", "f"], ["drop", "ada", "--file", "f"],
         ["list", "ada", "--file", "f"], ["remove", "--file", "f"], ["add", "#x", "--file", "f"],
