@@ -20,18 +20,58 @@ import Testing
         }
     }
 
-    @Test func `host names, a wildcard and addresses -> a certificate`() throws {
+    /// The DER form of a certificate.
+    private func encoded(_ path: String) throws -> [UInt8] {
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let text = lines.filter { !$0.hasPrefix("-----") }.joined()
+        return [UInt8](try #require(Data(base64Encoded: text)))
+    }
+
+    /// Whether the DER form of a certificate contains these bytes.
+    private func contains(_ part: [UInt8], _ path: String) throws -> Bool {
+        let bytes = try encoded(path)
+        return bytes.indices.contains { bytes[$0...].starts(with: part) }
+    }
+
+    @Test func `host names, a wildcard and addresses -> all of them are in the certificate`() throws {
         try withTemporaryFolder { folder in
             try run("-d", folder, "--host", "a.example", "--host", "*.example.com", "--host", "192.0.2.1")
-            #expect(FileManager.default.fileExists(atPath: "\(folder)/server.pem"))
+            // The tags of names and addresses (RFC 5280, section 4.2.1.6), and the length.
+            for name in ["localhost", "a.example", "*.example.com"] {
+                let start: [UInt8] = [0x82, UInt8(name.utf8.count)]
+                #expect(try contains(start + Array(name.utf8), "\(folder)/server.pem"), "\(name)")
+            }
+            for address in [[127, 0, 0, 1], [192, 0, 2, 1]] as [[UInt8]] {
+                #expect(try contains([0x87, 4] + address, "\(folder)/server.pem"), "\(address)")
+            }
+        }
+    }
+
+    @Test func `the certificates of the server and of the client -> each for its use only`() throws {
+        try withTemporaryFolder { folder in
+            try run("-d", folder)
+            // The object identifiers of the two uses (RFC 5280, section 4.2.1.12).
+            let start: [UInt8] = [0x06, 8, 0x2B, 6, 1, 5, 5, 7, 3]
+            for (name, use, other) in [("server", 1, 2), ("client", 2, 1)] as [(String, UInt8, UInt8)] {
+                #expect(try contains(start + [use], "\(folder)/\(name).pem"), "\(name)")
+                #expect(try !contains(start + [other], "\(folder)/\(name).pem"), "\(name)")
+            }
+        }
+    }
+
+    @Test func `the keys -> files that only their owner can read`() throws {
+        try withTemporaryFolder { folder in
+            try run("-d", folder)
+            for name in ["ca", "server", "client"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(name).key")
+                #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+            }
         }
     }
 
     /// The validity of a certificate in days: the first two UTCTime values of its DER form (RFC 5280, section 4.1.2.5).
     private func dayCount(_ path: String) throws -> Int {
-        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-        let text = lines.filter { !$0.hasPrefix("-----") }.joined()
-        let bytes = [UInt8](try #require(Data(base64Encoded: text)))
+        let bytes = try encoded(path)
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = TimeZone(secondsFromGMT: 0)
