@@ -62,4 +62,14 @@ import Testing
         #expect(other.state == .open && !other.isResumed)
         #expect(try connected().0.isResumed)
     }
+
+    @Test func `a session of the 65th server -> those of the 64 others are discarded`() throws {
+        let (_, session) = try connected()
+        for port in 1..<UInt16(TLSClient.maxSessions) {
+            client.keep(session, of: try Endpoint(host: "localhost", port: port))
+        }
+        #expect(try connected().0.isResumed)
+        client.keep(session, of: try Endpoint(host: "localhost", port: UInt16(TLSClient.maxSessions)))
+        #expect(try !connected().0.isResumed)
+    }
 }
