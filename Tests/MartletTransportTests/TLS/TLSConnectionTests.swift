@@ -278,6 +278,20 @@ import Testing
         }
     }
 
+    @Test func `a pinned key with a certificate of tomorrow, or for another numeric address -> its error`() throws {
+        let future = try certificates.make("future") { $0.validity = 86_400..<172_800 }
+        let futurePin = try TLSPin(ofCertificate: future.certificateFile)
+        guard case .notYetValid = try clientError(trust: .pins(futurePin, backup: futurePin), server: future) else {
+            return #expect(Bool(false))
+        }
+        let pin = try TLSPin(ofCertificate: certificates.server.certificateFile)
+        let trust = TLSClientOptions.Trust.pins(pin, backup: pin)
+        #expect(try clientError(trust: trust, server: certificates.server, host: "127.0.0.1") == nil)
+        #expect(
+            try clientError(trust: trust, server: certificates.server, host: "127.0.0.2")
+                == .wrongHost(host: "127.0.0.2", names: "localhost, 127.0.0.1, ::1"))
+    }
+
     @Test func `a certificate with a key of 1024 bits -> weakKey when it is loaded`() throws {
         let weak = try certificates.make("weak") { $0.rsaBitCount = 1024 }
         let error = #expect(throws: TLSError.self) { try pair(server: weak) }
