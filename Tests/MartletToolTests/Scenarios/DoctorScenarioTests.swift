@@ -161,6 +161,38 @@ import Testing
         }
     }
 
+    /// A relay that accepts every proof without knowing the password.
+    private struct Impostor: Authenticator, AuthenticationExchange {
+        var isChallenged = false
+
+        func authenticate(_ request: AuthenticationRequest) async throws -> Identity { Identity(request.account) }
+        func exchange(for request: AuthenticationRequest) throws -> (any AuthenticationExchange)? { self }
+
+        mutating func step(_ message: [UInt8]) async throws -> AuthenticationStep {
+            guard !isChallenged else {
+                let final = "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+                return .accepted(Identity(AccountName("ada")!), final: Array(final.utf8))
+            }
+            isChallenged = true
+            let nonce = String(decoding: message, as: UTF8.self).split(separator: "r=").last ?? ""
+            return .challenge(Array("r=\(nonce)impostor,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".utf8))
+        }
+    }
+
+    // C-70
+    @Test func `a password to a relay that does not know it → serverUnverified`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "open sesame\n".write(to: URL(filePath: file), atomically: true, encoding: .utf8)
+        try await withRelay(certificate: certificates.server, authenticator: Impostor()) { port, _ in
+            let outcome = try await check(
+                "127.0.0.1:\(port)", "--account", "ada", "--trust", certificates.authority.certificateFile,
+                "--password-file", file)
+            #expect(outcome.code == .protocolError && outcome.error == "serverUnverified")
+            #expect(outcome.summary.last == "fail welcome")
+        }
+    }
+
     @Test func `no client certificate where it is required → a failure of tls; with one → ok`() async throws {
         let trust = certificates.authority.certificateFile
         let ada = try certificates.make("ada")
