@@ -25,4 +25,11 @@ import Testing
         #expect(!revocations.covers(.bob, provenAt: start))
         #expect(revocations.covers(.alice, provenAt: start))
     }
+
+    @Test func `more revocations than the maximum → the oldest is removed`() {
+        var revocations = Revocations()
+        for number in 0...Revocations.maxCount { revocations.insert(.named("name-\(number)"), now: start) }
+        #expect(!revocations.covers(.named("name-0"), provenAt: start))
+        #expect(revocations.covers(.named("name-1"), provenAt: start))
+    }
 }
