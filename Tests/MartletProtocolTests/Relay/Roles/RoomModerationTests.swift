@@ -102,6 +102,16 @@ import Testing
         #expect(moderation.append(pending(99, by: "name0")) == nil)
     }
 
+    //
+    @Test func `another decision about a device → its waiting operations have the new permissions, others do not`() {
+        var moderation = moderation()
+        for actor in ["alice", "bob"] { #expect(moderation.append(pending(1, by: actor)) == nil) }
+        let permissions: RoomPermissions = [.publish]
+        moderation.setPermissions(permissions, of: RoomScript.who("alice"))
+        #expect(moderation.next(after: empty, now: Self.now)?.permissions == permissions)
+        #expect(moderation.next(after: empty, now: Self.now)?.permissions == .all)
+    }
+
     @Test func `announcements are taken up to the durable offset`() {
         var moderation = moderation()
         moderation.announce(pending(1), at: 4)
