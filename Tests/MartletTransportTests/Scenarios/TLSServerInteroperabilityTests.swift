@@ -12,7 +12,7 @@ struct TLSServerInteroperabilityTests {
 
     /// Runs `s_client` with further words against a server.
     private func run(
-        _ words: [String], to server: TLSServer? = nil,
+        _ words: [String], to server: TLSServer? = nil, environment: [String: String] = [:],
         _ body: (OpenSSLProgram, Peer, EventLoop) async throws -> Void
     ) async throws {
         let server = try server ?? self.server()
@@ -26,7 +26,9 @@ struct TLSServerInteroperabilityTests {
                 "localhost", "-verify_return_error",
             ]
             let trust = words.contains("-CAfile") ? [] : ["-CAfile", certificates.authority.certificateFile]
-            try await OpenSSLProgram.run(common + trust + words) { try await body($0, peer, loop) }
+            try await OpenSSLProgram.run(common + trust + words, environment: environment) {
+                try await body($0, peer, loop)
+            }
             listener.close()
         }
     }
@@ -83,6 +85,30 @@ struct TLSServerInteroperabilityTests {
             // RFC 9266 §2. The context of the program is absent and not empty, which TLS 1.2 distinguishes.
             let digits = (secret ?? []).map { String(format: "%02X", $0) }.joined()
             #expect(program.output.contains("Keying material: \(digits)") == (version == "TLSv1.3"))
+        }
+    }
+
+    // RFC 7627
+    @Test func `a client of TLS 1.2 without the extended master secret -> lines in both directions, no secret`()
+        async throws
+    {
+        let text = """
+            openssl_conf = start
+            [start]
+            ssl_conf = sections
+            [sections]
+            system_default = defaults
+            [defaults]
+            Options = -ExtendedMasterSecret
+
+            """
+        let environment = ["OPENSSL_CONF": try certificates.file(Array(text.utf8))]
+        try await run(["-tls1_2", "-alpn", "martlet/1"], environment: environment) { program, peer, loop in
+            await exchangeLines(program, peer, loop)
+            #expect(program.output.contains("Extended master secret: no"))
+            let label = "EXPORTER-Channel-Binding"
+            let secret = await loop.run { peer.transport?.exportSecret(label: label, byteCount: 32) }
+            #expect(secret == nil)
         }
     }
 

@@ -14,10 +14,11 @@ final class OpenSSLProgram: Sendable {
     private let exits = Events<Int32>()
     private let text = Guarded("")
 
-    private init(_ words: [String]) throws {
+    private init(_ words: [String], _ environment: [String: String]) throws {
         let output = Pipe()
         process.executableURL = URL(filePath: Self.path ?? "")
         process.arguments = words
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = output
@@ -44,8 +45,12 @@ final class OpenSSLProgram: Sendable {
     }
 
     /// Runs the program during `body`.
-    static func run<Value>(_ words: [String], _ body: (OpenSSLProgram) async throws -> Value) async throws -> Value {
-        let program = try OpenSSLProgram(words)
+    ///
+    /// - Parameter environment: variables that replace those of this process.
+    static func run<Value>(
+        _ words: [String], environment: [String: String] = [:], _ body: (OpenSSLProgram) async throws -> Value
+    ) async throws -> Value {
+        let program = try OpenSSLProgram(words, environment)
         let result: Result<Value, any Error>
         do { result = .success(try await body(program)) } catch { result = .failure(error) }
         program.kill()
