@@ -33,13 +33,13 @@ enum TokensFile {
             let line = isEnded && line.last == UInt8(ascii: "\r") ? line.dropLast() : line
             guard let text = String(validating: line, as: UTF8.self) else { throw error("invalid UTF-8") }
             let words = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.map { Substring($0) }
-            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            guard let first = words.first, !isComment(first) else { continue }
             guard !words.prefix(2).contains(where: { $0.unicodeScalars.contains(where: isControl) }) else {
                 throw error("a control character")
             }
             guard words.count > 1 else { throw error("an account without a token") }
-            guard !words[1].hasPrefix("#") else { throw error("a token cannot begin with #") }
-            guard words.count == 2 || words[2].hasPrefix("#") else { throw error("text after the token") }
+            guard !isComment(words[1]) else { throw error("a token cannot begin with #") }
+            guard words.count == 2 || isComment(words[2]) else { throw error("text after the token") }
             guard let account = AccountName(String(first)) else { throw error("an invalid account name") }
             guard let credential = Credential(String(words[1])) else { throw error("the token is too long") }
             guard credentials.updateValue(credential, forKey: account) == nil else {
@@ -54,6 +54,9 @@ enum TokensFile {
     static func read(_ path: String) throws(CommandError) -> [AccountName: Credential] {
         try parse(InputFile.read(path, "the tokens"), named: path)
     }
+
+    /// Whether a comment begins with this word, also if a combining mark follows the `#`.
+    private static func isComment(_ word: Substring) -> Bool { word.utf8.first == UInt8(ascii: "#") }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control

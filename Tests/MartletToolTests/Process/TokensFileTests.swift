@@ -17,6 +17,13 @@ import Testing
                 == ["alice": "s3cret", "bob": "other"])
     }
 
+    @Test func `a number sign with a combining mark begins a comment`() throws {
+        #expect(try tokens("#\u{20E3} friends\nada sesame #\u{20E3} the first\n") == ["ada": "sesame"])
+        #expect(throws: CommandError(.noInput, "friends:1: a token cannot begin with #")) {
+            try tokens("ada #\u{20E3}sesame\n")
+        }
+    }
+
     @Test func `a number sign within a token belongs to it`() throws {
         #expect(try tokens("ada a#very-long-secret\nbob b#\n") == ["ada": "a#very-long-secret", "bob": "b#"])
     }
