@@ -26,7 +26,7 @@ enum DoctorCommand {
             The checks are: address; name, its addresses; connect, to each of them; tls and certificate; welcome, the \
             answer to the account, with the features and limits in effect; ping, five round trips; clock, the \
             difference between the clocks of the relay and of this machine; resumption of the TLS session by a second \
-            connection. The checks publish nothing and enter no room. All checks together take at most nine times \
+            connection. The checks publish nothing and enter no room. All checks together take at most eleven times \
             --timeout.
             """,
             """
