@@ -206,7 +206,8 @@ public final class Relay: Sendable {
         return nil
     }
 
-    /// Reads the certificate, its key and the ticket keys again. Existing connections are not affected.
+    /// Reads the certificate, its key, the authorities of client certificates and the ticket keys again. Existing
+    /// connections are not affected.
     ///
     /// - Throws: `RelayError.invalidTLS`, after which the earlier certificate remains in use; `RelayError.noTLS` if the
     ///   relay does not run or does not use TLS.
