@@ -7,8 +7,7 @@ import MartletTransport
 ///
 /// While the reader is too slow the oldest entries are dropped, and their number is logged later. If the reader has
 /// ended, or the disk is full, all entries are dropped. Both are reported as losses, at most once in an interval. The
-/// owner of the log ignores SIGPIPE, so that the end of the reader does not end the
-/// process.
+/// owner of the log ignores SIGPIPE, so that the end of the reader does not end the process.
 final class LineLog<Entry: Sendable>: Sendable {
     private let queue: Guarded<LogQueue<Entry>>
     private let losses = Guarded(LogLosses())
