@@ -27,8 +27,10 @@ public enum RoomCall: Sendable {
     case setHeldBack(MemberHandle, Bool)
     /// The member's link negotiated other features.
     case setFeatures(MemberHandle, Features)
-    /// The member's link lost its connection, or has one again.
-    case setAway(MemberHandle, Bool)
+    /// The member's link has lost its connection.
+    case disconnected(MemberHandle)
+    /// The member's link has another connection. The last one received its last bytes at `lastReceived`.
+    case reconnected(MemberHandle, lastReceived: Instant)
     /// The room policy has decided anew about the member.
     case setPermissions(MemberHandle, RoomPermissions)
     /// The member's link has room for some of the pending receipts, cancels and presence.

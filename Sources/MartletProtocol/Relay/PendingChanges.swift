@@ -20,7 +20,7 @@ struct PendingChanges: Sendable {
     static let maxCancels = 256
     /// The maximum number of accounts whose presence is sent in one step, and of the session's transient frames that
     /// may wait before it. The session drops none for them (S-52).
-    static let maxAwayStepCount = 4
+    static let maxPresenceStepCount = 4
 
     /// The receipts of an account that have risen.
     struct Marks: Sendable {
@@ -37,15 +37,16 @@ struct PendingChanges: Sendable {
     /// The accounts in the order of their first receipts.
     private var order = Deque<AccountName>()
     private var cancels = Deque<UInt64>()
-    /// The accounts that were away when the member joined.
-    private var awayAccounts = Deque<AccountName>()
+    /// The accounts whose presence the member does not know.
+    private var presence = Deque<AccountName>()
 
-    var isEmpty: Bool { !hasReliable && awayAccounts.isEmpty }
+    var isEmpty: Bool { !hasReliable && presence.isEmpty }
     /// Whether receipts or cancels are pending.
     var hasReliable: Bool { !order.isEmpty || !cancels.isEmpty }
-    var hasAway: Bool { !awayAccounts.isEmpty }
+    /// Whether the presence of accounts is pending.
+    var hasPresence: Bool { !presence.isEmpty }
     /// Accounts with pending receipts, and accounts with pending presence.
-    var accountCount: Int { order.count + awayAccounts.count }
+    var accountCount: Int { order.count + presence.count }
     var cancelCount: Int { cancels.count }
 
     /// An offset of an account has risen. Returns true when the account had no pending receipt.
@@ -70,9 +71,10 @@ struct PendingChanges: Sendable {
         cancels.append(number)
     }
 
-    /// The member has joined while these accounts were away.
-    mutating func note(away accounts: [AccountName]) {
-        for account in accounts { awayAccounts.append(account) }
+    /// The member does not know the presence of these accounts. Each has one entry.
+    mutating func note(presenceOf accounts: [AccountName]) {
+        let known = Set(presence)
+        for account in accounts where !known.contains(account) { presence.append(account) }
     }
 
     mutating func popMarks() -> (account: AccountName, marks: Marks)? {
@@ -82,5 +84,5 @@ struct PendingChanges: Sendable {
 
     mutating func popCancel() -> UInt64? { cancels.popFirst() }
 
-    mutating func popAway() -> AccountName? { awayAccounts.popFirst() }
+    mutating func popPresence() -> AccountName? { presence.popFirst() }
 }

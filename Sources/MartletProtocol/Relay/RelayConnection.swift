@@ -52,7 +52,8 @@ struct RelayConnection {
     var unsentByteCount: UInt32 = 0
     /// The bytes that the table counts for the connection.
     private var chargedByteCount: UInt32 = 0
-    private var lastReceived: Instant
+    /// The instant of the last bytes from the peer.
+    private(set) var lastReceived: Instant
     /// The instant at which `transmit` was requested; nil after the call.
     @Compact var requestedAt: Instant? = nil
     /// The instant from which on a frame has been incomplete.

@@ -256,7 +256,7 @@ extension RelayEngine {
             // The older connection is fenced before the welcome, so that the link has one owner (W-47, C-32, C-38,
             // Specs/hostile.md row 22).
             if let older = sessions.links[link].connection {
-                sessions.links[link].connection = nil
+                sessions.links[link].replaceConnection(lastReceived: connections[older].lastReceived)
                 end(older, with: .goaway, Notice(code: .staleEpoch), now: now)
             }
             sessions.resume(link, limits, features, admission.identity.claims, token, now: now)
@@ -328,7 +328,10 @@ extension RelayEngine {
 
     /// Suspends the connection's link.
     mutating func detach(_ slot: Int, now: Instant) {
-        guard let link = connections[slot].linkSlot, sessions.detach(link, from: slot, now: now) else { return }
+        let lastReceived = connections[slot].lastReceived
+        guard let link = connections[slot].linkSlot,
+            sessions.detach(link, from: slot, lastReceived: lastReceived, now: now)
+        else { return }
         note(.suspended(sessions.links[link].who, sessions.links[link].id), on: slot)
         while let surplus = sessions.links.surplusSuspended(maxCount: configuration.maxSuspendedLinks) {
             removeLink(surplus, now: now)

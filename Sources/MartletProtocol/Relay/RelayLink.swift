@@ -59,6 +59,8 @@ struct RelayLink: Sendable {
     /// The state of the connection's packet stream between two reads; nil until the first packet.
     private var packetReader: PacketReader?
     @Compact var suspendedAt: Instant? = nil
+    /// The instant of the last bytes from the last connection that ended.
+    private(set) var lastReceived = Instant.zero
     var sessions = SortedMap<SessionID, Membership>()
     /// The session of the account; session 0 if there is none.
     var accountSession = SessionID.control
@@ -149,10 +151,17 @@ struct RelayLink: Sendable {
         link.deflatesPackets = deflatesPackets
     }
 
+    /// The connection no longer belongs to the link, because another one resumes it (C-32).
+    mutating func replaceConnection(lastReceived: Instant) {
+        connection = nil
+        self.lastReceived = lastReceived
+    }
+
     /// Detaches a connection; false when it is not the link's.
-    mutating func detach(_ connection: Int) -> Bool {
+    mutating func detach(_ connection: Int, lastReceived: Instant) -> Bool {
         guard self.connection == connection else { return false }
         self.connection = nil
+        self.lastReceived = lastReceived
         packetReader = nil
         link.detach()
         releaseIdleMemory()
@@ -361,7 +370,7 @@ struct RelayLink: Sendable {
     /// presence would displace some of them (S-52).
     var hasRoomForPending: Bool {
         guard takesPending, let session = pending.first else { return false }
-        return link.transientCount(on: session) <= PendingChanges.maxAwayStepCount
+        return link.transientCount(on: session) <= PendingChanges.maxPresenceStepCount
     }
 
     /// The member whose pending changes are sent next, if the queues have room for them.

@@ -90,12 +90,10 @@ extension Room {
             }
         }
         let isAway = members[slot].isAway
-        room = min(room, PendingChanges.maxAwayStepCount)
-        while !isAway, room > 0, let account = changes.popAway() {
-            // Later changes are reported to all members.
-            guard members.presence(of: account) == .away, members[slot].features.contains(.presence) else { continue }
-            let body = EncodedBody(Transient(.presence(.away), sender: account).encode())
-            effects.append(.sendTransient(members[slot].key, body))
+        room = min(room, PendingChanges.maxPresenceStepCount)
+        while !isAway, room > 0, let account = changes.popPresence() {
+            guard members[slot].features.contains(.presence) else { continue }
+            effects.append(.sendTransient(members[slot].key, presenceBody(of: account)))
             room -= 1
         }
         guard !changes.isEmpty else { return }
@@ -110,14 +108,36 @@ extension Room {
         guard members.reportsPresence else { return }
         let accounts = members.awayAccounts
         guard !accounts.isEmpty else { return }
-        if receipts.note(away: accounts, for: slot) { effects.append(.pending(members[slot].key)) }
+        if receipts.note(presenceOf: accounts, for: slot) { effects.append(.pending(members[slot].key)) }
+    }
+
+    /// A member's link has another connection. The member receives the presence of the accounts whose reports may have
+    /// been lost with the last one, when its link has room.
+    ///
+    /// - Parameter lastReceived: The instant of the last bytes from the last connection.
+    mutating func reconnected(
+        _ handle: MemberHandle, lastReceived: Instant, into effects: inout Deque<RoomEffect>
+    ) {
+        if setAttachmentsAway(false, handle, into: &effects) { return }
+        guard let slot = members.slot(handle) else { return }
+        members.setAway(false, of: slot)
+        let account = members[slot].who.account
+        let accounts = members.accountsReported(since: lastReceived).filter { $0 != account }
+        let wasPending = receipts.hasPresence(slot)
+        guard wasPending || !accounts.isEmpty else { return }
+        if receipts.note(presenceOf: accounts, for: slot) || wasPending {
+            effects.append(.pending(members[slot].key))
+        }
+    }
+
+    private func presenceBody(of account: AccountName) -> EncodedBody {
+        EncodedBody(Transient(.presence(members.presence(of: account)), sender: account).encode())
     }
 
     /// Reports the presence of accounts that have changed, one batch at a time.
     mutating func sendPresence(now: Instant, into effects: inout Deque<RoomEffect>) {
         for change in members.takePresenceChanges(now: now) {
-            let presence = members.presence(of: change.account)
-            let body = EncodedBody(Transient(.presence(presence), sender: change.account).encode())
+            let body = presenceBody(of: change.account)
             for other in members.slots where members.isPresent(other) && members[other].key != change.member {
                 guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
                 effects.append(.sendTransient(members[other].key, body))

@@ -346,13 +346,10 @@ struct Room: Sendable {
         if let slot = members.slot(handle) { members.setFeatures(features, of: slot) }
     }
 
-    /// A member's link lost its connection, or has one again.
-    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        if setAttachmentsAway(isAway, handle, into: &effects) { return }
-        guard let slot = members.slot(handle) else { return }
-        members.setAway(isAway, of: slot)
-        // Presence has waited for a connection.
-        if !isAway, receipts.hasAway(slot) { effects.append(.pending(members[slot].key)) }
+    /// A member's link has lost its connection.
+    mutating func disconnected(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        if setAttachmentsAway(true, handle, into: &effects) { return }
+        if let slot = members.slot(handle) { members.setAway(true, of: slot) }
     }
 
     /// A reliable frame for a member, which counts against the member's credit until it is acknowledged.
@@ -410,6 +407,8 @@ struct Room: Sendable {
     private static let requestByteCount = 256
     /// Bytes of an account in the pending receipts or presence of a member.
     private static let pendingByteCount = 96
+    /// Bytes of a report of presence.
+    private static let reportByteCount = 48
     /// Bytes of a message in memory beside its body.
     private static let entryByteCount = 128
 
@@ -427,6 +426,7 @@ struct Room: Sendable {
         if usesAttachments { byteCount += attachments.byteCount }
         byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
+        byteCount += members.reportCount * Room.reportByteCount
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         if hasCommands { byteCount += commands.byteCount }

@@ -19,6 +19,7 @@ struct RoomMembers: Sendable {
     private var members = SlotTable<RoomMember>()
     private var accounts = AccountSlots()
     private var presenceChanges = PresenceChanges()
+    private var presenceReports = PresenceReports()
     /// Members that have not left.
     private(set) var count = 0
     /// Whether a member joined whose link reads no packets: bodies are summed once for all such members.
@@ -158,14 +159,25 @@ struct RoomMembers: Sendable {
         presenceChanges.note(account, from: before, to: presence, of: members[slot].key)
     }
 
-    /// Takes the presence changes that are due now.
+    /// Takes the presence changes that are reported now.
     mutating func takePresenceChanges(now: Instant) -> [PresenceChanges.Change] {
         guard !presenceChanges.isEmpty else { return [] }
         guard reportsPresence else {
             presenceChanges.removeAll()
+            presenceReports.removeAll()
             return []
         }
-        return presenceChanges.takeBatch(memberCount: count, now: now)
+        let changes = presenceChanges.takeBatch(memberCount: count, now: now)
+        for change in changes { presenceReports.note(change.account, now: now) }
+        return changes
+    }
+
+    /// Reports of presence in memory.
+    var reportCount: Int { presenceReports.count }
+
+    /// The accounts whose presence may not have reached a peer whose last bytes were received at an instant.
+    func accountsReported(since lastReceived: Instant) -> [AccountName] {
+        reportsPresence ? presenceReports.accounts(since: lastReceived) : []
     }
 
     // MARK: Quiescence

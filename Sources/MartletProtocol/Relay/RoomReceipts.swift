@@ -117,17 +117,19 @@ struct RoomReceipts: Sendable {
         return isFirst
     }
 
-    /// The presence of accounts that are away is pending for a member. Returns true when the member's link has to be
-    /// notified.
-    mutating func note(away accounts: [AccountName], for slot: Int) -> Bool {
+    /// The presence of accounts is pending for a member. Returns true when the member's link has to be notified.
+    mutating func note(presenceOf accounts: [AccountName], for slot: Int) -> Bool {
         let isFirst = pending.value.changes[slot] == nil
-        pending.value.changes[slot, default: PendingChanges()].note(away: accounts)
-        pending.value.accountCount += accounts.count
+        var changes = takePending(slot) ?? PendingChanges()
+        changes.note(presenceOf: accounts)
+        putBack(changes, slot)
         return isFirst
     }
 
     /// Whether the presence of accounts is pending for a member.
-    func hasAway(_ slot: Int) -> Bool { pending.isAllocated && pending.value.changes[slot]?.hasAway == true }
+    func hasPresence(_ slot: Int) -> Bool {
+        pending.isAllocated && pending.value.changes[slot]?.hasPresence == true
+    }
 
     /// Whether a member has the maximum number of pending cancels.
     func hasManyCancels(_ slot: Int) -> Bool {

@@ -111,7 +111,9 @@ struct Rooms: ~Copyable, Sendable {
             with(handle) { $0.setSuspended(isSuspended, handle, cursor: cursor, into: &$1) }
         case .setHeldBack(let handle, let isHeldBack): with(handle) { $0.setHeldBack(isHeldBack, handle, into: &$1) }
         case .setFeatures(let handle, let features): with(handle) { room, _ in room.setFeatures(features, handle) }
-        case .setAway(let handle, let isAway): with(handle) { $0.setAway(isAway, handle, into: &$1) }
+        case .disconnected(let handle): with(handle) { $0.disconnected(handle, into: &$1) }
+        case .reconnected(let handle, let lastReceived):
+            with(handle) { $0.reconnected(handle, lastReceived: lastReceived, into: &$1) }
         case .setPermissions(let handle, let permissions):
             with(handle) { $0.setPermissions(permissions, handle, into: &$1) }
         case .sendPending(let handle): with(handle) { $0.sendPending(handle, into: &$1) }

@@ -188,7 +188,7 @@ extension SessionRouter {
         if handle.loop == key.link.loop { links[slot].sessions[at: index].room = nil }
         // The link may have been resumed with other features since the session joined, or have lost its connection.
         if links[slot].epoch != Epoch(rawValue: 1) { rooms.call(.setFeatures(handle, links[slot].link.features)) }
-        if links[slot].connection == nil { rooms.call(.setAway(handle, true)) }
+        if links[slot].connection == nil { rooms.call(.disconnected(handle)) }
         // The policy may have decided anew since the session joined.
         if configuration.roomRoles != nil, configuration.asksRoomPolicy {
             rooms.call(.setPermissions(handle, links[slot].sessions[at: index].permissions))

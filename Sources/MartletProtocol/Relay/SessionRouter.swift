@@ -82,14 +82,17 @@ struct SessionRouter: ~Copyable {
     mutating func attach(_ slot: Int, to connection: Int, _ carrier: Carrier, now: Instant) {
         links.resume(slot)
         links[slot].attach(connection, carrier, deflatesPackets: configuration.deflatesPackets, now: now)
-        for handle in links[slot].handles { rooms.call(.setAway(handle, false)) }
+        let lastReceived = links[slot].lastReceived
+        for handle in links[slot].handles { rooms.call(.reconnected(handle, lastReceived: lastReceived)) }
     }
 
     /// Suspends a link that has lost its connection; false when the connection is not the link's.
-    mutating func detach(_ slot: Int, from connection: Int, now: Instant) -> Bool {
-        guard links.isLive(slot), links[slot].detach(connection) else { return false }
+    ///
+    /// - Parameter lastReceived: The instant of the last bytes from the connection.
+    mutating func detach(_ slot: Int, from connection: Int, lastReceived: Instant, now: Instant) -> Bool {
+        guard links.isLive(slot), links[slot].detach(connection, lastReceived: lastReceived) else { return false }
         links.suspend(slot, now: now)
-        for handle in links[slot].handles { rooms.call(.setAway(handle, true)) }
+        for handle in links[slot].handles { rooms.call(.disconnected(handle)) }
         return true
     }
 

@@ -78,6 +78,11 @@ struct MemberLedger {
         received[observation(device, account, room), default: Received()].presence = presence
     }
 
+    /// A device has opened a room, whose members it considers online until it receives their presence.
+    mutating func opened(_ room: RoomName, by device: UInt64, members: [AccountName]) {
+        for account in members { received[observation(device, account, room)]?.presence = nil }
+    }
+
     private func observation(_ device: UInt64, _ account: AccountName, _ room: RoomName) -> Observation {
         Observation(device: device, subject: AccountInRoom(account: account, room: room))
     }

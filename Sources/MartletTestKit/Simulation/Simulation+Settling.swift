@@ -101,6 +101,7 @@ extension Simulation {
             faults = remainingState()
         }
         for fault in faults.prefix(4) { ledger.fail(.nothingIsRetained, at: world.now, fault) }
+        if faults.isEmpty, !scenario.usesRoles { checkOnline() }
     }
 
     /// State of both ends that remains although nothing is in transit, and differences of their credit.
@@ -229,6 +230,22 @@ extension Simulation {
                 guard members.received(by: device.id, about: other.account, in: room).typingCount == 0 else { continue }
                 let detail = "device \(device.id) did not receive that \(other.account) types in \(room)"
                 ledger.fail(.presenceIsReported, at: world.now, detail)
+            }
+        }
+    }
+
+    /// Checks that no device considers another account away or left, when all have a connection and all rooms are open
+    ///
+    private func checkOnline() {
+        guard scenario.isReliable else { return }
+        for device in devices where device.client.features.contains(.presence) {
+            for other in devices where other.account != device.account {
+                for room in rooms {
+                    let received = members.received(by: device.id, about: other.account, in: room).presence
+                    guard let received, received != .online else { continue }
+                    let detail = "device \(device.id) received last that \(other.account) is \(received) in \(room)"
+                    ledger.fail(.presenceIsReported, at: world.now, detail)
+                }
             }
         }
     }

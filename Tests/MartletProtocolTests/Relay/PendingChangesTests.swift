@@ -37,12 +37,13 @@ import Testing
     }
 
     //
-    @Test func `accounts that are away leave in order, and count as accounts`() {
+    @Test func `accounts with pending presence leave in order, each once, and count as accounts`() {
         var changes = PendingChanges()
-        changes.note(away: [.bob, .carol])
-        #expect(changes.hasAway && !changes.hasReliable && !changes.isEmpty)
+        changes.note(presenceOf: [.bob, .carol])
+        changes.note(presenceOf: [.carol])
+        #expect(changes.hasPresence && !changes.hasReliable && !changes.isEmpty)
         #expect(changes.accountCount == 2)
-        let accounts = [changes.popAway(), changes.popAway(), changes.popAway()]
+        let accounts = [changes.popPresence(), changes.popPresence(), changes.popPresence()]
         #expect(accounts == [AccountName.bob, AccountName.carol, nil])
         #expect(changes.isEmpty && changes.accountCount == 0)
     }

@@ -130,7 +130,7 @@ import Testing
     @Test func `typing is sent to members that are neither away nor suspended, with its sender`() {
         var script = RoomScript("alice", "bob", "carol", "dave")
         script.with("carol") { $0.receive(.setSuspended($1, true, cursor: nil)) }
-        script.with("dave") { $0.receive(.setAway($1, true)) }
+        script.with("dave") { $0.receive(.disconnected($1)) }
         _ = script.drain()
         script.with("alice") { $0.receive(.broadcast($1, Transient(.typing(true), sender: .bob))) }
         #expect(script.drain() == [.whispered("bob", .transient(Transient(.typing(true), sender: .alice)))])
@@ -145,15 +145,15 @@ import Testing
     //
     @Test func `a member that joins is sent the accounts that are away, each once`() {
         var script = RoomScript("alice", "bob", "bob/2", "carol", "carol/2")
-        for who in ["bob", "bob/2", "carol"] { script.with(who) { $0.receive(.setAway($1, true)) } }
+        for who in ["bob", "bob/2", "carol"] { script.with(who) { $0.receive(.disconnected($1)) } }
         _ = script.drain()
         script.join("dave")
         let away = Transient(.presence(.away), sender: .bob)
         #expect(script.drain().about("dave").dropFirst() == [.whispered("dave", .transient(away))])
     }
 
-    private func away(_ to: String, _ who: AccountName) -> RoomScript.Effect {
-        .whispered(to, .transient(Transient(.presence(.away), sender: who)))
+    private func presence(_ to: String, _ who: AccountName, _ presence: Transient.Presence) -> RoomScript.Effect {
+        .whispered(to, .transient(Transient(.presence(presence), sender: who)))
     }
 
     //
@@ -162,7 +162,7 @@ import Testing
         let names = (1...40).map { "member\($0)" }
         for name in names { script.join(name) }
         _ = script.drain()
-        for name in names { script.with(name) { $0.receive(.setAway($1, true)) } }
+        for name in names { script.with(name) { $0.receive(.disconnected($1)) } }
         _ = script.drain()
         script.behind = ["dave"]
         script.join("dave")
@@ -171,29 +171,68 @@ import Testing
         for _ in 1...10 {
             script.with("dave") { $0.receive(.sendPending($1)) }
             let step = script.drain().about("dave")
-            #expect(step.count == PendingChanges.maxAwayStepCount)
+            #expect(step.count == PendingChanges.maxPresenceStepCount)
             told += step
         }
-        #expect(told == names.map { away("dave", .named($0)) })
+        #expect(told == names.map { presence("dave", .named($0), .away) })
         script.with("dave") { $0.receive(.sendPending($1)) }
         #expect(script.drain().isEmpty)
     }
 
     //
-    @Test func `a new member without a connection is sent the accounts that are still away when it has one`() {
+    @Test func `a new member without a connection is sent the presence of the accounts when it has one`() {
         var script = RoomScript("alice", "bob", "carol")
-        for who in ["bob", "carol"] { script.with(who) { $0.receive(.setAway($1, true)) } }
+        for who in ["bob", "carol"] { script.with(who) { $0.receive(.disconnected($1)) } }
         _ = script.drain()
         script.behind = ["dave"]
         script.join("dave")
         _ = script.drain()
         script.behind = []
-        script.with("dave") { $0.receive(.setAway($1, true)) }
+        script.with("dave") { $0.receive(.disconnected($1)) }
         script.with("dave") { $0.receive(.sendPending($1)) }
-        script.with("carol") { $0.receive(.setAway($1, false)) }
+        script.with("carol") { $0.reconnect($1) }
         #expect(script.drain().about("dave").isEmpty)
-        script.with("dave") { $0.receive(.setAway($1, false)) }
-        #expect(script.drain().about("dave") == [away("dave", .bob)])
+        script.with("dave") { $0.reconnect($1) }
+        #expect(
+            script.drain().about("dave") == [presence("dave", .bob, .away), presence("dave", .carol, .online)])
+    }
+
+    //
+    @Test func `a member that has a connection again is sent the presence that was reported without one`() {
+        var script = RoomScript("alice", "bob", "carol", "dave")
+        script.now = script.now + .seconds(60)
+        let lastReceived = script.now
+        script.with("alice") { $0.receive(.disconnected($1)) }
+        script.with("bob") { $0.receive(.disconnected($1)) }
+        script.with("carol") { $0.receive(.leave($1)) }
+        _ = script.drain()
+        script.join("erin")
+        _ = script.drain()
+        script.with("bob") { $0.reconnect($1) }
+        _ = script.drain()
+        script.with("alice") { $0.receive(.reconnected($1, lastReceived: lastReceived)) }
+        // The latest report first. Its own presence is not sent, nor that of dave, which has not changed.
+        #expect(
+            script.drain().about("alice") == [
+                presence("alice", .bob, .online), presence("alice", .named("erin"), .online),
+                presence("alice", .carol, .left),
+            ])
+        script.with("alice") { $0.receive(.sendPending($1)) }
+        #expect(script.drain().isEmpty)
+    }
+
+    //
+    @Test func `a member with a new connection is sent reports of the last ten seconds before the last bytes`() {
+        var script = RoomScript("alice", "bob", "carol")
+        for (name, after) in [("bob", 60), ("carol", 1)] as [(String, Int)] {
+            script.now = script.now + .seconds(after)
+            script.with(name) { $0.receive(.disconnected($1)) }
+            #expect(script.drain().about("alice").count == 1)
+        }
+        let lastReceived = script.now + PresenceReports.overlap
+        // Both connections of the link exist at once.
+        script.with("alice") { $0.receive(.reconnected($1, lastReceived: lastReceived)) }
+        #expect(script.drain() == [presence("alice", .carol, .away)])
     }
 
     // MARK: Requests
@@ -234,7 +273,7 @@ import Testing
         var script = RoomScript("alice", "bob", "bob/2", "bob/3", "bob/4")
         let now = script.now
         script.with("bob/3") { $0.receive(.setSuspended($1, true, cursor: nil)) }
-        script.with("bob/4") { $0.receive(.setAway($1, true)) }
+        script.with("bob/4") { $0.receive(.disconnected($1)) }
         _ = script.drain()
         script.with("alice") { $0.receive(.request($1, request(1, to: .bob)), now: now) }
         #expect(script.drain().about("bob/2").count == 1)

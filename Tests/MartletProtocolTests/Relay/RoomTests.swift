@@ -56,11 +56,11 @@ import Testing
     //
     @Test func `an account is away when all its devices are away`() {
         var script = RoomScript("alice", "bob", "bob/2")
-        script.with("bob") { $0.receive(.setAway($1, true)) }
+        script.with("bob") { $0.receive(.disconnected($1)) }
         #expect(script.drain().isEmpty)
-        script.with("bob/2") { $0.receive(.setAway($1, true)) }
+        script.with("bob/2") { $0.receive(.disconnected($1)) }
         #expect(script.drain() == [presence("alice", .bob, .away)])
-        script.with("bob/2") { $0.receive(.setAway($1, true)) }
+        script.with("bob/2") { $0.receive(.disconnected($1)) }
         #expect(script.drain().isEmpty)
         script.with("bob/2") { $0.receive(.leave($1)) }
         #expect(script.drain().isEmpty)
@@ -68,16 +68,16 @@ import Testing
         #expect(script.drain().about("alice") == [presence("alice", .bob, .online)])
         script.with("bob/3") { $0.receive(.leave($1)) }
         #expect(script.drain() == [presence("alice", .bob, .away)])
-        script.with("bob") { $0.receive(.setAway($1, false)) }
+        script.with("bob") { $0.reconnect($1) }
         #expect(script.drain() == [presence("alice", .bob, .online)])
     }
 
     // R-37, Specs/hostile.md row 44
     @Test func `changes of presence in one turn are combined, and opposite ones are not reported`() {
         var script = RoomScript("alice", "bob", "carol")
-        for isAway in [true, false] { script.with("bob") { $0.receive(.setAway($1, isAway)) } }
+        for isAway in [true, false] { script.with("bob") { $0.setAway(isAway, $1) } }
         #expect(script.drain().isEmpty)
-        for isAway in [true, false, true] { script.with("bob") { $0.receive(.setAway($1, isAway)) } }
+        for isAway in [true, false, true] { script.with("bob") { $0.setAway(isAway, $1) } }
         #expect(script.drain() == [presence("alice", .bob, .away), presence("carol", .bob, .away)])
     }
 
@@ -87,18 +87,18 @@ import Testing
         script.now = script.now + .seconds(60)
         var toldCount = 0
         for number in 0..<100 {
-            script.with("bob") { $0.receive(.setAway($1, number % 2 == 0)) }
+            script.with("bob") { $0.setAway(number % 2 == 0, $1) }
             toldCount += script.drain().count
         }
         #expect(toldCount == 10)
         for number in 0..<100 {
             script.now = script.now + .milliseconds(10)
-            script.with("bob") { $0.receive(.setAway($1, number % 2 == 0)) }
+            script.with("bob") { $0.setAway(number % 2 == 0, $1) }
             toldCount += script.drain().count
         }
         #expect((15...20).contains(toldCount))
         script.now = script.now + .seconds(1)
-        script.with("bob") { $0.receive(.setAway($1, false)) }
+        script.with("bob") { $0.reconnect($1) }
         let effects = script.drain()
         #expect(effects.isEmpty || effects == [presence("alice", .bob, .online)])
     }
@@ -106,7 +106,7 @@ import Testing
     //
     @Test func `a member that is away receives messages and no transient frames`() {
         var script = RoomScript("alice", "bob")
-        script.with("alice") { $0.receive(.setAway($1, true)) }
+        script.with("alice") { $0.receive(.disconnected($1)) }
         _ = script.drain()
         script.join("carol")
         #expect(script.drain().about("alice").isEmpty)
@@ -131,7 +131,7 @@ import Testing
             return
         }
         #expect(members.count == Opened.maxMemberCount)
-        script.with("member3") { $0.receive(.setAway($1, true)) }
+        script.with("member3") { $0.receive(.disconnected($1)) }
         #expect(script.drain().isEmpty)
         script.with("late") { $0.receive(.leave($1)) }
         // The member that is away receives nothing.
@@ -147,7 +147,7 @@ import Testing
         if let old {
             script.rooms.receive(.leave(old))
             script.rooms.receive(.setSuspended(old, true, cursor: nil))
-            script.rooms.receive(.setAway(old, true))
+            script.rooms.receive(.disconnected(old))
             script.rooms.receive(.setHeldBack(old, true))
             script.rooms.credit(old, byteCount: 5)
             script.rooms.read(ReadID(member: old), [], first: 1)

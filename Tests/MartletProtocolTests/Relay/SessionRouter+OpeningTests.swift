@@ -267,4 +267,21 @@ import Testing
         stage.run(for: .seconds(5))
         #expect(stage.relay.engine.statistics.links == 0 && stage.relay.engine.statistics.rooms == 0)
     }
+
+    // MARK: Presence
+
+    //
+    @Test func `a resume beside the last connection receives the presence that was reported to that one`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        bob.cut()
+        #expect(alice.log.last(Transient.self)?.content == .presence(.away))
+        let welcome = try #require(alice.log.last(Welcome.self))
+        let again = try #require(stage.connect())
+        let positions = [SessionID.control, .first].map { SessionPosition(session: $0, received: 0) }
+        again.greet(
+            "alice", resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions))
+        #expect(again.log.all(Transient.self) == [Transient(.presence(.away), sender: .bob)])
+    }
 }

@@ -246,6 +246,18 @@ struct RoomScript: ~Copyable {
     }
 }
 
+extension Rooms {
+    /// A member's link has another connection. All earlier reports of presence have arrived.
+    mutating func reconnect(_ handle: MemberHandle) {
+        receive(.reconnected(handle, lastReceived: .distantFuture))
+    }
+
+    /// A member's link loses its connection, or has another one.
+    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
+        if isAway { receive(.disconnected(handle)) } else { reconnect(handle) }
+    }
+}
+
 extension [RoomScript.Effect] {
     /// The offsets of messages sent to a member, in order.
     func offsets(to name: String) -> [UInt64] {
