@@ -182,8 +182,8 @@ extension Link {
                 return .written(batch.byteCount)
             }
         }
-        // S-49: no transient frame before `open` or `opened`.
-        if sessions[slot].send.highestSent >= sessions.firstSequence, let body = sessions[slot].transients.first {
+        // S-49: no transient frame before `open` or `opened`, also when that is sent again after a resume.
+        if sessions[slot].send.next > sessions.firstSequence, let body = sessions[slot].transients.first {
             let header = header(.transient, FrameFlags([], priority: priority), id, 0, now)
             guard let written = writeEarly(header, body, fragment: 0, encoder, into: &out) else { return .noRoom }
             _ = sessions[slot].transients.popFirst()

@@ -299,6 +299,20 @@ import Testing
         #expect(pair.frames.prefix(2).map(\.header.type) == [.open, .transient])
     }
 
+    // S-49
+    @Test func `a transient frame queued after a resume is sent behind the open that is sent again`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.client.link.open(Open(room: .lobby, kind: .chat, cursor: 0, tail: nil, noLocal: false))
+        // The frame is lost with the connection.
+        #expect(!pair.client.transmit(capacity: 25_000, now: pair.now).isEmpty)
+        pair.cut()
+        pair.client.link.attach(.reliable, isEarly: false, now: pair.now)
+        pair.client.link.sendTransient(EncodedBody([9]), on: session)
+        pair.forgetFrames()
+        pair.settle()
+        #expect(pair.frames.prefix(2).map(\.header.type) == [.open, .transient])
+    }
+
     @Test func `a frame that does not fit is written into the next buffer`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
