@@ -42,10 +42,10 @@ def fifty(result):
     martlet, tcp = result["flows"]["martlet"], result["flows"]["TCP"]
     after = martlet["completeAfter"]
     yield (
-        martlet["deliveredMeanwhile"] > tcp["deliveredMeanwhile"], "50 %: more than plain TCP while it lasts",
+        martlet["deliveredMeanwhile"] > tcp["deliveredMeanwhile"], "50 %: more than plain TCP during the faults",
         f"{martlet['deliveredMeanwhile']} and {tcp['deliveredMeanwhile']} of {martlet['sent']}")
     yield (
-        after is not None and after <= MAX_COMPLETE_AFTER, "50 %: 100 % within 10 s of the weather's end",
+        after is not None and after <= MAX_COMPLETE_AFTER, "50 %: 100 % within 10 s after the faults",
         f"{martlet['delivered']} of {martlet['sent']}, " + ("not all" if after is None else f"after {after:.1f} s"))
 
 
