@@ -69,9 +69,9 @@ extension RoomCall {
         case .watch(let call): call.loop
         case .command(let call): place.loop(of: call.room)
         case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
-            .setFeatures(let handle, _), .disconnected(let handle), .reconnected(let handle, _), .setPermissions(let handle, _),
-            .sendPending(let handle),
-            .publish(let handle, _, _, _, _), .credit(let handle, _), .progressed(let handle, _),
+            .setFeatures(let handle, _), .disconnected(let handle), .reconnected(let handle, _),
+            .setPermissions(let handle, _), .sendPending(let handle), .publish(let handle, _, _, _, _),
+            .credit(let handle, _), .progressed(let handle, _),
             .broadcast(let handle, _), .request(let handle, _), .attachment(let handle, _, _, _),
             .respond(let handle, _), .cancel(let handle, _):
             Int(handle.loop)
