@@ -196,8 +196,9 @@ static int error_of_pinned(const martlet_tls_context *context, X509_STORE_CTX *s
             is_pinned |= memcmp(pin, context->pins + index * sizeof pin, sizeof pin) == 0;
     }
     if (!is_pinned) return X509_V_ERR_APPLICATION_VERIFICATION;
-    if (X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0) return X509_V_ERR_CERT_NOT_YET_VALID;
-    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0) return X509_V_ERR_CERT_HAS_EXPIRED;
+    // The comparison is 0 for a date that is malformed, and is never equal.
+    if (X509_cmp_current_time(X509_get0_notBefore(certificate)) >= 0) return X509_V_ERR_CERT_NOT_YET_VALID;
+    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0) return X509_V_ERR_CERT_HAS_EXPIRED;
     X509_VERIFY_PARAM *parameters = X509_STORE_CTX_get0_param(store);
     const char *host = X509_VERIFY_PARAM_get0_host(parameters, 0);
     if (host) {
@@ -238,11 +239,14 @@ void martlet_tls_session_free(martlet_tls_session *session) {
 
 static int fail(struct martlet_tls_failure *failure, int kind, const char *path) {
     unsigned long error = ERR_peek_last_error();
-    int reason = ERR_GET_REASON(error);
+    // Libraries use the same numbers for different reasons.
+    int library = ERR_GET_LIB(error), reason = ERR_GET_REASON(error);
     failure->kind = kind;
-    if (reason == SSL_R_EE_KEY_TOO_SMALL || reason == SSL_R_CA_KEY_TOO_SMALL || reason == SSL_R_CA_MD_TOO_WEAK)
+    if (library == ERR_LIB_SSL
+        && (reason == SSL_R_EE_KEY_TOO_SMALL || reason == SSL_R_CA_KEY_TOO_SMALL || reason == SSL_R_CA_MD_TOO_WEAK))
         failure->kind = martlet_tls_failure_weak;
-    if (reason == X509_R_KEY_VALUES_MISMATCH) failure->kind = martlet_tls_failure_key_mismatch;
+    if (library == ERR_LIB_X509 && reason == X509_R_KEY_VALUES_MISMATCH)
+        failure->kind = martlet_tls_failure_key_mismatch;
     martlet_tls_copy_text(failure->subject, sizeof failure->subject, path);
     // The first error of a file that cannot be opened is the system's.
     unsigned long first = ERR_peek_error();

@@ -150,11 +150,9 @@ enum ServeCommand {
             for await _ in Interruptions.stream(of: [SIGHUP]) {
                 var failures: [String] = []
                 do { try audit?.reopen() } catch { failures.append("\(error)") }
-                do {
-                    try await access.reload(relay)
-                    if TLSArguments.hasCertificate(arguments) { try relay.reloadTLS() }
-                } catch {
-                    failures.append("\(error)")
+                do { try await access.reload(relay) } catch { failures.append("\(error)") }
+                if TLSArguments.hasCertificate(arguments) {
+                    do { try relay.reloadTLS() } catch { failures.append("\(error)") }
                 }
                 let failure = failures.isEmpty ? nil : failures.joined(separator: "; ")
                 if !isQuiet { log.add(RelayLog.Entry(event: .reloaded(failure))) }

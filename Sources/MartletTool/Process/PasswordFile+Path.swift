@@ -69,13 +69,19 @@ extension PasswordFile {
         return url.path
     }
 
-    /// Replaces a file atomically. Only its owner can read it.
+    /// Replaces a file atomically. The owner, the group and the permissions of an existing file are kept, so that a
+    /// relay of another user can still read it. Only the owner can read a new one.
     func write(_ path: String) throws(CommandError) {
         let temporary = path + ".new"
         _ = unsafe unlink(temporary)
         let descriptor = Descriptors.open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         guard descriptor >= 0 else { throw CommandError.system(.cannotCreate, "cannot write \(path)") }
         defer { close(descriptor) }
+        var status = stat()
+        if unsafe stat(path, &status) == 0 {
+            guard fchown(descriptor, status.st_uid, status.st_gid) == 0, fchmod(descriptor, status.st_mode & 0o777) == 0
+            else { throw CommandError.system(.cannotCreate, "cannot keep the owner of \(path)") }
+        }
         try Output.write(bytes, to: descriptor)
         guard fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else {
             throw CommandError.system(.cannotCreate, "cannot write \(path)")

@@ -45,6 +45,21 @@ import Testing
         try? FileManager.default.removeItem(at: folder)
     }
 
+    @Test func `a change of a file that a group can read -> the same owner, group and permissions`() async throws {
+        try await add("ada", "one")
+        let manager = FileManager.default
+        // Only the superuser can give a file to another user.
+        let (owner, group) = geteuid() == 0 ? (12, 34) : (geteuid(), getegid())
+        try #require(unsafe chown(path("users"), owner, group) == 0 && chmod(path("users"), 0o640) == 0)
+        try await add("bob", "two")
+        let attributes = try manager.attributesOfItem(atPath: path("users"))
+        #expect(attributes[.posixPermissions] as? Int == 0o640)
+        #expect(attributes[.ownerAccountID] as? Int == Int(owner))
+        #expect(attributes[.groupOwnerAccountID] as? Int == Int(group))
+        #expect(try PasswordFile.read(path("users")).names == ["ada", "bob"])
+        try? manager.removeItem(at: folder)
+    }
+
     @Test func `add, add again and remove -> another password, and no account`() async throws {
         try await add("ada", "one")
         let secret = try PasswordFile.read(path("users")).unknownUserSecret
