@@ -18,7 +18,7 @@ extension RelayDriver {
         guard let store = parts.membershipStore else { return engine.membershipsRead(id, nil, now: now) }
         storeCalls += 1
         loop.startTask { [parts, loop] in
-            var entries: [RoomEntry]?
+            var entries: [StoredRoomEntry]?
             do {
                 entries = try await store.memberships(of: id.account, read)
             } catch {

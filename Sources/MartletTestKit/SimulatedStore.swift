@@ -16,7 +16,7 @@ public protocol SimulatedStore: AnyObject {
     /// Keeps changes of membership records. Returns the accounts with the maximum number of them.
     func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName>
     /// The entries of an account's rooms.
-    func memberships(of account: AccountName, _ read: MembershipRead) throws -> [RoomEntry]
+    func memberships(of account: AccountName, _ read: MembershipRead) throws -> [StoredRoomEntry]
     /// Removes messages before an offset. Returns the first kept offset, which may be lower.
     func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64
     /// Removes a room and its log.

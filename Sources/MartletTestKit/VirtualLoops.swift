@@ -131,7 +131,7 @@ final class VirtualLoops {
     }
 
     /// The rooms of an account are read by its loop.
-    func membershipsRead(_ id: MembershipReadID, _ entries: [RoomEntry]?, now: Instant) {
+    func membershipsRead(_ id: MembershipReadID, _ entries: [StoredRoomEntry]?, now: Instant) {
         let loop = loops[LoopPlace(index: 0, count: loops.count).loop(of: id.account)]
         loop.engine.membershipsRead(id, entries, now: now)
     }

@@ -15,7 +15,7 @@ extension VirtualRelay {
     }
 
     /// The entries of an account's rooms.
-    public func entries(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+    public func entries(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
         let rooms: [RoomName]
         switch read {
         case .names: rooms = Array(memberships.keys)
@@ -23,7 +23,10 @@ extension VirtualRelay {
         case .rooms(let wanted): rooms = Array(wanted.keys)
         }
         let found = rooms.sorted { $0.precedes($1) }.compactMap { room in
-            memberships[room]?[account].map { entry(of: room, $0, account, read) }
+            memberships[room]?[account].map { record in
+                StoredRoomEntry(
+                    entry(of: room, record, account, read), roles: read != .names && hasLog(room) ? roles[room] : nil)
+            }
         }
         if let answer = checked({ try $0.memberships(of: account, read) }) {
             let count = if case .page(_, let count, _) = read { count } else { Int.max }

@@ -37,6 +37,8 @@ final class ClientLife: Sendable {
     let status = Latest(Client.Status())
     let rooms = RoomListCore()
     private let state = Guarded(State.idle)
+    /// The use of the outbox, from the start to the end of the task that closes it.
+    private let use = Guarded<OutboxUse?>(nil)
     private let statistics = Guarded(Client.Statistics())
 
     init(_ identity: ClientIdentity, outbox: any Outbox, loop: EventLoop) {
@@ -98,12 +100,18 @@ final class ClientLife: Sendable {
 
     private func openOutbox() async {
         do {
-            let opened = try await outbox.open()
-            do { try await claim(opened) } catch {
-                await outbox.close()
+            let begun = try await OutboxUse.begin(outbox)
+            use.withLock { $0 = begun }
+            let opened: OutboxState
+            do { opened = try await outbox.open() } catch {
+                begun.end()
                 throw error
             }
-            if !begin(opened) { await outbox.close() }
+            do { try await claim(opened) } catch {
+                await closeOutbox()
+                throw error
+            }
+            if !begin(opened) { await closeOutbox() }
         } catch {
             let error = error is CancellationError ? error : MartletError(outbox: error)
             let waiting = state.withLock { state -> [Promise<Void>] in
@@ -113,6 +121,13 @@ final class ClientLife: Sendable {
             }
             for promise in waiting { promise.resolve(.failure(error)) }
         }
+    }
+
+    private func closeOutbox() async {
+        let last = use.withLock { $0.take() }
+        last?.willEnd()
+        await outbox.close()
+        last?.end()
     }
 
     /// Checks that the outbox belongs to this account.
@@ -156,8 +171,11 @@ final class ClientLife: Sendable {
             switch state {
             case .starting(let opening, let waiting):
                 state = .stopped(nil)
+                willEnd()
                 return .endedWhileStarting(opening, waiting)
-            case .running: return .stopDriver
+            case .running:
+                willEnd()
+                return .stopDriver
             case .stopped(let closing?): return .closing(closing)
             case .idle, .stopped(nil):
                 state = .stopped(nil)
@@ -181,6 +199,7 @@ final class ClientLife: Sendable {
     /// Stops the client after the release of its last reference. The client is not starting, because a caller of
     /// `start` holds a reference.
     func abandon() {
+        willEnd()
         guard mailbox.post(.abandon) == .notStarted else { return }
         state.withLock { $0 = .stopped(nil) }
         finish()
@@ -189,9 +208,14 @@ final class ClientLife: Sendable {
     /// Reports the end of the driver, with its final statistics.
     func ended(_ last: Client.Statistics) {
         statistics.withLock { $0 = last }
-        let closing = loop.startTask { [outbox] in await outbox.close() }
+        willEnd()
+        let closing = loop.startTask { await self.closeOutbox() }
         state.withLock { $0 = .stopped(closing) }
         finish()
+    }
+
+    private func willEnd() {
+        use.withLock { $0 }?.willEnd()
     }
 
     private func finish() {

@@ -3,7 +3,7 @@ import MartletTransport
 import MartletWire
 
 /// An outbox in memory. Its contents are lost at the end of the process; until then, another client can be started with
-/// it.
+/// it when the last one has been stopped or released.
 ///
 /// Its messages are bounded by the limits of the rooms, its cursors by ``maxCursorCount``, its dead letters by
 /// ``maxDeadLetterCount`` and ``maxDeadLetterByteCount``. It does not keep the outcomes of accepted messages.

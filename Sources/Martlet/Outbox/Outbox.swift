@@ -5,7 +5,9 @@ public import MartletWire
 /// room.
 ///
 /// A message is *queued* when the `commit` with it has returned. It remains in the outbox until a transaction contains
-/// its outcome. At most one client uses an outbox at a time, and it calls one method at a time.
+/// its outcome. At most one client uses an outbox at a time, and it calls one method at a time: a client that
+/// starts waits for the end of another one of the same object, if that was stopped or released, and fails with
+/// `outboxFailed` while that runs. An outbox that is a value cannot be compared; its user ensures it.
 public protocol Outbox: Sendable {
     /// Returns the stored state. A client calls this method first.
     ///

@@ -28,7 +28,7 @@ final class DemoStore: ImmediateRoomStore, RoomMembershipStore {
         inner.saveMemberships(changes, of: room)
     }
 
-    func memberships(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+    func memberships(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
         inner.memberships(of: account, read)
     }
 }

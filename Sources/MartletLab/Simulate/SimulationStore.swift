@@ -80,7 +80,7 @@ final class SimulationStore: SimulatedStore {
         try open().saveMemberships(changes, of: room)
     }
 
-    func memberships(of account: AccountName, _ read: MembershipRead) throws -> [RoomEntry] {
+    func memberships(of account: AccountName, _ read: MembershipRead) throws -> [StoredRoomEntry] {
         try open().memberships(of: account, read)
     }
 

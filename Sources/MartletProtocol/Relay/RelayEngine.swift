@@ -267,7 +267,7 @@ public struct RelayEngine: ~Copyable {
     }
 
     /// The result of `.readMemberships`; nil when the store failed.
-    public mutating func membershipsRead(_ id: MembershipReadID, _ entries: [RoomEntry]?, now: Instant) {
+    public mutating func membershipsRead(_ id: MembershipReadID, _ entries: [StoredRoomEntry]?, now: Instant) {
         noteEvent()
         sessions.membershipsRead(id, entries, now: now)
         endHeldFaults(now: now)

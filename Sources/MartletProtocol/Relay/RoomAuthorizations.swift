@@ -21,11 +21,20 @@ struct RoomAuthorizations: Sendable {
     static let minValidity: Duration = .seconds(1)
 
     struct Question: Sendable {
+        /// A room in the list of an account, about whose messages the policy is asked.
+        struct Entry: Sendable {
+            var room: RoomName
+            /// The generation of the session's decisions.
+            var generation: UInt64
+        }
+
         var member: MemberKey
         /// The `open` that waits for the decision; nil if the session has joined its room.
         var open: Open?
         /// The request of an account's session that waits for the decision.
         var call: MembershipCall?
+        /// The entry of an account's list that waits for the decision.
+        var entry: Entry?
     }
 
     private var lastID: UInt64 = 0

@@ -14,12 +14,12 @@ extension SessionRouter {
     /// The next question for the driver.
     mutating func nextQuestion() -> RelayOutput? {
         while let (id, question) = authorizations.next() {
-            if let call = question.call {
-                guard let slot = links.slot(call.caller.link) else {
+            if let room = question.call?.room ?? question.entry?.room {
+                guard let slot = links.slot(question.member.link) else {
                     _ = authorizations.answered(id)
                     continue
                 }
-                return .authorize(id, authorization(of: slot, in: call.room))
+                return .authorize(id, authorization(of: slot, in: room))
             }
             guard let slot = links.slot(question.member.link),
                 let index = links[slot].sessions.index(of: question.member.session),
@@ -52,6 +52,10 @@ extension SessionRouter {
         guard let question = authorizations.answered(id) else { return nil }
         if let call = question.call {
             authorized(call, decision, now: now)
+            return nil
+        }
+        if let entry = question.entry {
+            authorized(entry, of: question.member, decision, now: now)
             return nil
         }
         guard let slot = links.slot(question.member.link),
@@ -88,6 +92,10 @@ extension SessionRouter {
                 authorized(call, nil, now: now)
                 continue
             }
+            if let entry = question.entry {
+                authorized(entry, of: question.member, nil, now: now)
+                continue
+            }
             guard let slot = links.slot(question.member.link) else { continue }
             markDirty(slot)
             reset(question.member.session, .serverBusy, of: slot)
@@ -118,6 +126,7 @@ extension SessionRouter {
     }
 
     private mutating func askAgain(in name: RoomName?, of slot: Int, now: Instant) {
+        accounts[MemberKey(link: links[slot].key, session: links[slot].accountSession)]?.forgetDecisions()
         for session in links[slot].sessions.keys {
             guard let index = links[slot].sessions.index(of: session), name == nil || room(at: index, of: slot) == name
             else { continue }

@@ -121,10 +121,14 @@ public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
     }
 
     /// The entries of an account's rooms.
-    public func memberships(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+    public func memberships(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
         let found = memberships.withLock { $0.records(of: account, read) }
-        return logs.withLock { logs in
+        let entries = logs.withLock { logs in
             found.map { logs.entry(of: $0.room, $0.record, account, least: $0.progress, read: read) }
+        }
+        // The roles are read last, so that an account that loses its role in between does not see later messages.
+        return roles.withLock { roles in
+            entries.map { StoredRoomEntry($0, roles: read == .names ? nil : roles[$0.room]) }
         }
     }
 

@@ -69,9 +69,9 @@ public protocol RoomMembershipStore: RoomStore {
     /// - Returns: The accounts whose records were not saved for that reason.
     func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName>
 
-    /// The entries of an account's rooms, in the order of the names' bytes, from one state of the store. The call must
-    /// not wait for an `append`.
-    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry]
+    /// The entries of an account's rooms, in the order of the names' bytes, with the roles of the rooms, from one state
+    /// of the store. The call must not wait for an `append`.
+    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry]
 }
 
 /// The error of `saveRoles` when the account has created as many rooms as it may. The session that would have created

@@ -38,11 +38,11 @@ final class MembershipReader {
     }
 
     /// The entries of an account's rooms.
-    func entries(of account: AccountName, _ read: MembershipRead, _ reader: StoreReader) throws -> [RoomEntry] {
+    func entries(of account: AccountName, _ read: MembershipRead, _ reader: StoreReader) throws -> [StoredRoomEntry] {
         switch read {
         case .names:
             return try records(of: account, after: nil, maxCount: MembershipBounds.maxCountPerAccount)
-                .map { RoomEntry($0.room, $0.record) }
+                .map { StoredRoomEntry(RoomEntry($0.room, $0.record)) }
         case .page(let after, let count, _):
             return try records(of: account, after: after, maxCount: count)
                 .map { try entry($0.room, $0.record, account, read.progress(in: $0.room), reader) }
@@ -89,9 +89,9 @@ final class MembershipReader {
     private func entry(
         _ room: RoomName, _ record: MembershipRecord, _ account: AccountName, _ least: AccountProgress,
         _ reader: StoreReader
-    ) throws -> RoomEntry {
+    ) throws -> StoredRoomEntry {
         var entry = RoomEntry(room, record)
-        guard let row = try reader.row(of: room) else { return entry }
+        guard let row = try reader.row(of: room) else { return StoredRoomEntry(entry) }
         entry.log = row.log
         (entry.firstOffset, entry.lastOffset) = (row.firstOffset, row.lastOffset)
         selectProgress.bind(1, row.id)
@@ -104,7 +104,7 @@ final class MembershipReader {
         progress = progress.raised(to: least, lastOffset: row.lastOffset)
         (entry.delivered, entry.read) = (progress.delivered, progress.read)
         try addMessages(to: &entry, row, account)
-        return entry
+        return StoredRoomEntry(entry, roles: try reader.roles(of: room))
     }
 
     /// Sets the newest message and the number of unread ones. Damaged messages are left out, because the damage

@@ -170,7 +170,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
     }
 
     /// The entries of an account's rooms. The reading thread finds them by an index.
-    public func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry] {
+    public func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
         try await reader.perform { reader in
             try reader.memberships?.entries(of: account, read, reader) ?? []
         }

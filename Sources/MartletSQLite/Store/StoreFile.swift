@@ -48,7 +48,7 @@ package final class StoreFile {
         try writer.transaction { try writer.saveMemberships(changes, of: room) }
     }
 
-    package func memberships(of account: AccountName, _ read: MembershipRead) throws -> [RoomEntry] {
+    package func memberships(of account: AccountName, _ read: MembershipRead) throws -> [StoredRoomEntry] {
         try writer.reader.memberships?.entries(of: account, read, writer.reader) ?? []
     }
 

@@ -109,11 +109,16 @@ package final class StoreReader: DatabaseContext {
             snapshot.progress[account] = AccountProgress(
                 delivered: selectProgress.uint64(1), read: selectProgress.uint64(2))
         }
-        selectRoles.bind(1, room.text)
-        defer { selectRoles.reset() }
-        if try selectRoles.step() { snapshot.roles = selectRoles.bytes(0) }
+        snapshot.roles = try roles(of: room)
         snapshot.memberships = try memberships?.records(of: room) ?? [:]
         return (snapshot, row.usedAt)
+    }
+
+    /// The roles of a room in their stored form; nil if it has none.
+    func roles(of room: RoomName) throws -> [UInt8]? {
+        selectRoles.bind(1, room.text)
+        defer { selectRoles.reset() }
+        return try selectRoles.step() ? selectRoles.bytes(0) : nil
     }
 
     /// Whether a room has roles, or had roles that were lost.

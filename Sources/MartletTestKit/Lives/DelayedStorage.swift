@@ -115,7 +115,7 @@ final class DelayedStore: RoomMembershipStore {
         return refused
     }
 
-    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry] {
+    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
         await weather.delay()
         return base.memberships(of: account, read)
     }
@@ -162,7 +162,7 @@ final class RecordedStore: ImmediateRoomStore, RoomMembershipStore {
         return base.saveMemberships(changes, of: room)
     }
 
-    func memberships(of account: AccountName, _ read: MembershipRead) -> [RoomEntry] {
+    func memberships(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
         base.memberships(of: account, read)
     }
 }

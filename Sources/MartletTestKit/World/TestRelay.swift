@@ -131,7 +131,7 @@ extension FencedStore: RoomMembershipStore where Base: RoomMembershipStore {
         return try await base.saveMemberships(changes, of: room)
     }
 
-    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [RoomEntry] {
+    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
         try check()
         return try await base.memberships(of: account, read)
     }

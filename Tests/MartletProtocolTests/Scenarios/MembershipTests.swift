@@ -1,8 +1,8 @@
-import MartletTestKit
 import MartletWire
 import Testing
 
 @testable import MartletProtocol
+@testable import MartletTestKit
 
 @Suite
 struct MembershipTests {
@@ -117,6 +117,63 @@ struct MembershipTests {
         stage.world.relay.policy = { _ in nil }
         #expect(try stage.perform(.join, alice) == .serverBusy)
         #expect(alice.rooms.isEmpty)
+    }
+
+    //
+    @Test("the policy refuses the room, its history, or fails → the entry has no message, offsets and unread count")
+    func entryWithoutPermission() throws {
+        var configuration = RelayConfiguration()
+        configuration.asksRoomPolicy = true
+        let stage = AccountStage(relay: configuration)
+        let alice = stage.client("alice")
+        let bob = stage.client("bob", list: false)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        let room = try stage.open(bob)
+        let decisions: [RoomDecision?] = [.refused, .granted([.publish, .request]), nil]
+        for decision in decisions {
+            stage.world.relay.policy = { $0.identity.account == .alice ? decision : .granted(.all) }
+            stage.world.relay.engine.revokeRoomDecisions(now: stage.world.now)
+            try stage.world.send("secret", from: bob, in: room)
+            stage.world.run(for: .seconds(2))
+            let entry = try #require(alice.rooms[.lobby])
+            #expect(entry.membership == .joined && entry.lastOffset == 0 && entry.unreadCount == 0)
+            #expect(entry.message == nil && entry.log == nil)
+            // A page has the same entry as an update.
+            stage.world.restartRelay()
+            stage.world.run(for: .seconds(40))
+            #expect(alice.rooms[.lobby]?.message == nil)
+        }
+        stage.world.relay.policy = { _ in .granted(.all) }
+        stage.world.relay.engine.revokeRoomDecisions(now: stage.world.now)
+        try stage.world.send("public", from: bob, in: room)
+        stage.world.run(for: .seconds(2))
+        #expect(alice.rooms[.lobby]?.lastOffset == 4 && alice.rooms[.lobby]?.lastMessage?.text == "public")
+    }
+
+    //
+    @Test("a policy that changes while it decides about an entry is asked again")
+    func policyChangesMeanwhile() throws {
+        var configuration = RelayConfiguration()
+        configuration.asksRoomPolicy = true
+        let stage = AccountStage(relay: configuration)
+        let alice = stage.client("alice")
+        let bob = stage.client("bob", list: false)
+        #expect(try stage.perform(.join, alice) == ErrorCode.none)
+        let room = try stage.open(bob)
+        stage.world.relay.policyDelay = .seconds(1)
+        try stage.world.send("secret", from: bob, in: room)
+        stage.world.run(for: .milliseconds(900))
+        var count = 0
+        // The answer to the first question is one of the earlier policy.
+        stage.world.relay.policy = { request in
+            guard request.identity.account == .alice else { return .granted(.all) }
+            count += 1
+            return count == 1 ? .granted(.all) : .refused
+        }
+        stage.world.relay.engine.revokeRoomDecisions(now: stage.world.now)
+        stage.world.run(for: .seconds(5))
+        #expect(count == 2 && alice.rooms[.lobby]?.message == nil)
+        #expect(stage.world.relay.engine.quiescence().faults.isEmpty)
     }
 
     //
@@ -308,6 +365,30 @@ struct MembershipRolesTests {
         #expect(try operate(.ban(.bob), alice, in: room, stage) == ErrorCode.none)
         #expect(bob.rooms.isEmpty && stage.world.relay.memberships.isEmpty)
         #expect(try stage.perform(.join, bob) == .roomForbidden)
+    }
+
+    //
+    @Test("an account that loses its access keeps its record, and its entry has no later messages")
+    func entryWithoutAccess() throws {
+        let stage = stage()
+        let alice = stage.client("alice")
+        let bob = stage.client("bob")
+        let room = try stage.open(alice)
+        #expect(try stage.perform(.join, bob) == ErrorCode.none)
+        try stage.world.send("public", from: alice, in: room)
+        stage.world.run(for: .seconds(2))
+        #expect(bob.rooms[.lobby]?.lastMessage?.text == "public")
+        for access in [RoomAccess.inviteOnly, .closed] {
+            #expect(try operate(.setAccess(access), alice, in: room, stage) == ErrorCode.none)
+            try stage.world.send("secret", from: alice, in: room)
+            stage.world.run(for: .seconds(2))
+            let entry = try #require(bob.rooms[.lobby])
+            #expect(entry.membership == .joined && entry.lastOffset == 0 && entry.message == nil)
+        }
+        #expect(try operate(.setAccess(.open), alice, in: room, stage) == ErrorCode.none)
+        try stage.world.send("public again", from: alice, in: room)
+        stage.world.run(for: .seconds(2))
+        #expect(bob.rooms[.lobby]?.lastMessage?.text == "public again")
     }
 
     //

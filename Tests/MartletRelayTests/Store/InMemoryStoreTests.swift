@@ -215,7 +215,7 @@ struct InMemoryStoreTests {
         try write(entries(1...5), in: store)
         _ = store.saveMemberships([bob: MembershipRecord(isJoined: true, changedAt: 1)], of: room)
         let progress = [room: AccountProgress(delivered: 90, read: 3)]
-        let page = store.memberships(of: bob, .page(after: nil, maxCount: 1, progress: progress))
+        let page = store.memberships(of: bob, .page(after: nil, maxCount: 1, progress: progress)).map(\.entry)
         #expect(page.map(\.read) == [3] && page.map(\.delivered) == [5] && page.map(\.unreadCount) == [2])
     }
 

@@ -131,6 +131,13 @@ struct SQLiteOutboxTests {
         try await outbox.commit(entries.transaction { $0.outcomes = [entries.outcome(1, .accepted(offset: 1))] })
         try await outbox.commit(entries.transaction { $0.appended = [entries.entry(6)] })
         #expect(try await outbox.open().pending.map(\.id.counter) == [5, 6])
+        // More bytes than the quota, one message after another.
+        for counter in UInt64(6)...20 {
+            try await outbox.commit(
+                entries.transaction { $0.outcomes = [entries.outcome(counter, .accepted(offset: counter))] })
+            try await outbox.commit(entries.transaction { $0.appended = [entries.entry(counter + 1)] })
+        }
+        #expect(try await outbox.open().pending.map(\.id.counter) == [5, 21])
         await outbox.close()
     }
 

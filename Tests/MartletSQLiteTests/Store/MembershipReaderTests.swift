@@ -30,7 +30,7 @@ import Testing
         await store.close()
         let again = try await SQLiteStore(at: folder.path)
         #expect(try await again.load(.lobby).memberships == [bob: joined(), alice: joined()])
-        let found = try await again.memberships(of: bob, .page(after: nil, maxCount: 10))
+        let found = try await again.memberships(of: bob, .page(after: nil, maxCount: 10)).map(\.entry)
         #expect(found.map(\.room) == [.attic, .lobby])
         #expect(found[0] == RoomEntry(.attic, invitation))
         #expect(found[1].log == log && found[1].lastOffset == 10 && found[1].firstOffset == 1)
@@ -39,7 +39,7 @@ import Testing
         #expect(page.map(\.room) == [.lobby])
         let some = try await again.memberships(
             of: bob, .rooms([.lobby: AccountProgress(delivered: 9, read: 9), RoomName("none")!: AccountProgress()]))
-        #expect(some.map(\.read) == [9] && some[0].unreadCount == 0)
+        #expect(some.map(\.entry.read) == [9] && some[0].entry.unreadCount == 0)
         #expect(try await again.memberships(of: bob, .names).map(\.room) == [.attic, .lobby])
         #expect(try await again.saveMemberships([bob: nil], of: .lobby) == [])
         #expect(try await again.memberships(of: bob, .names).map(\.room) == [.attic])
@@ -65,8 +65,8 @@ import Testing
             _ = try store.append(entries(first...first + 19), to: .lobby)
         }
         _ = try store.saveMemberships([bob: joined(), alice: joined()], of: .lobby)
-        #expect(try store.memberships(of: bob, .page(after: nil, maxCount: 1))[0].unreadCount == 100)
-        #expect(try store.memberships(of: alice, .page(after: nil, maxCount: 1))[0].unreadCount == 0)
+        #expect(try store.memberships(of: bob, .page(after: nil, maxCount: 1))[0].entry.unreadCount == 100)
+        #expect(try store.memberships(of: alice, .page(after: nil, maxCount: 1))[0].entry.unreadCount == 0)
     }
 
     //
@@ -78,14 +78,28 @@ import Testing
         _ = try store.saveMemberships([bob: joined()], of: .attic)
         let more = AccountProgress(delivered: 4, read: 3)
         let found = try store.memberships(
-            of: bob, .page(after: nil, maxCount: 10, progress: [.lobby: more, .attic: more]))
+            of: bob, .page(after: nil, maxCount: 10, progress: [.lobby: more, .attic: more])
+        ).map(\.entry)
         #expect(found.map(\.room) == [.attic, .lobby])
         #expect(found[0] == RoomEntry(.attic, joined()))
         #expect(found[1].delivered == 4 && found[1].read == 3 && found[1].unreadCount == 2)
         try store.saveProgress([bob: AccountProgress(delivered: 5, read: 2)], of: .lobby)
         let lost = AccountProgress(delivered: 90, read: 4)
-        let later = try store.memberships(of: bob, .page(after: nil, maxCount: 10, progress: [.lobby: lost]))
-        #expect(later[1].delivered == 5 && later[1].read == 4 && later[1].unreadCount == 1)
+        let later = try store.memberships(of: bob, .page(after: nil, maxCount: 10, progress: [.lobby: lost]))[1].entry
+        #expect(later.delivered == 5 && later.read == 4 && later.unreadCount == 1)
+    }
+
+    //
+    @Test func `a room with roles in the list of an account -> the entry has them in their stored form`() throws {
+        let store = try folder.store()
+        for room in [RoomName.lobby, .attic] {
+            _ = try store.load(room)
+            _ = try store.append(entries(1...1), to: room)
+            _ = try store.saveMemberships([bob: joined()], of: room)
+        }
+        try store.saveRoles([1, 2, 3], of: .lobby, creation: nil)
+        let found = try store.memberships(of: bob, .page(after: nil, maxCount: 10))
+        #expect(found.map(\.room) == [.attic, .lobby] && found.map(\.roles) == [nil, [1, 2, 3]])
     }
 
     //

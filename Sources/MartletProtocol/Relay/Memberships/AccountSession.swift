@@ -9,7 +9,8 @@ import MartletWire
 /// | state of the store | owns | ends |
 /// |---|---|---|
 /// | idle | nothing | `nextRead` |
-/// | reading | a page or rooms | `readEnded` |
+/// | reading | a page or rooms | `decide` |
+/// | deciding | the entries, the rooms about which the policy is asked | `takeDecided`, when all are decided |
 ///
 /// At most one read is in progress, so that pages and updates are sent in the order in which they were read: what is
 /// sent last is the latest.
@@ -39,6 +40,9 @@ struct AccountSession: Sendable {
     private var open: [UInt64: OpenRequest] = [:]
     private var pages = Deque<(number: UInt64, query: RoomListQuery)>()
     private(set) var reading: Read?
+    /// The entries that were read, and whether the account may see their messages.
+    private var deciding: DecidedEntries?
+    private var decisions = EntryDecisions()
     var pending = PendingUpdates()
     private var nextUpdateAt = Instant.zero
     /// Whether the client has closed the session, which ends when no request is open.
@@ -121,8 +125,47 @@ struct AccountSession: Sendable {
         return true
     }
 
-    /// The store has answered.
-    mutating func readEnded() -> Read? { reading.take() }
+    /// The store has answered, or has failed (nil).
+    mutating func readEnded(_ entries: [StoredRoomEntry]?) {
+        deciding = DecidedEntries(entries)
+    }
+
+    /// The rooms of the read about which the policy has to be asked: those whose messages it has not decided about.
+    mutating func takeUndecided(now: Instant) -> [RoomName] {
+        guard let entries = deciding?.entries else { return [] }
+        var undecided: [RoomName] = []
+        for stored in entries where stored.entry.lastOffset > 0 && !decisions.isKnown(stored.room, now: now) {
+            undecided.append(stored.room)
+        }
+        deciding?.asked = Set(undecided)
+        return undecided
+    }
+
+    /// The policy has decided about a room; nil if it has failed. Returns false if the decision is older than a change
+    /// of the policy, and the policy has to be asked again.
+    mutating func decided(_ room: RoomName, _ decision: RoomDecision?, asked generation: UInt64, now: Instant) -> Bool {
+        guard deciding?.asked.contains(room) == true else { return true }
+        guard generation == decisions.generation else { return false }
+        deciding?.asked.remove(room)
+        decisions.note(room, decision, now: now)
+        return true
+    }
+
+    /// The number of changes of the policy so far.
+    var decisionGeneration: UInt64 { decisions.generation }
+
+    /// The policy, or the claims of the account, have changed.
+    mutating func forgetDecisions() { decisions.removeAll() }
+
+    /// What the policy permits in a room; nil if the account may not enter.
+    func permissions(in room: RoomName) -> RoomPermissions? { decisions[room] }
+
+    /// Takes a read whose entries are decided; nil while the policy is asked, or if there is none.
+    mutating func takeDecided() -> (read: Read, entries: [StoredRoomEntry]?)? {
+        guard let deciding, deciding.asked.isEmpty, let read = reading.take() else { return nil }
+        self.deciding = nil
+        return (read, deciding.entries)
+    }
 
     /// Checks that nothing waits.
     func check(_ check: inout QuiescenceCheck) {

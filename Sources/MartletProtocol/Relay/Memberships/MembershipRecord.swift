@@ -28,6 +28,11 @@ extension RoomEntry {
     public init(_ room: RoomName, _ record: MembershipRecord) {
         self.init(room: room, membership: record.state, inviter: record.inviter, changedAt: record.changedAt)
     }
+
+    /// The entry without anything of the room's log.
+    var withoutLog: RoomEntry {
+        RoomEntry(room: room, membership: membership, inviter: inviter, changedAt: changedAt)
+    }
 }
 
 /// The bounds of membership records.
@@ -40,6 +45,24 @@ public enum MembershipBounds {
 
 /// Changes of the records of a room: a record, or nil for its removal.
 public typealias MembershipChanges = [AccountName: MembershipRecord?]
+
+/// An entry of an account's list as a store has it, and the roles that decide whether the account may see the messages
+/// of the room.
+public struct StoredRoomEntry: Equatable, Sendable {
+    /// The entry.
+    public var entry: RoomEntry
+    /// The stored form of the room's roles; nil if it has none.
+    public var roles: [UInt8]?
+
+    /// Creates an entry.
+    public init(_ entry: RoomEntry, roles: [UInt8]? = nil) {
+        self.entry = entry
+        self.roles = roles
+    }
+
+    /// The room.
+    public var room: RoomName { entry.room }
+}
 
 /// A read of the records of an account.
 public enum MembershipRead: Equatable, Sendable {

@@ -242,16 +242,55 @@ extension SessionRouter {
     }
 
     /// The result of a read; nil if the store has failed.
-    mutating func membershipsRead(_ id: MembershipReadID, _ entries: [RoomEntry]?, now: Instant) {
+    mutating func membershipsRead(_ id: MembershipReadID, _ entries: [StoredRoomEntry]?, now: Instant) {
         guard let key = id.session else {
             return perform(accounts.namesRead(entries?.map(\.room), of: id.account), now: now)
         }
-        guard let slot = links.slot(key.link), let read = accounts[key]?.readEnded() else { return }
+        guard links.slot(key.link) != nil, accounts[key]?.reading != nil else { return }
+        accounts[key]?.readEnded(entries)
+        if configuration.asksRoomPolicy {
+            for room in accounts[key]?.takeUndecided(now: now) ?? [] { askPolicy(aboutEntryOf: room, key, now: now) }
+        }
+        sendDecided(key)
+    }
+
+    /// Asks the policy whether an account may see the messages of a room in its list.
+    private mutating func askPolicy(aboutEntryOf room: RoomName, _ key: MemberKey, now: Instant) {
+        guard let generation = accounts[key]?.decisionGeneration else { return }
+        let question = RoomAuthorizations.Question(member: key, entry: .init(room: room, generation: generation))
+        _ = authorizations.ask(question, timeout: configuration.policyTimeout, now: now)
+    }
+
+    /// The policy's decision about an entry; nil if the policy failed.
+    mutating func authorized(
+        _ entry: RoomAuthorizations.Question.Entry, of key: MemberKey, _ decision: RoomDecision?, now: Instant
+    ) {
+        guard accounts[key]?.decided(entry.room, decision, asked: entry.generation, now: now) == true else {
+            return askPolicy(aboutEntryOf: entry.room, key, now: now)
+        }
+        sendDecided(key)
+    }
+
+    /// Sends the entries of a read if all of them are decided.
+    private mutating func sendDecided(_ key: MemberKey) {
+        guard let slot = links.slot(key.link), let (read, stored) = accounts[key]?.takeDecided() else { return }
         markDirty(slot)
+        let account = links[slot].who.account
+        let entries = stored?.map { maySeeMessages($0, account, key) ? $0.entry : $0.entry.withoutLog }
         switch read {
         case .page(let number, let query): respond(number, query, entries, key)
         case .rooms(let rooms): sendUpdates(of: rooms, entries, on: key.session, of: slot)
         }
+    }
+
+    /// Whether an account may enter a room and read its history, by the policy and by the roles of the room. Roles that
+    /// were lost permit nothing.
+    private mutating func maySeeMessages(_ stored: StoredRoomEntry, _ account: AccountName, _ key: MemberKey) -> Bool {
+        guard stored.entry.lastOffset > 0 else { return true }
+        let permissions = configuration.asksRoomPolicy ? accounts[key]?.permissions(in: stored.room) : .all
+        guard let permissions, permissions.contains(.readHistory) else { return false }
+        guard configuration.roomRoles != nil, let bytes = stored.roles else { return true }
+        return (try? RoomRoles(decoding: bytes))?.role(of: account, permissions) != nil
     }
 
     private mutating func respond(

@@ -1,0 +1,79 @@
+import MartletProtocol
+import MartletWire
+import Testing
+
+@testable import Martlet
+
+@Suite struct OutboxUseTests {
+    //
+    @Test func `a client on the outbox of one that runs → outboxFailed, and a start after the end of that one`()
+        async throws
+    {
+        let outbox = InMemoryOutbox()
+        let (first, second) = try (client(outbox), client(outbox))
+        try await first.start()
+        await #expect(throws: MartletError.outboxFailed("another client uses the outbox")) { try await second.start() }
+        await first.stop()
+        try await second.start()
+        await second.stop()
+    }
+
+    //
+    @Test func `a client that starts after the release of another one of its outbox waits and reuses no counter`()
+        async throws
+    {
+        let outbox = InMemoryOutbox()
+        try await send("first", on: outbox)
+        try await send("second", on: outbox)
+        let third = try client(outbox)
+        try await third.start()
+        let pending = outbox.open().pending
+        #expect(pending.map(\.content.text) == ["first", "second"] && pending.map(\.id.counter) == [1, 2])
+        await third.stop()
+    }
+
+    private func client(_ outbox: InMemoryOutbox) throws -> Client {
+        try Client(to: "martlet://127.0.0.1:1", as: .anonymous("ada"), outbox: outbox)
+    }
+
+    /// Sends a message, and releases the client without a stop.
+    private func send(_ text: String, on outbox: InMemoryOutbox) async throws {
+        let client = try client(outbox)
+        try await client.start()
+        try await client.open(room: "lobby").send(text)
+    }
+
+    @Test func `a use that ends passes the outbox to the first that waits, and others fail`() async throws {
+        let outbox = InMemoryOutbox()
+        let use = try await OutboxUse.begin(outbox)
+        use.willEnd()
+        let waiting = (1...2).map { _ in Task { try await OutboxUse.begin(outbox) } }
+        while OutboxUse.waitingCount(for: outbox) < 2 { await Task.yield() }
+        use.end()
+        var uses: [OutboxUse] = []
+        var failures: [MartletError] = []
+        for task in waiting {
+            do { uses.append(try await task.value) } catch let error as MartletError { failures.append(error) }
+        }
+        #expect(uses.count == 1 && failures == [.outboxFailed("another client uses the outbox")])
+        uses[0].end()
+        // The end of a use that has ended has no effect on the next one.
+        let next = try await OutboxUse.begin(outbox)
+        use.end()
+        use.willEnd()
+        await #expect(throws: MartletError.self) { try await OutboxUse.begin(outbox) }
+        next.end()
+    }
+
+    @Test func `a wait that is cancelled → CancellationError, and the outbox is unused after the end`() async throws {
+        let outbox = InMemoryOutbox()
+        let use = try await OutboxUse.begin(outbox)
+        use.willEnd()
+        let task = Task { try await OutboxUse.begin(outbox) }
+        while OutboxUse.waitingCount(for: outbox) < 1 { await Task.yield() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        use.end()
+        try await OutboxUse.begin(outbox).end()
+    }
+}
