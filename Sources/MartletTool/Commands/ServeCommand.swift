@@ -34,10 +34,10 @@ enum ServeCommand {
         help: "maximum number of connections of an IPv4 address or an IPv6 network of 64 bits; 0 for any number")
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
-        help: "messages a second that an account may publish; ten times as many at once [any number]")
+        help: "messages a second that an account may publish, after ten times as many [any number]")
     private static let roomRate = Option.count(
         "room-rate", in: 1...1_000_000,
-        help: "messages a second that all members of a room may publish; ten times as many at once [any number]")
+        help: "messages a second that all members of a room may publish, after ten times as many [any number]")
     private static let roomRoles = Option.flag(
         "room-roles", help: "keep roles of rooms: the creator of a room owns it, and moderators can remove accounts")
     private static let ignoreRoomRoles = Option.flag(

@@ -62,7 +62,22 @@ final class AuditLog: Sendable {
             throw CommandError(.cannotCreate, "cannot open \(path): no process reads from it")
         }
         guard descriptor >= 0 else { throw CommandError.system(.cannotCreate, "cannot open \(path)") }
+        endLastLine(of: path, descriptor)
         return descriptor
+    }
+
+    /// Ends a record that the end of an earlier process has cut off. A file that cannot be read is not changed.
+    private static func endLastLine(of path: String, _ descriptor: Int32) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+            return
+        }
+        let reader = Descriptors.open(path, O_RDONLY)
+        guard reader >= 0 else { return }
+        defer { close(reader) }
+        var last: UInt8 = 0
+        guard unsafe pread(reader, &last, 1, status.st_size - 1) == 1, last != UInt8(ascii: "\n") else { return }
+        try? Output.write([UInt8(ascii: "\n")], to: descriptor)
     }
 
     /// Appends a record. The method can be called from any thread.

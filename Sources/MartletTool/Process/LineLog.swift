@@ -32,11 +32,12 @@ final class LineLog<Entry: Sendable>: Sendable {
         // A write may block permanently, and the thread pool has few threads.
         Thread.detachNewThread { [self] in
             defer { written.continuation.finish() }
+            var output = LineOutputState(descriptor: descriptor)
             while true {
                 switch queue.withLock({ $0.next() }) {
                 case .write(let entries, let count):
-                    if count > 0 { _ = write(dropped(count), standingFor: count, to: descriptor) }
-                    for entry in entries where !write(line(entry), standingFor: 1, to: descriptor) { noteLoss() }
+                    if count > 0 { _ = write(dropped(count), standingFor: count, to: &output) }
+                    for entry in entries where !write(line(entry), standingFor: 1, to: &output) { noteLoss() }
                 case .wait: wake.wait()
                 case .end: return
                 }
@@ -70,14 +71,28 @@ final class LineLog<Entry: Sendable>: Sendable {
     }
 
     /// Returns false if the line could not be written.
-    private func write(_ line: String, standingFor count: Int, to descriptor: Int32) -> Bool {
-        do {
-            try Output.write(Array((line + "\n").utf8), to: descriptor)
-            return true
-        } catch {
-            queue.withLock { $0.failed(count: count) }
-            return false
-        }
+    private func write(_ line: String, standingFor count: Int, to output: inout LineOutputState) -> Bool {
+        if output.write(line) { return true }
+        queue.withLock { $0.failed(count: count) }
+        return false
+    }
+}
+
+/// The end of a log. A line that was written in part, for example on a full disk, is ended before the next one.
+private struct LineOutputState {
+    let descriptor: Int32
+    private var endsInLine = false
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Returns false if the line was not written, or in part.
+    mutating func write(_ line: String) -> Bool {
+        let bytes = Array(((endsInLine ? "\n" : "") + line + "\n").utf8)
+        let count = Output.writePart(of: bytes, to: descriptor)
+        if count > 0 { endsInLine = bytes[count - 1] != UInt8(ascii: "\n") }
+        return count == bytes.count
     }
 }
 

@@ -21,7 +21,11 @@ final class RelayAccess: Sendable {
     private static let issuer = Option.text("issuer", "NAME", help: "require this issuer in signed tokens")
     private static let allowAll = Option.flag("allow-all", help: "accept every account without a credential")
     private static let revoked = Option.text(
-        "revoked", "FILE", help: "refuse the accounts in FILE, one on each line, regardless of their credentials")
+        "revoked", "FILE",
+        help: """
+            refuse the accounts in FILE, one on each line, in quotation marks if it begins with #, regardless of their \
+            credentials
+            """)
     private static let rooms = Option.text(
         "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]")
 

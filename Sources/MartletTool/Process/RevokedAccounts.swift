@@ -6,7 +6,8 @@ import MartletWire
 /// The accounts that a relay refuses, whatever their credentials: a file with an account on each line.
 ///
 /// The file is UTF-8. Blanks around an account are ignored. A line without an account, or one that begins with #, has
-/// no effect. Any other line is an error, which names the file and the line.
+/// no effect. An account between quotation marks is taken as it is: one that begins with # or with a blank needs them.
+/// Any other line is an error, which names the file and the line.
 struct RevokedAccounts: Equatable, Sendable {
     private(set) var names: Set<AccountName> = []
 
@@ -21,15 +22,17 @@ struct RevokedAccounts: Equatable, Sendable {
     /// The accounts in the bytes of the file `name`.
     init(parsing bytes: [UInt8], named name: String) throws(CommandError) {
         for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
-            guard let text = String(validating: line, as: UTF8.self) else {
+            guard let line = String(validating: line, as: UTF8.self) else {
                 throw CommandError(.noInput, "\(name):\(index + 1): invalid UTF-8")
             }
             let blanks: [Unicode.Scalar] = [" ", "\t", "\r"]
-            let scalars = text.unicodeScalars
+            let scalars = line.unicodeScalars
             let word = scalars.drop { blanks.contains($0) }
             guard let first = word.first, first != "#" else { continue }
             let end = word.lastIndex { !blanks.contains($0) }.map { word.index(after: $0) } ?? word.endIndex
-            guard let account = AccountName(String(word[..<end])) else {
+            var text = word[..<end]
+            if text.count > 2, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
+            guard let account = AccountName(String(text)) else {
                 throw CommandError(.noInput, "\(name):\(index + 1): an invalid account name")
             }
             names.insert(account)

@@ -4,6 +4,13 @@ import Foundation
 package enum Output {
     /// Writes all bytes, and waits while the reader is slow.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) throws(CommandError) {
+        guard writePart(of: bytes, to: descriptor) == bytes.count else {
+            throw CommandError.system(.inputOutput, "cannot write")
+        }
+    }
+
+    /// Writes all bytes, and waits while the reader is slow. After an error it returns the number of written bytes.
+    package static func writePart(of bytes: [UInt8], to descriptor: Int32) -> Int {
         var done = 0
         while done < bytes.count {
             let result = unsafe bytes.withUnsafeBytes { buffer in
@@ -14,9 +21,10 @@ package enum Output {
             } else if errno == EAGAIN {
                 Descriptors.wait(for: POLLOUT, on: descriptor)
             } else if errno != EINTR {
-                throw CommandError.system(.inputOutput, "cannot write")
+                return done
             }
         }
+        return done
     }
 
     /// Writes a line to standard output.

@@ -1,8 +1,8 @@
+import MartletTestKit
 import MartletWire
 import Testing
 
 @testable import MartletProtocol
-@testable import MartletTestKit
 
 @Suite
 struct MembershipTests {
@@ -132,7 +132,7 @@ struct MembershipTests {
         let decisions: [RoomDecision?] = [.refused, .granted([.publish, .request]), nil]
         for decision in decisions {
             stage.world.relay.policy = { $0.identity.account == .alice ? decision : .granted(.all) }
-            stage.world.relay.engine.revokeRoomDecisions(now: stage.world.now)
+            stage.world.act { $0.revokeRoomDecisions(now: $1) }
             try stage.world.send("secret", from: bob, in: room)
             stage.world.run(for: .seconds(2))
             let entry = try #require(alice.rooms[.lobby])
@@ -144,7 +144,7 @@ struct MembershipTests {
             #expect(alice.rooms[.lobby]?.message == nil)
         }
         stage.world.relay.policy = { _ in .granted(.all) }
-        stage.world.relay.engine.revokeRoomDecisions(now: stage.world.now)
+        stage.world.act { $0.revokeRoomDecisions(now: $1) }
         try stage.world.send("public", from: bob, in: room)
         stage.world.run(for: .seconds(2))
         #expect(alice.rooms[.lobby]?.lastOffset == 4 && alice.rooms[.lobby]?.lastMessage?.text == "public")
@@ -170,7 +170,7 @@ struct MembershipTests {
             count += 1
             return count == 1 ? .granted(.all) : .refused
         }
-        stage.world.relay.engine.revokeRoomDecisions(now: stage.world.now)
+        stage.world.act { $0.revokeRoomDecisions(now: $1) }
         stage.world.run(for: .seconds(5))
         #expect(count == 2 && alice.rooms[.lobby]?.message == nil)
         #expect(stage.world.relay.engine.quiescence().faults.isEmpty)

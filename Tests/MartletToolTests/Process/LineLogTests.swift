@@ -74,6 +74,37 @@ import Testing
         }
     }
 
+    @Test func `a line that a full disk cuts off is ended before the next line`() async throws {
+        await #expect(processExitsWith: .success) {
+            let path = NSTemporaryDirectory() + UUID().uuidString
+            let descriptor = Descriptors.open(path, O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
+            try #require(descriptor >= 0)
+            _ = signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit()
+            try #require(unsafe getrlimit(Int32(RLIMIT_FSIZE.rawValue), &limit) == 0)
+            limit.rlim_cur = 8
+            try #require(unsafe setrlimit(Int32(RLIMIT_FSIZE.rawValue), &limit) == 0)
+            let losses = Guarded(0)
+            let log = LineLog<String>(to: descriptor) {
+                $0
+            } dropped: {
+                "\($0) dropped"
+            } onLoss: { count in
+                losses.withLock { $0 += count }
+            }
+            log.add("first")
+            log.add("second")
+            while losses.withLock({ $0 }) < 1 { sched_yield() }
+            limit.rlim_cur = limit.rlim_max
+            try #require(unsafe setrlimit(Int32(RLIMIT_FSIZE.rawValue), &limit) == 0)
+            log.add("third")
+            await log.finish(within: .seconds(600))
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.hasPrefix("first\nse\n") && text.hasSuffix("\nthird\n"))
+            _ = unsafe unlink(path)
+        }
+    }
+
     @Test func `a log without a reader accepts entries, and reports them as lost`() async {
         await #expect(processExitsWith: .success) {
             _ = signal(SIGPIPE, SIG_IGN)

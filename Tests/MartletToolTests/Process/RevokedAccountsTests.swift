@@ -17,6 +17,11 @@ import Testing
         #expect(try names("") == [])
     }
 
+    @Test func `accounts between quotation marks -> the accounts with #, blanks and quotation marks`() throws {
+        #expect(try names("\"#carol\"\n\"dave #1\" \n\"\"erin\"\"") == ["#carol", "dave #1", "\"erin\""])
+        #expect(try names("\"\n\"\"") == ["\"", "\"\""])
+    }
+
     @Test func `an invalid name or text -> an error with file and line`() {
         #expect(throws: CommandError(.noInput, "file:2: an invalid account name")) { try names("alice\na\u{1}b") }
         #expect(throws: CommandError(.noInput, "file:1: invalid UTF-8")) {
