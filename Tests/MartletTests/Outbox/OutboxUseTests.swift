@@ -22,25 +22,29 @@ import Testing
     @Test func `a client that starts after the release of another one of its outbox waits and reuses no counter`()
         async throws
     {
-        let outbox = InMemoryOutbox()
-        try await send("first", on: outbox)
-        try await send("second", on: outbox)
-        let third = try client(outbox)
-        try await third.start()
-        let pending = outbox.open().pending
-        #expect(pending.map(\.content.text) == ["first", "second"] && pending.map(\.id.counter) == [1, 2])
-        await third.stop()
+        try await withRelay { address in
+            let outbox = InMemoryOutbox()
+            let first = try await send("first", on: outbox, to: address)
+            let second = try await send("second", on: outbox, to: address)
+            #expect(first.counter == 1 && second.counter == 2)
+            let last = try client(outbox, to: address)
+            try await last.start()
+            let room = try await last.open(room: "lobby")
+            #expect(try await room.send("third").accepted() > 0)
+            #expect(try await room.messages(before: nil).messages.map(\.text) == ["first", "second", "third"])
+            await last.stop()
+        }
     }
 
-    private func client(_ outbox: InMemoryOutbox) throws -> Client {
-        try Client(to: "martlet://127.0.0.1:1", as: .anonymous("ada"), outbox: outbox)
+    private func client(_ outbox: InMemoryOutbox, to address: String = "martlet://127.0.0.1:1") throws -> Client {
+        try Client(to: address, as: .anonymous("ada"), outbox: outbox)
     }
 
     /// Sends a message, and releases the client without a stop.
-    private func send(_ text: String, on outbox: InMemoryOutbox) async throws {
-        let client = try client(outbox)
+    private func send(_ text: String, on outbox: InMemoryOutbox, to address: String) async throws -> MessageID {
+        let client = try client(outbox, to: address)
         try await client.start()
-        try await client.open(room: "lobby").send(text)
+        return try await client.open(room: "lobby").send(text).id
     }
 
     @Test func `a use that ends passes the outbox to the first that waits, and others fail`() async throws {
