@@ -33,7 +33,7 @@ public struct AuditRecord: Equatable, Sendable {
     public var account: AccountName?
     /// The device; nil if the event concerns no single device.
     public var device: DeviceID?
-    /// The address of the peer; nil if its connection has closed.
+    /// The address of the peer; nil if its connection has closed, and for operations of the relay's application.
     public var peer: SocketAddress?
     /// The room; nil if the event concerns no single room.
     public var room: RoomName?
