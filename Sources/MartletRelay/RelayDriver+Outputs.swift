@@ -13,6 +13,7 @@ extension RelayDriver {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
         case .continueExchange(let key, let message): continueExchange(key, message, now: now)
         case .authorize(let question, let request): authorize(question, request, now: now)
+        case .policyOverdue(let room): parts.onEvent(.policyFailed(room, RoomPolicyTimeout()))
         case .transmit(let keys):
             // The store works while the connections are written to.
             submitAppends()

@@ -30,7 +30,8 @@ public enum RelayEvent: Sendable {
     case authenticatorFailed(AccountName, any Error)
     /// The authenticator refused a credential. The cause is not sent to the client.
     case authenticationRefused(AccountName, cause: String)
-    /// The room policy threw an error. The session was reset with `serverBusy`.
+    /// The room policy threw an error, or exceeded its timeout: `RoomPolicyTimeout`. The session was reset with
+    /// `serverBusy`.
     case policyFailed(RoomName, any Error)
     /// The handler of undelivered messages threw an error for a report of this room. The report is lost.
     case undeliveredFailed(RoomName, any Error)

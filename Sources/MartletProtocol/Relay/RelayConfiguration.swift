@@ -171,6 +171,8 @@ public enum RelayOutput: Sendable {
     case continueExchange(ConnectionKey, Credential)
     /// Ask the room policy; the result is `authorized`. The number of questions without a result is limited.
     case authorize(QuestionID, RoomAuthorizationRequest)
+    /// The room policy has not answered a question about this room in time, which counts as its failure.
+    case policyOverdue(RoomName)
     /// Call `transmit` for each of these connections as soon as its carrier has room, preferably before the next
     /// output, because their state is in the cache.
     case transmit([ConnectionKey])
