@@ -69,5 +69,6 @@ import Testing
         #expect(records.map { $0.peer?.ip } == [.loopbackV4, .loopbackV4, .loopbackV4, .loopbackV4, nil, nil])
         #expect(records.map(\.room?.text) == [nil, nil, nil, "vault", "lobby", nil])
         #expect(records.map(\.code) == [.unauthenticated, nil, nil, .roomForbidden, nil, nil])
+        #expect(records.map(\.reason) == ["the client has no credential", nil, nil, nil, nil, nil])
     }
 }

@@ -469,7 +469,7 @@ public struct RelayEngine: ~Copyable {
         switch note {
         case .faulted: counted.faults += 1
         case .resumed: counted.resumes += 1
-        case .refused(_, .resumeRejected): counted.resumesRefused += 1
+        case .refused(_, .resumeRejected, _): counted.resumesRefused += 1
         case .linked, .suspended, .ended, .refused, .roomRefused, .roomCreated, .roomOperation, .rolesInvalid: break
         }
         outputs.append(.note(note, on: slot.map { connections.key($0) }))

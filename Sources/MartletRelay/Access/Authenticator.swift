@@ -48,8 +48,8 @@ public enum AuthenticationStep: Equatable, Sendable {
 public struct AuthenticationFailure: Error, Equatable, Sendable {
     /// The notice sent to the client.
     public var notice: Notice
-    /// The cause for the relay's log, without the credential; nil if the notice is sufficient. The cause is not sent to
-    /// the client.
+    /// The cause for the logs of the relay, without the credential; nil if the notice is sufficient. The cause is not
+    /// sent to the client.
     public var cause: String?
 
     /// Creates a refusal with this notice.
@@ -64,6 +64,9 @@ public struct AuthenticationFailure: Error, Equatable, Sendable {
     public static func unauthenticated(because cause: String) -> AuthenticationFailure {
         AuthenticationFailure(Notice(code: .unauthenticated), cause: cause)
     }
+
+    /// The client has no credential.
+    static let missingCredential = AuthenticationFailure.unauthenticated(because: "the client has no credential")
 
     /// The account may not use this relay.
     public static let forbidden = AuthenticationFailure(Notice(code: .forbidden))

@@ -77,7 +77,8 @@ public final class SCRAMAuthenticator: Authenticator {
     }
 }
 
-/// The relay's side of one exchange. Every fault, and a wrong proof, is the same refusal (RFC 5802 §7).
+/// The relay's side of one exchange. Every fault, and a wrong proof, is the same refusal (RFC 5802 §7), with its cause
+/// for the logs.
 private struct SCRAMExchange: AuthenticationExchange {
     let account: AccountName
     let passwordFile: PasswordFile
@@ -91,10 +92,23 @@ private struct SCRAMExchange: AuthenticationExchange {
             }
             isChallenged = true
             let name = try machine.receive(clientFirst: message)
-            guard name.utf8.elementsEqual(account.text.utf8) else { throw AuthenticationFailure.unauthenticated }
+            guard name.utf8.elementsEqual(account.text.utf8) else {
+                throw AuthenticationFailure.unauthenticated(because: "the exchange is for another account")
+            }
             return .challenge(try machine.challenge(with: passwordFile.record(of: name)))
-        } catch is SCRAMError {
-            throw AuthenticationFailure.unauthenticated
+        } catch let error as SCRAMError {
+            throw AuthenticationFailure.unauthenticated(because: cause(of: error))
+        }
+    }
+
+    private func cause(of error: SCRAMError) -> String {
+        switch error {
+        case .invalidProof:
+            passwordFile.record(of: account.text) == nil ? "the account has no password" : "the password is wrong"
+        case .channelBindingMismatch, .channelBindingRequired, .channelBindingDowngrade, .unsupportedChannelBinding:
+            "the exchange is not bound to the connection"
+        case .nonceMismatch: "the nonce is not that of the exchange"
+        default: "a message of the exchange is not valid"
         }
     }
 }
