@@ -11,8 +11,8 @@ public struct AuditRecord: Equatable, Sendable {
         case signedIn
         /// A device was authenticated and resumed its link.
         case resumed
-        /// A hello was refused: its credential, its resume token, or for lack of capacity. Or a renewal was refused, or
-        /// the credential of a connection has expired.
+        /// A hello was refused: its credential, its resume token, its timeout, or for lack of capacity. Or a renewal
+        /// was refused, or the credential of a connection has expired.
         case refused
         /// A client certificate was refused in the TLS handshake.
         case certificateRefused
