@@ -309,6 +309,9 @@ public final class Relay: Sendable {
     // MARK: - Operator
 
     /// Ends all connections and links of an account whose credential is no longer valid.
+    ///
+    /// The relay keeps no list of revoked accounts. The authenticator must refuse the credential before this call, or
+    /// the account signs in again at once.
     public func revoke(_ account: AccountName) async {
         guard let running else { return }
         // A connection authenticated just before may be moving to another loop. The second pass finds it.

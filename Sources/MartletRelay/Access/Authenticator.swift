@@ -6,7 +6,8 @@ public import MartletWire
 /// A relay calls it for every connection, and for every renewal of a credential. After
 /// `RelayConfiguration.authTimeout` the relay closes the connection and cancels the calling task.
 public protocol Authenticator: Sendable {
-    /// Determines the account that the client uses, usually the requested one, and its claims (C-26).
+    /// Determines the account that the client uses, usually the requested one, and its claims (C-26). The relay calls
+    /// this method for a request without a mechanism, also without a credential, and ``exchange(for:)`` for any other.
     ///
     /// - Throws: `AuthenticationFailure` to refuse the client. Any other error is reported as
     ///   `RelayEvent.authenticatorFailed`, and the client receives `serverBusy`, because the error is not a fault of
