@@ -4,6 +4,7 @@
 @_exported public import struct MartletAuthentication.PasswordFile
 @_exported public import struct MartletAuthentication.PasswordFileError
 @_exported public import enum MartletAuthentication.PasswordFileFault
+@_exported public import enum MartletAuthentication.SCRAMError
 @_exported public import struct MartletAuthentication.TokenVerifier
 @_exported public import struct MartletProtocol.AccountProgress
 @_exported public import enum MartletProtocol.AttachmentFailure

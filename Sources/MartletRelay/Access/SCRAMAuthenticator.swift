@@ -29,7 +29,7 @@ public final class SCRAMAuthenticator: Authenticator {
     public init(passwordFile: PasswordFile, allowsPlaintext: Bool = false) {
         self.passwordFile = passwordFile
         self.allowsPlaintext = allowsPlaintext
-        let secret = passwordFile.unknownUserSecret ?? Self.random(byteCount: SCRAMLimits.minSecretByteCount)
+        let secret = passwordFile.unknownUserSecret ?? RandomBytes.make(byteCount: SCRAMLimits.minSecretByteCount)
         guard let records = try? UnknownUserRecords(secret: secret, iterations: passwordFile.iterations) else {
             preconditionFailure("the file and the random source have valid secrets and iterations")
         }
@@ -53,7 +53,7 @@ public final class SCRAMAuthenticator: Authenticator {
         case (Self.unbound, nil) where allowsPlaintext: binding = .none
         default: throw refusal(of: request)
         }
-        let nonce = Self.random(byteCount: Self.nonceByteCount)
+        let nonce = RandomBytes.make(byteCount: Self.nonceByteCount)
         return SCRAMExchange(
             account: request.account, passwordFile: passwordFile,
             machine: try SCRAMServer(nonce: nonce, binding: binding, unknownUsers: unknownUsers))
@@ -69,11 +69,6 @@ public final class SCRAMAuthenticator: Authenticator {
             reason = mechanism.map { "the mechanism is \($0)" } ?? "a password requires TLS"
         }
         return AuthenticationFailure(Notice(code: .unauthenticated, reason: reason))
-    }
-
-    private static func random(byteCount: Int) -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 }
 
