@@ -21,6 +21,11 @@ martlet_tls_context *martlet_tls_context_create(
 
 void martlet_tls_context_free(martlet_tls_context *context) { (void)context; }
 
+int32_t martlet_tls_context_check_validity(const martlet_tls_context *context, struct martlet_tls_failure *failure) {
+    (void)context;
+    return fail(failure);
+}
+
 void martlet_tls_session_free(martlet_tls_session *session) { (void)session; }
 
 martlet_tls_connection *martlet_tls_connection_create(

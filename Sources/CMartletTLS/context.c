@@ -256,6 +256,14 @@ static int fail(struct martlet_tls_failure *failure, int kind, const char *path)
     return 0;
 }
 
+/// The failure of a file without the expected block of PEM, for which the reason would be "PEM lib".
+static int fail_pem(struct martlet_tls_failure *failure, const char *path, const char *text) {
+    int is_pem = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_PEM_LIB && !ERR_SYSTEM_ERROR(ERR_peek_error());
+    fail(failure, martlet_tls_failure_bad_file, path);
+    if (is_pem) martlet_tls_copy_text(failure->text, sizeof failure->text, text);
+    return 0;
+}
+
 static uint8_t *copy(const uint8_t *bytes, size_t count) {
     uint8_t *result = malloc(count ? count : 1);
     if (result && count) memcpy(result, bytes, count);
@@ -266,9 +274,9 @@ static int configure_identity(
     SSL_CTX *ssl, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
     if (!options->certificate_file || !options->key_file) return 1;
     if (SSL_CTX_use_certificate_chain_file(ssl, options->certificate_file) != 1)
-        return fail(failure, martlet_tls_failure_bad_file, options->certificate_file);
+        return fail_pem(failure, options->certificate_file, "not a PEM certificate");
     if (SSL_CTX_use_PrivateKey_file(ssl, options->key_file, SSL_FILETYPE_PEM) != 1)
-        return fail(failure, martlet_tls_failure_bad_file, options->key_file);
+        return fail_pem(failure, options->key_file, "not a PEM key without a password");
     if (SSL_CTX_check_private_key(ssl) != 1) return fail(failure, martlet_tls_failure_key_mismatch, options->key_file);
     return 1;
 }
@@ -378,6 +386,17 @@ void martlet_tls_context_free(martlet_tls_context *context) {
     free(context->ticket_keys);
     free(context->pins);
     free(context);
+}
+
+int32_t martlet_tls_context_check_validity(const martlet_tls_context *context, struct martlet_tls_failure *failure) {
+    memset(failure, 0, sizeof *failure);
+    X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
+    if (!certificate) return 0;
+    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
+        martlet_tls_note_verification(failure, certificate, X509_V_ERR_CERT_HAS_EXPIRED);
+    else if (X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0)
+        martlet_tls_note_verification(failure, certificate, X509_V_ERR_CERT_NOT_YET_VALID);
+    return failure->kind == martlet_tls_failure_none ? 0 : -1;
 }
 
 int32_t martlet_tls_random(void *bytes, size_t count) {

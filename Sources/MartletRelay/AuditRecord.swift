@@ -11,7 +11,8 @@ public struct AuditRecord: Equatable, Sendable {
         case signedIn
         /// A device was authenticated and resumed its link.
         case resumed
-        /// A hello was refused: its credential, its resume token, or for lack of capacity.
+        /// A hello was refused: its credential, its resume token, its timeout, or for lack of capacity. Or a renewal
+        /// was refused, or the credential of a connection has expired.
         case refused
         /// A client certificate was refused in the TLS handshake.
         case certificateRefused
@@ -33,7 +34,7 @@ public struct AuditRecord: Equatable, Sendable {
     public var account: AccountName?
     /// The device; nil if the event concerns no single device.
     public var device: DeviceID?
-    /// The address of the peer; nil if its connection has closed.
+    /// The address of the peer; nil if its connection has closed, and for operations of the relay's application.
     public var peer: SocketAddress?
     /// The room; nil if the event concerns no single room.
     public var room: RoomName?
@@ -45,7 +46,7 @@ public struct AuditRecord: Equatable, Sendable {
     public var target: AccountName?
     /// The role, the access, or the duration of a mute that the operation sets.
     public var value: String?
-    /// The reason why a client certificate was refused.
+    /// The cause for which a credential or a client certificate was refused. It contains no part of the credential.
     public var reason: String?
     /// The number of refusals that the record represents, of which this event is the last; 1 for any other event.
     public var count = 1
@@ -62,10 +63,11 @@ public struct AuditRecord: Equatable, Sendable {
             self.init(.roomRefused, key, peer)
             self.room = room
             code = .roomForbidden
-        case .note(.refused(let account, let code), let peer):
+        case .note(.refused(let account, let code, let cause), let peer):
             self.init(.refused, account: account)
             self.peer = peer
             self.code = code
+            reason = cause
         case .note(.roomCreated(let key, let room, let status), let peer):
             self.init(.roomCreated, key, peer)
             self.room = room

@@ -1,7 +1,12 @@
 // The names needed to embed a relay, so that `import MartletRelay` suffices.
 @_exported public import struct MartletAuthentication.JSONWebKeySet
 @_exported public import enum MartletAuthentication.JSONWebKeySetError
+@_exported public import struct MartletAuthentication.PasswordFile
+@_exported public import struct MartletAuthentication.PasswordFileError
+@_exported public import enum MartletAuthentication.PasswordFileFault
+@_exported public import enum MartletAuthentication.SCRAMError
 @_exported public import struct MartletAuthentication.TokenVerifier
+@_exported public import struct MartletProtocol.AccountProgress
 @_exported public import enum MartletProtocol.AttachmentFailure
 @_exported public import struct MartletProtocol.AttachmentKey
 @_exported public import struct MartletProtocol.AuthenticationRequest
@@ -9,7 +14,12 @@
 @_exported public import struct MartletProtocol.DeviceKey
 @_exported public import struct MartletProtocol.EncodedBody
 @_exported public import struct MartletProtocol.Identity
+@_exported public import struct MartletProtocol.Instant
 @_exported public import struct MartletProtocol.LogEntry
+@_exported public import enum MartletProtocol.MembershipBounds
+@_exported public import typealias MartletProtocol.MembershipChanges
+@_exported public import enum MartletProtocol.MembershipRead
+@_exported public import struct MartletProtocol.MembershipRecord
 @_exported public import struct MartletProtocol.MessageRate
 @_exported public import struct MartletProtocol.PeerLimits
 @_exported public import struct MartletProtocol.ReadRange
@@ -26,6 +36,7 @@
 @_exported public import struct MartletProtocol.RoomRolesConfiguration
 @_exported public import enum MartletProtocol.RoomRolesError
 @_exported public import struct MartletProtocol.RoomSnapshot
+@_exported public import struct MartletProtocol.StoredRoomEntry
 @_exported public import struct MartletProtocol.UndeliveredMessage
 @_exported public import struct MartletProtocol.UndeliveredReport
 @_exported public import struct MartletTransport.IPAddress
@@ -46,11 +57,14 @@
 @_exported public import struct MartletWire.Limits
 @_exported public import struct MartletWire.LinkID
 @_exported public import struct MartletWire.LogID
+@_exported public import struct MartletWire.MechanismName
 @_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
 @_exported public import struct MartletWire.PeerCertificate
 @_exported public import struct MartletWire.RelayStamp
+@_exported public import struct MartletWire.RoomEntry
+@_exported public import enum MartletWire.RoomMembershipState
 @_exported public import enum MartletWire.RoomMethod
 @_exported public import struct MartletWire.RoomName
 @_exported public import struct MartletWire.RoomRetention

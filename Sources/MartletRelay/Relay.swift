@@ -127,12 +127,14 @@ public final class Relay: Sendable {
     ///   if the system has no thread or descriptor left.
     @discardableResult
     public func start() throws -> [SocketAddress] {
-        try phase.withLock { phase in
+        let running: Running = try phase.withLock { phase in
             guard case .idle = phase else { throw RelayError.alreadyStarted }
             let running = try listen()
             phase = .running(running, isAwaited: false)
-            return running.listeners.map(\.localAddress)
+            return running
         }
+        if let tls = running.tls { reportCertificate(of: tls) }
+        return running.listeners.map(\.localAddress)
     }
 
     /// No loop starts before all sockets listen, so a failure needs no cleanup.
@@ -209,11 +211,19 @@ public final class Relay: Sendable {
     /// Reads the certificate, its key, the authorities of client certificates and the ticket keys again. Existing
     /// connections are not affected.
     ///
-    /// - Throws: `RelayError.invalidTLS`, after which the earlier certificate remains in use; `RelayError.noTLS` if the
-    ///   relay does not run or does not use TLS.
+    /// A certificate that is not valid at present is used, and reported as `RelayEvent.tlsFailed` without a peer.
+    ///
+    /// - Throws: `RelayError.invalidTLS`, after which the earlier certificate remains in use; `RelayError.notRunning`;
+    ///   `RelayError.noTLS` if the relay does not use TLS.
     public func reloadTLS() throws(RelayError) {
-        guard let tls = running?.tls else { throw .noTLS }
+        guard let running else { throw .notRunning }
+        guard let tls = running.tls else { throw .noTLS }
         do { try tls.reload() } catch { throw .invalidTLS(error) }
+        reportCertificate(of: tls)
+    }
+
+    private func reportCertificate(of tls: TLSServer) {
+        if let fault = tls.certificateFault { parts.onEvent(.tlsFailed(fault, peer: nil)) }
     }
 
     /// The addresses on which the relay listens; empty while it is not running.
@@ -299,6 +309,9 @@ public final class Relay: Sendable {
     // MARK: - Operator
 
     /// Ends all connections and links of an account whose credential is no longer valid.
+    ///
+    /// The relay keeps no list of revoked accounts. The authenticator must refuse the credential before this call, or
+    /// the account signs in again at once.
     public func revoke(_ account: AccountName) async {
         guard let running else { return }
         // A connection authenticated just before may be moving to another loop. The second pass finds it.

@@ -13,6 +13,7 @@ extension RelayDriver {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
         case .continueExchange(let key, let message): continueExchange(key, message, now: now)
         case .authorize(let question, let request): authorize(question, request, now: now)
+        case .policyOverdue(let room): parts.onEvent(.policyFailed(room, RoomPolicyTimeout()))
         case .transmit(let keys):
             // The store works while the connections are written to.
             submitAppends()
@@ -42,13 +43,13 @@ extension RelayDriver {
     private func report(_ note: RelayNote, on key: ConnectionKey?) {
         // The engine has refused a message of an exchange without the authenticator. The exchange counts as a failed
         // authentication (C-67, C-69).
-        if case .refused(let account, .unauthenticated) = note, let peer = key.flatMap({ peers[$0] }),
+        if case .refused(let account, .unauthenticated, _) = note, let peer = key.flatMap({ peers[$0] }),
             peer.exchange.take() != nil
         {
             peer.admitted.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
         }
         // The limits of C-67 apply to the next hello too.
-        if case .refused(_, .resumeRejected) = note, let peer = key.flatMap({ peers[$0] }) {
+        if case .refused(_, .resumeRejected, _) = note, let peer = key.flatMap({ peers[$0] }) {
             peer.admitted.handshakeResumed()
         }
         parts.onEvent(.note(note, peer: key.flatMap { peers[$0] }?.transport.remoteAddress))
@@ -66,7 +67,8 @@ extension RelayDriver {
                 label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
             // TLS without a channel binding permits no exchange (C-68).
             if request.channelBinding == nil, peer.transport.security != nil {
-                return engine.authenticated(key, .refused(Notice(code: .unauthenticated)), now: now)
+                let cause = "the TLS connection has no channel binding"
+                return engine.authenticated(key, .refused(Notice(code: .unauthenticated), cause: cause), now: now)
             }
         }
         let limit = peer.admitted.authenticationBegan(of: request.account, now: now)
@@ -146,7 +148,7 @@ extension RelayDriver {
         case .challenge(let message, let exchange):
             peers[key]?.exchange = PendingExchange(exchange, of: asked)
             answer = .challenge(message)
-        case .refused(let failure): answer = .refused(failure.notice)
+        case .refused(let failure): answer = .refused(failure.notice, cause: failure.cause ?? failure.notice.reason)
         }
         if authentications == 0 { revokedAt.removeAll() }
         engine.authenticated(key, answer, now: enter())

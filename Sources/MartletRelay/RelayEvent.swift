@@ -17,7 +17,8 @@ public enum RelayEvent: Sendable {
     case roomDecisionsRevoked(of: AccountName?, in: RoomName?)
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
-    /// A TLS handshake or connection failed; without a peer, the replacement of ticket keys that are 12 hours old.
+    /// A TLS handshake or connection failed. Without a peer, the relay has read a certificate of its own that is not
+    /// valid at present, or could not replace ticket keys that are 12 hours old.
     case tlsFailed(TLSError, peer: SocketAddress?)
     /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)
@@ -30,7 +31,8 @@ public enum RelayEvent: Sendable {
     case authenticatorFailed(AccountName, any Error)
     /// The authenticator refused a credential. The cause is not sent to the client.
     case authenticationRefused(AccountName, cause: String)
-    /// The room policy threw an error. The session was reset with `serverBusy`.
+    /// The room policy threw an error, or exceeded its timeout: `RoomPolicyTimeout`. The session was reset with
+    /// `serverBusy`.
     case policyFailed(RoomName, any Error)
     /// The handler of undelivered messages threw an error for a report of this room. The report is lost.
     case undeliveredFailed(RoomName, any Error)
@@ -41,7 +43,7 @@ public enum RelayEvent: Sendable {
 
 /// An error that prevents the start of a relay.
 public enum RelayError: Error, Equatable, Sendable {
-    /// The relay was started before.
+    /// The relay was started or shut down before.
     case alreadyStarted
     /// The configuration has no address to listen on.
     case noAddresses
@@ -56,8 +58,10 @@ public enum RelayError: Error, Equatable, Sendable {
     case plaintextNotAllowed(SocketAddress)
     /// The certificate or another file of TLS is not valid.
     case invalidTLS(TLSError)
-    /// The relay has no TLS to reload, or does not run.
+    /// The relay has no TLS to reload.
     case noTLS
+    /// The relay does not run.
+    case notRunning
     /// The configuration has `RelayConfiguration.roomRoles`, and the store keeps no roles.
     case rolesNotKept
     /// The relay has a handler of undelivered messages, and the store keeps no membership records.
@@ -68,7 +72,7 @@ extension RelayError: CustomStringConvertible {
     /// A description in one line.
     public var description: String {
         switch self {
-        case .alreadyStarted: "the relay was started before"
+        case .alreadyStarted: "the relay was started or shut down before"
         case .noAddresses: "the relay has no address to listen on"
         case .invalidConfiguration(let text): "the configuration is not valid: \(text)"
         case .invalidAddress(let text): "\"\(text)\" is not an IP address"
@@ -76,6 +80,7 @@ extension RelayError: CustomStringConvertible {
         case .plaintextNotAllowed(let address): "without TLS a relay does not listen on \(address)"
         case .invalidTLS(let error): "\(error)"
         case .noTLS: "the relay does not use TLS"
+        case .notRunning: "the relay does not run"
         case .rolesNotKept: "the store keeps no roles of rooms"
         case .membershipsNotKept: "the store keeps no membership records"
         }

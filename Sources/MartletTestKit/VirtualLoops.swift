@@ -181,8 +181,8 @@ final class VirtualLoops {
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
-        case .authorize, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
-            .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note:
+        case .authorize, .policyOverdue, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships,
+            .readMemberships, .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note:
             return output
         }
     }

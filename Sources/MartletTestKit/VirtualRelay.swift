@@ -40,6 +40,8 @@ public final class VirtualRelay {
     public var policyDelay = Duration.zero
     /// The room policy; nil for a failure.
     public var policy: (RoomAuthorizationRequest) -> RoomDecision? = { _ in .granted(.all) }
+    /// The rooms about which the room policy has not answered in time, in order.
+    public internal(set) var overdueRooms: [RoomName] = []
     /// Requests without a recipient, in order.
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
     /// Requests of accounts that concern no room, in order.
@@ -212,6 +214,7 @@ public final class VirtualRelay {
                 later(.continueExchange(key, message), authenticationDelay, &work, now: now)
             case .authorize(let question, let request):
                 later(.authorize(question, request), policyDelay, &work, now: now)
+            case .policyOverdue(let room): overdueRooms.append(room)
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
             case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
             case .saveProgress(let room, let marks): save(marks, of: room)

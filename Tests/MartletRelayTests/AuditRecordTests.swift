@@ -38,6 +38,17 @@ import Testing
         #expect(AuditRecord(.authenticationRefused(alice, cause: "expired")) == nil)
     }
 
+    @Test func `an authentication beyond its timeout → a record of its refusal`() async throws {
+        let fixture = EngineFixture()
+        fixture.authenticates = false
+        let peer = fixture.connect()
+        await peer.send(FrameWriter.hello())
+        #expect(try await peer.finalNotice()?.code == .authTimeout)
+        let records = fixture.notes.compactMap { AuditRecord(.note($0, peer: nil)) }
+        #expect(records.map(\.event) == [.refused] && records.map(\.code) == [.authTimeout])
+        #expect(records.map(\.account) == [alice])
+    }
+
     @Test func `sign-in, resume, refusals and revocations of a running relay → one record for each`() async throws {
         struct LobbyOnly: ImmediateRoomPolicy {
             func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision {
@@ -69,5 +80,6 @@ import Testing
         #expect(records.map { $0.peer?.ip } == [.loopbackV4, .loopbackV4, .loopbackV4, .loopbackV4, nil, nil])
         #expect(records.map(\.room?.text) == [nil, nil, nil, "vault", "lobby", nil])
         #expect(records.map(\.code) == [.unauthenticated, nil, nil, .roomForbidden, nil, nil])
+        #expect(records.map(\.reason) == ["the client has no credential", nil, nil, nil, nil, nil])
     }
 }

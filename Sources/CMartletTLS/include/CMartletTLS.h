@@ -109,6 +109,8 @@ struct martlet_tls_options {
 martlet_tls_context *_Nullable martlet_tls_context_create(
     const struct martlet_tls_options *options, struct martlet_tls_failure *failure);
 void martlet_tls_context_free(martlet_tls_context *context);
+/// Checks the validity period of the own certificate. Returns 0 if it is valid or absent, or -1 with the failure.
+int32_t martlet_tls_context_check_validity(const martlet_tls_context *context, struct martlet_tls_failure *failure);
 
 // MARK: - Sessions
 

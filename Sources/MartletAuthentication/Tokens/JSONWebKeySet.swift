@@ -42,6 +42,18 @@ public struct JSONWebKeySet: Sendable {
         skippedKeyCount = values.count - keys.count
     }
 
+    /// Creates a set of one key with the algorithm HS256, without a document.
+    ///
+    /// - Parameters:
+    ///   - secret: At least 32 bytes, with which the issuer signs.
+    ///   - keyID: The `kid` of the tokens; nil if they have none.
+    /// - Throws: `JSONWebKeySetError.invalidKey` with the index 0 for a shorter secret, and on Apple systems.
+    public init(secret: [UInt8], keyID: String? = nil) throws(JSONWebKeySetError) {
+        guard let key = VerificationKey(.secret(secret)) else { throw .invalidKey(index: 0) }
+        keys = [JSONWebKey(keyID: keyID, key: key)]
+        skippedKeyCount = 0
+    }
+
     /// Returns the key for a token's header.
     ///
     /// - Throws: `algorithmNotAllowed` if the algorithm is not the key's, `unknownKey` if no key has the identifier,

@@ -159,8 +159,8 @@ public enum AuthenticationAnswer: Sendable {
     /// The proven identity, a fresh token, the digest of the presented token if there is one (C-26), and the last
     /// message of the exchange if there was one.
     case accepted(Identity, TokenGrant, presented: TokenDigest?, final: Credential? = nil)
-    /// The peer is refused.
-    case refused(Notice)
+    /// The peer is refused, for this cause in the log.
+    case refused(Notice, cause: String? = nil)
 }
 
 /// An action that a relay's engine requests from its driver.
@@ -171,6 +171,8 @@ public enum RelayOutput: Sendable {
     case continueExchange(ConnectionKey, Credential)
     /// Ask the room policy; the result is `authorized`. The number of questions without a result is limited.
     case authorize(QuestionID, RoomAuthorizationRequest)
+    /// The room policy has not answered a question about this room in time, which counts as its failure.
+    case policyOverdue(RoomName)
     /// Call `transmit` for each of these connections as soon as its carrier has room, preferably before the next
     /// output, because their state is in the cache.
     case transmit([ConnectionKey])
@@ -224,8 +226,9 @@ public enum RelayNote: Equatable, Sendable {
     case suspended(DeviceKey, LinkID)
     /// A link ended.
     case ended(DeviceKey, LinkID)
-    /// A hello was refused.
-    case refused(AccountName, ErrorCode)
+    /// A hello or the renewal of a credential was refused, or the credential of a connection has expired. The cause
+    /// contains no credential.
+    case refused(AccountName, ErrorCode, cause: String? = nil)
     /// The room policy, or the roles of the room, refused a device's session in a room.
     case roomRefused(DeviceKey, RoomName)
     /// A device has created a room, or was refused with the code.

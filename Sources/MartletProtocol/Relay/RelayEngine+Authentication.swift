@@ -12,8 +12,8 @@ extension RelayEngine {
         switch answer {
         case .challenge(let message):
             challenge(slot, entry, with: message, now: now)
-        case .refused(let notice):
-            refuse(slot, hello.account, notice, now: now)
+        case .refused(let notice, let cause):
+            refuse(slot, hello.account, notice, cause, now: now)
         case .accepted(let identity, let grant, let presented, let final):
             entry.hello = nil
             let admission = Admission(
@@ -27,8 +27,10 @@ extension RelayEngine {
         }
     }
 
-    private mutating func refuse(_ slot: Int, _ account: AccountName, _ notice: Notice, now: Instant) {
-        note(.refused(account, notice.code), on: slot)
+    private mutating func refuse(
+        _ slot: Int, _ account: AccountName, _ notice: Notice, _ cause: String?, now: Instant
+    ) {
+        note(.refused(account, notice.code, cause: cause), on: slot)
         end(slot, with: .reject, notice, now: now)
     }
 
@@ -39,8 +41,10 @@ extension RelayEngine {
     private mutating func challenge(_ slot: Int, _ entry: ConnectionEntry, with message: Credential, now: Instant) {
         let body = Auth(credential: message).encode()
         guard entry.challengeCount < RelayConnection.maxChallengeCount, entry.maySend(bodyByteCount: body.count) else {
-            if let account = entry.hello?.account { refuse(slot, account, Notice(code: .unauthenticated), now: now) }
-            return
+            guard let account = entry.hello?.account else { return }
+            return refuse(
+                slot, account, Notice(code: .unauthenticated), "the exchange has too many or too long messages",
+                now: now)
         }
         let held = connections[slot].challenge()
         enqueue(.auth, body, on: slot, now: now)
@@ -74,7 +78,8 @@ extension RelayEngine {
         }
         guard let auth else {
             if let account = connections[slot].entry?.hello?.account {
-                refuse(slot, account, Notice(code: .unauthenticated), now: now)
+                refuse(
+                    slot, account, Notice(code: .unauthenticated), "a message of the exchange is too long", now: now)
             }
             return .stop
         }
@@ -123,8 +128,9 @@ extension RelayEngine {
         let account = sessions.links[link].who.account
         guard case .accepted(let identity, _, _, _) = answer, identity.account == account else {
             var notice = Notice(code: .unauthenticated)
-            if case .refused(let refusal) = answer { notice = refusal }
-            note(.refused(account, notice.code), on: slot)
+            var cause: String? = "the credential is for another account"
+            if case .refused(let refusal, let its) = answer { (notice, cause) = (refusal, its) }
+            note(.refused(account, notice.code, cause: cause), on: slot)
             if notice.code == .serverBusy { return }
             return end(slot, with: .goaway, notice, now: now)
         }
@@ -149,6 +155,10 @@ extension RelayEngine {
     /// Ends connections whose credentials have expired. The clients continue their links with other credentials (C-66).
     mutating func expireCredentials(now: Instant) {
         while let slot = connections.popExpiredCredential(now: now) {
+            if let link = connections[slot].linkSlot {
+                let account = sessions.links[link].who.account
+                note(.refused(account, .unauthenticated, cause: "the credential has expired"), on: slot)
+            }
             end(slot, with: .goaway, Notice(code: .unauthenticated), now: now)
         }
     }

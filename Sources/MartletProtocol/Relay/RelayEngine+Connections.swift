@@ -360,6 +360,9 @@ extension RelayEngine {
     mutating func fail(_ slot: Int, _ error: LinkError, now: Instant) {
         guard connections[slot].phase != .closing else { return }
         note(.faulted(error.code), on: slot)
+        if error.code == .authTimeout, let account = connections[slot].entry?.hello?.account {
+            note(.refused(account, .authTimeout), on: slot)
+        }
         // C-22
         let spoken: [WireVersion] = error.code == .unsupportedVersion ? configuration.features.spokenVersions : []
         // An invalid hello has the answer of a refused one (C-13).

@@ -21,6 +21,7 @@ public import MartletWire
 /// | `pauseReading`, `resumeReading` | stops or continues to read the socket | |
 /// | `authenticate`, `continueExchange` | asks the authenticator | `authenticated` |
 /// | `authorize` | asks the room policy | `authorized` |
+/// | `policyOverdue` | writes a log | |
 /// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
 /// | `saveProgress` | calls the store | |
 /// | `saveRoles` | calls the store | `rolesSaved` |
@@ -419,7 +420,7 @@ public struct RelayEngine: ~Copyable {
             }
             if let keys = transmits.takeUnreported() { return .transmit(keys) }
             if let output = outputs.popFirst() { return output }
-            if let question = sessions.nextQuestion() { return question }
+            if let output = sessions.nextPolicyOutput() { return output }
             if let output = sessions.nextAccountOutput() { return output }
             if isFlushingGroup {
                 isFlushingGroup = false
@@ -468,7 +469,7 @@ public struct RelayEngine: ~Copyable {
         switch note {
         case .faulted: counted.faults += 1
         case .resumed: counted.resumes += 1
-        case .refused(_, .resumeRejected): counted.resumesRefused += 1
+        case .refused(_, .resumeRejected, _): counted.resumesRefused += 1
         case .linked, .suspended, .ended, .refused, .roomRefused, .roomCreated, .roomOperation, .rolesInvalid: break
         }
         outputs.append(.note(note, on: slot.map { connections.key($0) }))

@@ -11,8 +11,9 @@ extension SessionRouter {
         links[slot].sessions[at: index].isAsked = open != nil
     }
 
-    /// The next question for the driver.
-    mutating func nextQuestion() -> RelayOutput? {
+    /// The next output for the driver: the room of an overdue question, or a question.
+    mutating func nextPolicyOutput() -> RelayOutput? {
+        if let room = overdueRooms.popLast() { return .policyOverdue(room) }
         while let (id, question) = authorizations.next() {
             if let room = question.call?.room ?? question.entry?.room {
                 guard let slot = links.slot(question.member.link) else {
@@ -89,6 +90,7 @@ extension SessionRouter {
     mutating func expireDecisions(now: Instant) {
         while let question = authorizations.popOverdue(now: now) {
             if let call = question.call {
+                overdueRooms.append(call.room)
                 authorized(call, nil, now: now)
                 continue
             }
@@ -97,6 +99,11 @@ extension SessionRouter {
                 continue
             }
             guard let slot = links.slot(question.member.link) else { continue }
+            if let index = links[slot].sessions.index(of: question.member.session),
+                let room = question.open?.room ?? room(at: index, of: slot)
+            {
+                overdueRooms.append(room)
+            }
             markDirty(slot)
             reset(question.member.session, .serverBusy, of: slot)
         }

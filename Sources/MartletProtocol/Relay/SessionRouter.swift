@@ -23,6 +23,8 @@ struct SessionRouter: ~Copyable {
     var rooms: RoomRouter
     private(set) var dirty = DirtyLinks()
     var authorizations = RoomAuthorizations()
+    /// The rooms of questions that the policy has not answered in time, for the log.
+    var overdueRooms: [RoomName] = []
     /// Entries that roles of rooms have refused, with the connections of their links, for the log.
     var refusedEntries: [(note: RelayNote, connection: Int?)] = []
     /// Credit of messages of accounts that have exceeded their rate.

@@ -6,7 +6,8 @@ public import MartletWire
 /// A relay calls it for every connection, and for every renewal of a credential. After
 /// `RelayConfiguration.authTimeout` the relay closes the connection and cancels the calling task.
 public protocol Authenticator: Sendable {
-    /// Determines the account that the client uses, usually the requested one, and its claims (C-26).
+    /// Determines the account that the client uses, usually the requested one, and its claims (C-26). The relay calls
+    /// this method for a request without a mechanism, also without a credential, and ``exchange(for:)`` for any other.
     ///
     /// - Throws: `AuthenticationFailure` to refuse the client. Any other error is reported as
     ///   `RelayEvent.authenticatorFailed`, and the client receives `serverBusy`, because the error is not a fault of
@@ -48,8 +49,8 @@ public enum AuthenticationStep: Equatable, Sendable {
 public struct AuthenticationFailure: Error, Equatable, Sendable {
     /// The notice sent to the client.
     public var notice: Notice
-    /// The cause for the relay's log, without the credential; nil if the notice is sufficient. The cause is not sent to
-    /// the client.
+    /// The cause for the logs of the relay, without the credential; nil if the notice is sufficient. The cause is not
+    /// sent to the client.
     public var cause: String?
 
     /// Creates a refusal with this notice.
@@ -64,6 +65,9 @@ public struct AuthenticationFailure: Error, Equatable, Sendable {
     public static func unauthenticated(because cause: String) -> AuthenticationFailure {
         AuthenticationFailure(Notice(code: .unauthenticated), cause: cause)
     }
+
+    /// The client has no credential.
+    static let missingCredential = AuthenticationFailure.unauthenticated(because: "the client has no credential")
 
     /// The account may not use this relay.
     public static let forbidden = AuthenticationFailure(Notice(code: .forbidden))

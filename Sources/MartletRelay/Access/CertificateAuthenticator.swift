@@ -32,17 +32,22 @@ public struct CertificateAuthenticator: Authenticator {
 
     /// Returns the account of the certificate.
     ///
-    /// - Throws: `AuthenticationFailure.unauthenticated` if the client has no certificate, or one that is for another
-    ///   account or has expired since the first handshake of a resumed session (Specs/hostile.md row 57).
+    /// - Throws: `AuthenticationFailure` with the code `unauthenticated` and the cause if the client has no
+    ///   certificate, or one that is for another account or has expired since the first handshake of a resumed session
+    ///   (Specs/hostile.md row 57).
     public func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
         guard let certificate = request.certificate else {
-            guard let fallback else { throw AuthenticationFailure.unauthenticated }
+            guard let fallback else {
+                throw AuthenticationFailure.unauthenticated(because: "the client has no certificate")
+            }
             return try await fallback.authenticate(request)
         }
-        guard Self.account(of: certificate) == request.account,
-            let expiresAt = UInt64(exactly: certificate.notAfter)?.multipliedReportingOverflow(by: 1000),
+        guard Self.account(of: certificate) == request.account else {
+            throw AuthenticationFailure.unauthenticated(because: "the certificate is not for this account")
+        }
+        guard let expiresAt = UInt64(exactly: certificate.notAfter)?.multipliedReportingOverflow(by: 1000),
             !expiresAt.overflow, expiresAt.partialValue > wallClock()
-        else { throw AuthenticationFailure.unauthenticated }
+        else { throw AuthenticationFailure.unauthenticated(because: "the certificate has expired") }
         return Identity(request.account, expiresAt: expiresAt.partialValue)
     }
 

@@ -2,16 +2,23 @@ public import MartletProtocol
 
 /// Decides which accounts may enter which rooms, and with which permissions.
 ///
-/// A relay requests a decision when a session opens a room, when an earlier decision expires, when a link resumes with
-/// other claims, and after ``Relay/revokeRoomDecisions(of:in:)``. A decision applies to one session. A request without
-/// an answer within `RelayConfiguration.policyTimeout` counts as failed. Its call is not cancelled, and counts among
-/// the at most 1,024 calls of a loop until it returns.
+/// A relay requests a decision when a session opens a room, when an earlier decision expires, when a link resumes or a
+/// credential is renewed with other claims, and after ``Relay/revokeRoomDecisions(of:in:)``. It also requests one for
+/// each request to join a room, to invite to it, or to mark it as read. A decision applies to one session. A request
+/// without an answer within `RelayConfiguration.policyTimeout` counts as failed, with the error ``RoomPolicyTimeout``.
+/// Its call is not cancelled, and counts among the at most 1,024 calls of a loop until it returns.
 public protocol RoomPolicy: Sendable {
     /// Decides about one session.
     ///
     /// - Throws: Any error, which is reported as `RelayEvent.policyFailed`. The session is reset with `serverBusy`, and
     ///   the client opens it again later.
     func decision(on request: RoomAuthorizationRequest) async throws -> RoomDecision
+}
+
+/// The error of `RelayEvent.policyFailed` when the policy exceeds `RelayConfiguration.policyTimeout`.
+public struct RoomPolicyTimeout: Error, Equatable, CustomStringConvertible {
+    /// A description in one line.
+    public var description: String { "the room policy exceeded its timeout" }
 }
 
 /// A policy that decides without suspension. The relay calls it on its loops, so it must not block.

@@ -29,7 +29,7 @@ public final class SCRAMAuthenticator: Authenticator {
     public init(passwordFile: PasswordFile, allowsPlaintext: Bool = false) {
         self.passwordFile = passwordFile
         self.allowsPlaintext = allowsPlaintext
-        let secret = passwordFile.unknownUserSecret ?? Self.random(byteCount: SCRAMLimits.minSecretByteCount)
+        let secret = passwordFile.unknownUserSecret ?? RandomBytes.make(byteCount: SCRAMLimits.minSecretByteCount)
         guard let records = try? UnknownUserRecords(secret: secret, iterations: passwordFile.iterations) else {
             preconditionFailure("the file and the random source have valid secrets and iterations")
         }
@@ -53,7 +53,7 @@ public final class SCRAMAuthenticator: Authenticator {
         case (Self.unbound, nil) where allowsPlaintext: binding = .none
         default: throw refusal(of: request)
         }
-        let nonce = Self.random(byteCount: Self.nonceByteCount)
+        let nonce = RandomBytes.make(byteCount: Self.nonceByteCount)
         return SCRAMExchange(
             account: request.account, passwordFile: passwordFile,
             machine: try SCRAMServer(nonce: nonce, binding: binding, unknownUsers: unknownUsers))
@@ -70,14 +70,10 @@ public final class SCRAMAuthenticator: Authenticator {
         }
         return AuthenticationFailure(Notice(code: .unauthenticated, reason: reason))
     }
-
-    private static func random(byteCount: Int) -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-    }
 }
 
-/// The relay's side of one exchange. Every fault, and a wrong proof, is the same refusal (RFC 5802 §7).
+/// The relay's side of one exchange. Every fault, and a wrong proof, is the same refusal (RFC 5802 §7), with its cause
+/// for the logs.
 private struct SCRAMExchange: AuthenticationExchange {
     let account: AccountName
     let passwordFile: PasswordFile
@@ -91,10 +87,23 @@ private struct SCRAMExchange: AuthenticationExchange {
             }
             isChallenged = true
             let name = try machine.receive(clientFirst: message)
-            guard name.utf8.elementsEqual(account.text.utf8) else { throw AuthenticationFailure.unauthenticated }
+            guard name.utf8.elementsEqual(account.text.utf8) else {
+                throw AuthenticationFailure.unauthenticated(because: "the exchange is for another account")
+            }
             return .challenge(try machine.challenge(with: passwordFile.record(of: name)))
-        } catch is SCRAMError {
-            throw AuthenticationFailure.unauthenticated
+        } catch let error as SCRAMError {
+            throw AuthenticationFailure.unauthenticated(because: cause(of: error))
+        }
+    }
+
+    private func cause(of error: SCRAMError) -> String {
+        switch error {
+        case .invalidProof:
+            passwordFile.record(of: account.text) == nil ? "the account has no password" : "the password is wrong"
+        case .channelBindingMismatch, .channelBindingRequired, .channelBindingDowngrade, .unsupportedChannelBinding:
+            "the exchange is not bound to the connection"
+        case .nonceMismatch: "the nonce is not that of the exchange"
+        default: "a message of the exchange is not valid"
         }
     }
 }

@@ -36,7 +36,7 @@ public final class SignedTokenAuthenticator: Authenticator {
     ///   a token of another account.
     public func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
         let verifier = verifier.withLock { $0 }
-        guard let credential = request.credential else { throw AuthenticationFailure.unauthenticated }
+        guard let credential = request.credential else { throw AuthenticationFailure.missingCredential }
         let claims: TokenClaims
         do { claims = try verifier.verify(credential.bytes, now: Int64(wallClock() / 1000)) } catch {
             throw AuthenticationFailure.unauthenticated(because: error.description)

@@ -24,12 +24,15 @@ public struct TokenAuthenticator: Authenticator {
 
     /// Returns the requested account if its credential matches.
     ///
-    /// - Throws: `AuthenticationFailure.unauthenticated` otherwise.
+    /// - Throws: `AuthenticationFailure` with the code `unauthenticated` and the cause otherwise.
     public func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
         let known = credentials[request.account]
         // The credential of an unknown account is compared too, so that the response time does not reveal the accounts.
-        guard let expected = known ?? decoy, let presented = request.credential, presented == expected, known != nil
-        else { throw AuthenticationFailure.unauthenticated }
+        guard let presented = request.credential else { throw AuthenticationFailure.missingCredential }
+        guard let expected = known ?? decoy, presented == expected, known != nil else {
+            throw AuthenticationFailure.unauthenticated(
+                because: known == nil ? "the account has no token" : "the token is wrong")
+        }
         return Identity(request.account)
     }
 }

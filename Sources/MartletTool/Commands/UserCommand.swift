@@ -1,5 +1,6 @@
 import Foundation
 import MartletAuthentication
+import MartletRelay
 import MartletToolSupport
 import MartletWire
 
@@ -10,7 +11,6 @@ enum UserCommand {
     }
 
     private static let file = Option.text("file", short: "f", "FILE", help: "the password file of the relay; required")
-    private static let saltByteCount = SCRAMLimits.recordSaltByteCount
 
     static let spec = CommandSpec(
         name: "user",
@@ -88,27 +88,16 @@ enum UserCommand {
     private static func add(
         _ name: AccountName, _ password: String, to file: inout PasswordFile, _ path: String
     ) throws(CommandError) {
-        let record: SCRAMRecord
         do {
-            record = try SCRAMRecord(
-                password: password, salt: random(byteCount: saltByteCount), iterations: file.iterations)
-        } catch {
-            throw CommandError(.dataError, "a password has 1 to 1024 bytes and no control characters")
-        }
-        do {
-            try file.addUnknownUserSecret(random(byteCount: SCRAMLimits.minSecretByteCount))
             if file.record(of: name.text) == nil {
-                try file.add(name.text, record)
+                try file.add(name.text, password: password)
             } else {
-                try file.replace(name.text, record)
+                try file.replace(name.text, password: password)
             }
+        } catch is SCRAMError {
+            throw CommandError(.dataError, "a password has 1 to 1024 bytes and no control characters")
         } catch {
             throw CommandError(.dataError, "\(path): \(error)")
         }
-    }
-
-    private static func random(byteCount: Int) -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 }

@@ -148,8 +148,11 @@ enum RelayLog {
         case .resumed(let key, _, let epoch): device("resumed", key) + [.init("epoch", .count(epoch.rawValue))]
         case .suspended(let key, _): device("suspended", key)
         case .ended(let key, _): device("ended", key)
-        case .refused(let account, let code):
-            named("refused", [.init("account", .string(account.text)), .init("code", .string(code.name))])
+        case .refused(let account, let code, let cause):
+            named(
+                "refused",
+                [.init("account", .string(account.text)), .init("code", .string(code.name))]
+                    + (cause.map { [.init("cause", .string($0))] } ?? []))
         case .roomRefused(let key, let room):
             device("roomRefused", key) + [.init("room", .string(room.text))]
         case .roomCreated(let key, let room, let status):

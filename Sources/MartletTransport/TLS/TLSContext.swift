@@ -39,6 +39,12 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         unsafe martlet_tls_context_free(pointer)
     }
 
+    /// The reason why the own certificate is not valid at present; nil if it is valid or absent.
+    var certificateFault: TLSError? {
+        var failure = martlet_tls_failure()
+        return unsafe martlet_tls_context_check_validity(pointer, &failure) == 0 ? nil : TLSError(failure)
+    }
+
     private static func make(
         _ identity: TLSIdentity?, trustFile: String?, isServer: Bool = false, pins: [UInt8] = [],
         request: martlet_tls_peer_certificate = martlet_tls_peer_certificate_ignored, ticketKeys: [UInt8] = [],

@@ -43,6 +43,9 @@ public final class TLSServer: Sendable {
         state.withLock { $0 = next }
     }
 
+    /// The reason why the certificate is not valid at present, which peers will refuse; nil if it is valid.
+    package var certificateFault: TLSError? { state.withLock { $0.context }.certificateFault }
+
     /// Returns TLS over an accepted transport, neither of them started; nil without memory.
     public func transport(over lower: any Transport) -> TLSTransport? {
         connection().map { TLSTransport($0, over: lower) }

@@ -134,6 +134,26 @@ import Testing
         #expect(refusal(rsaKey, "null") == .notAnObject(index: 1))
     }
 
+    @Test(arguments: [(nil, #"{"alg":"HS256"}"#), ("hs", #"{"alg":"HS256","kid":"hs"}"#)] as [(String?, String)])
+    func `the bytes of a secret verify the tokens of its key identifier`(_ keyID: String?, _ header: String) throws {
+        let keys = try JSONWebKeySet(secret: TokenFixtures.secret, keyID: keyID)
+        #expect(keys.keyCount == 1 && keys.skippedKeyCount == 0)
+        let verifier = TokenVerifier(keys: keys, audience: "martlet")
+        let payload = #"{"sub":"alice","aud":"martlet","exp":2000}"#
+        let token = TokenFixtures.token(header: header, payload)
+        #expect(try verifier.verify(token, now: 1000).subject == "alice")
+        let other = TokenFixtures.token(header: #"{"alg":"HS256","kid":"other"}"#, payload)
+        #expect(throws: TokenError.unknownKey) { try verifier.verify(other, now: 1000) }
+        let forged = TokenFixtures.token(header: header, payload, secret: [UInt8](repeating: 9, count: 32))
+        #expect(throws: TokenError.badSignature) { try verifier.verify(forged, now: 1000) }
+    }
+
+    @Test func `a secret of 31 bytes is refused`() {
+        #expect(throws: JSONWebKeySetError.invalidKey(index: 0)) {
+            try JSONWebKeySet(secret: [UInt8](repeating: 1, count: 31))
+        }
+    }
+
     @Test func `64 keys are taken and 65 are refused`() throws {
         let unnamed = #"{"kty":"oct","k":"\#(Base64.encode(TokenFixtures.secret, .url))"}"#
         #expect(try TokenFixtures.keySet(Array(repeating: unnamed, count: 64)).keyCount == 64)

@@ -141,6 +141,7 @@ import Testing
         }
         #expect(peer.farewell == .authTimeout)
         #expect(peer.closedAt == began + .seconds(10))
+        #expect(stage.relay.notes == [.faulted(.authTimeout), .refused(.named("mallory"), .authTimeout)])
     }
 
     // C-9, Specs/hostile.md row 6

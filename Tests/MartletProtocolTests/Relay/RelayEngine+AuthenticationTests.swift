@@ -149,7 +149,8 @@ import Testing
         let long = try began(stage)
         long.say(.auth, writer.bytes)
         #expect(long.farewell == .unauthenticated)
-        #expect(stage.relay.notes == [.refused(.named("alice"), .unauthenticated)])
+        let cause = "a message of the exchange is too long"
+        #expect(stage.relay.notes == [.refused(.named("alice"), .unauthenticated, cause: cause)])
         let compressed = try began(stage)
         compressed.say(.auth, Deflater().compress(writer.bytes.rawBytes) ?? [], compression: .zlib)
         #expect(compressed.farewell == .compressionNotAllowed)
@@ -284,6 +285,8 @@ import Testing
         peer.say(Auth(credential: Self.first))
         stage.run(for: .seconds(60))
         #expect(peer.farewell == .unauthenticated)
+        let expiry = RelayNote.refused(.named("alice"), .unauthenticated, cause: "the credential has expired")
+        #expect(stage.relay.notes.contains(expiry))
         stage.run(for: .seconds(60))
         #expect(stage.relay.engine.statistics.connections == 0)
     }
@@ -321,6 +324,8 @@ import Testing
             $0.authenticated(peer.key, .accepted(Identity(.named("bob")), grant, presented: nil), now: $1)
         }
         #expect(peer.farewell == .unauthenticated)
+        let cause = "the credential is for another account"
+        #expect(stage.relay.notes.contains(.refused(.named("alice"), .unauthenticated, cause: cause)))
     }
 
     // C-71, Specs/hostile.md row 56

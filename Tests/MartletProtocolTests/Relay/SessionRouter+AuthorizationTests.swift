@@ -92,9 +92,10 @@ import Testing
         stage.relay.policyDelay = .seconds(11)
         let peer = stage.member("alice", of: .lobby)
         stage.run(for: .milliseconds(9999))
-        #expect(peer.log.last(Reset.self) == nil)
+        #expect(peer.log.last(Reset.self) == nil && stage.relay.overdueRooms.isEmpty)
         stage.run(for: .milliseconds(1))
         #expect(peer.log.all(Reset.self).map(\.code) == [.serverBusy])
+        #expect(stage.relay.overdueRooms == [.lobby])
         stage.run(for: .seconds(5))
         #expect(peer.log.last(Opened.self) == nil)
     }

@@ -31,31 +31,39 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("ada", everyName), ("a@example.com", everyName), ("ada.example.com", everyName),
-        ("ada", PeerCertificate(hostNames: ["ada"], notAfter: 2000)), ("ada", PeerCertificate(notAfter: 2000)),
-        ("ada", PeerCertificate(commonName: "Ada", notAfter: 2000)),
-        ("ada", PeerCertificate(commonName: "ada\0", notAfter: 2000)),
-        ("ada", PeerCertificate(commonName: "ada", notAfter: 1000)),
-        ("ada", PeerCertificate(commonName: "ada", notAfter: -1)),
-        ("ada", PeerCertificate(commonName: "ada", notAfter: .max)),
-        ("ada", PeerCertificate(commonName: "ada", emailAddresses: [""], notAfter: 2000)),
-    ])
+    private static let wrong = "the certificate is not for this account"
+    private static let expired = "the certificate has expired"
+
+    @Test(
+        arguments: [
+            ("ada", everyName, wrong), ("a@example.com", everyName, wrong), ("ada.example.com", everyName, wrong),
+            ("ada", PeerCertificate(hostNames: ["ada"], notAfter: 2000), wrong),
+            ("ada", PeerCertificate(notAfter: 2000), wrong),
+            ("ada", PeerCertificate(commonName: "Ada", notAfter: 2000), wrong),
+            ("ada", PeerCertificate(commonName: "ada\0", notAfter: 2000), wrong),
+            ("ada", PeerCertificate(commonName: "ada", notAfter: 1000), expired),
+            ("ada", PeerCertificate(commonName: "ada", notAfter: -1), expired),
+            ("ada", PeerCertificate(commonName: "ada", notAfter: .max), expired),
+            ("ada", PeerCertificate(commonName: "ada", emailAddresses: [""], notAfter: 2000), wrong),
+        ] as [(String, PeerCertificate, String)])
     func `a certificate of another account, without a name, or expired → unauthenticated`(
-        account: String, certificate: PeerCertificate
+        account: String, certificate: PeerCertificate, cause: String
     ) async throws {
         let request = try request(account, certificate)
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await authenticator.authenticate(request) }
+        let failure = AuthenticationFailure.unauthenticated(because: cause)
+        await #expect(throws: failure) { try await authenticator.authenticate(request) }
     }
 
     @Test func `no certificate → unauthenticated, or the answer of the fallback`() async throws {
         let request = try request("ada", nil, token: "secret")
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await authenticator.authenticate(request) }
+        let missing = AuthenticationFailure.unauthenticated(because: "the client has no certificate")
+        await #expect(throws: missing) { try await authenticator.authenticate(request) }
         let tokens = try #require(TokenAuthenticator(["ada": "secret"]))
         let both = CertificateAuthenticator(fallback: tokens)
         #expect(try await both.authenticate(request) == Identity(request.account))
         let wrong = try self.request("ada", nil, token: "guess")
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await both.authenticate(wrong) }
+        let refusal = AuthenticationFailure.unauthenticated(because: "the token is wrong")
+        await #expect(throws: refusal) { try await both.authenticate(wrong) }
     }
 
     @Test func `a mechanism → the exchange of the fallback; with a certificate unauthenticated`() throws {
@@ -75,7 +83,8 @@ import Testing
     @Test func `a certificate of another account with a valid token → unauthenticated`() async throws {
         let tokens = try #require(TokenAuthenticator(["ada": "secret"]))
         let request = try request("ada", PeerCertificate(commonName: "bob", notAfter: .max / 1000), token: "secret")
-        await #expect(throws: AuthenticationFailure.unauthenticated) {
+        let failure = AuthenticationFailure.unauthenticated(because: Self.wrong)
+        await #expect(throws: failure) {
             try await CertificateAuthenticator(fallback: tokens).authenticate(request)
         }
     }

@@ -79,6 +79,31 @@ import Testing
     }
 
     //
+    @Test func `a policy that exceeds its timeout resets the session with serverBusy and reports an event`()
+        async throws
+    {
+        let log = EventLog()
+        let end = AsyncStream<Never>.makeStream()
+        let policy = PolicyStub { _ in
+            for await _ in end.stream {}
+            return .granted(.all)
+        }
+        var configuration = RelayConfiguration.withoutTimeouts
+        configuration.policyTimeout = .milliseconds(1)
+        try await withRelay(configuration, policy: policy, onEvent: log.note) { _, port in
+            let peer = try await WirePeer.connect(to: port)
+            try await peer.hello()
+            await peer.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            #expect(try await peer.expect(Reset.self).code == .serverBusy)
+            end.continuation.finish()
+        }
+        let failures = log.all.filter {
+            if case .policyFailed(_, let error) = $0 { error is RoomPolicyTimeout } else { false }
+        }
+        #expect(failures.count == 1)
+    }
+
+    //
     @Test func `revoked decisions end the sessions that the policy now refuses`() async throws {
         let isOpen = Guarded(true)
         let policy = PolicyStub { _ in isOpen.withLock { $0 } ? .granted(.all) : .refused }

@@ -12,10 +12,10 @@ import Testing
         SCRAMAuthenticator(passwordFile: try TestPasswords.file(), allowsPlaintext: allowsPlaintext)
     }
 
-    /// The challenge and the result of an exchange; nil if it was refused.
+    /// The challenge and the result of an exchange; nil, and the cause, if it was refused.
     private func run(
         _ client: SCRAMClient, as account: String = "ada", exporter: [UInt8]? = nil, at relay: SCRAMAuthenticator
-    ) async throws -> (challenge: String, step: AuthenticationStep?) {
+    ) async throws -> (challenge: String, step: AuthenticationStep?, cause: String?) {
         var client = client
         let request = TestPasswords.request(account, exporter: exporter)
         var exchange = try #require(try relay.exchange(for: request))
@@ -26,10 +26,10 @@ import Testing
         do {
             let step = try await exchange.step(answer)
             if case .accepted(_, let final) = step { #expect(final == client.expectedServerFinal) }
-            return (String(decoding: challenge, as: UTF8.self), step)
+            return (String(decoding: challenge, as: UTF8.self), step, nil)
         } catch let failure as AuthenticationFailure {
-            #expect(failure == .unauthenticated)
-            return (String(decoding: challenge, as: UTF8.self), nil)
+            #expect(failure.notice == Notice(code: .unauthenticated))
+            return (String(decoding: challenge, as: UTF8.self), nil, failure.cause)
         }
     }
 
@@ -55,6 +55,7 @@ import Testing
         let wrong = try await run(TestPasswords.client("ada", "open sesam"), at: relay)
         let unknown = try await run(TestPasswords.client("bob", "open sesame"), as: "bob", at: relay)
         #expect(wrong.step == nil && unknown.step == nil)
+        #expect(wrong.cause == "the password is wrong" && unknown.cause == "the account has no password")
         #expect(wrong.challenge.utf8.count == unknown.challenge.utf8.count)
         #expect(wrong.challenge.hasSuffix(",i=4096") && unknown.challenge.hasSuffix(",i=4096"))
     }
@@ -86,7 +87,8 @@ import Testing
     @Test func `a proof for another TLS connection -> refused`() async throws {
         let other = [UInt8](repeating: 9, count: 32)
         let client = try TestPasswords.client(exporter: other)
-        #expect(try await run(client, exporter: Self.exporter, at: authenticator()).step == nil)
+        let result = try await run(client, exporter: Self.exporter, at: authenticator())
+        #expect(result.step == nil && result.cause == "the exchange is not bound to the connection")
     }
 
     // Specs/hostile.md row 55
@@ -99,10 +101,11 @@ import Testing
         let answer = try client.receive(serverFirst: challenge)
         var later = try #require(try relay.exchange(for: TestPasswords.request()))
         _ = try await later.step(first)
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await later.step(answer) }
+        let failure = AuthenticationFailure.unauthenticated(because: "the nonce is not that of the exchange")
+        await #expect(throws: failure) { try await later.step(answer) }
         let changed = String(decoding: answer, as: UTF8.self).replacing(",r=A", with: ",r=B")
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await exchange.step(Array(changed.utf8)) }
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await exchange.step(answer) }
+        await #expect(throws: failure) { try await exchange.step(Array(changed.utf8)) }
+        await #expect(throws: AuthenticationFailure.self) { try await exchange.step(answer) }
     }
 
     // Specs/hostile.md row 55
@@ -112,14 +115,16 @@ import Testing
         let first = client.start()
         for message in [[], first.dropLast(32), first + [UInt8](repeating: 0x61, count: 4096)] {
             var exchange = try #require(try relay.exchange(for: TestPasswords.request()))
-            await #expect(throws: AuthenticationFailure.unauthenticated) { try await exchange.step(Array(message)) }
+            let failure = await #expect(throws: AuthenticationFailure.self) { try await exchange.step(Array(message)) }
+            #expect(failure?.notice == Notice(code: .unauthenticated))
         }
         for change in [{ Array($0.dropLast()) }, { _ in [] }, { $0 + $0 }] as [@Sendable ([UInt8]) -> [UInt8]] {
             var client = try TestPasswords.client()
             var exchange = try #require(try relay.exchange(for: TestPasswords.request()))
             guard case .challenge(let challenge) = try await exchange.step(client.start()) else { continue }
             let answer = change(try client.receive(serverFirst: challenge))
-            await #expect(throws: AuthenticationFailure.unauthenticated) { try await exchange.step(answer) }
+            let failure = await #expect(throws: AuthenticationFailure.self) { try await exchange.step(answer) }
+            #expect(failure?.notice == Notice(code: .unauthenticated))
         }
     }
 
@@ -128,7 +133,8 @@ import Testing
         var client = try TestPasswords.client("ada")
         var exchange = try #require(try authenticator().exchange(for: TestPasswords.request("bob")))
         let first = client.start()
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await exchange.step(first) }
+        let failure = AuthenticationFailure.unauthenticated(because: "the exchange is for another account")
+        await #expect(throws: failure) { try await exchange.step(first) }
     }
 
     // C-68
@@ -136,7 +142,8 @@ import Testing
         var client = try TestPasswords.client("e\u{301}")
         var exchange = try #require(try authenticator().exchange(for: TestPasswords.request("\u{E9}")))
         let first = client.start()
-        await #expect(throws: AuthenticationFailure.unauthenticated) { try await exchange.step(first) }
+        let failure = AuthenticationFailure.unauthenticated(because: "the exchange is for another account")
+        await #expect(throws: failure) { try await exchange.step(first) }
     }
 
     // C-68

@@ -61,10 +61,11 @@ import Testing
             ("alice", token(payload, secret: [UInt8](repeating: 8, count: 32)), "the token's signature is not valid"),
             ("alice", token(#"{"sub":"alice","aud":"martlet","exp":900}"#), "the token expired at 900"),
             ("alice", token(#"{"sub":"alice","aud":"other","exp":2000}"#), "the token is for another audience"),
-            ("alice", "not a token", "the token's serialization is malformed"), ("alice", nil, nil),
-        ] as [(String, String?, String?)])
+            ("alice", "not a token", "the token's serialization is malformed"),
+            ("alice", nil, "the client has no credential"),
+        ] as [(String, String?, String)])
     func `a token of another account, key, audience or time, and none, are unauthenticated`(
-        _ account: String, _ token: String?, _ cause: String?
+        _ account: String, _ token: String?, _ cause: String
     ) async throws {
         let request = try request(account, token)
         let authenticator = try authenticator()
@@ -82,6 +83,7 @@ import Testing
         }
         let causes = log.all.compactMap { if case .authenticationRefused(_, let cause) = $0 { cause } else { nil } }
         #expect(causes == ["the token has no claim \"aud\""])
+        #expect(log.all.compactMap { AuditRecord($0)?.reason } == causes)
     }
 
     @Test func `replaced keys refuse the tokens of the earlier ones`() async throws {

@@ -19,19 +19,22 @@ struct TokenAuthenticatorTests {
 
     @Test(
         "wrong, foreign or missing token and unknown account throw unauthenticated",
-        arguments: [("alice", "x"), ("alice", "b"), ("alice", nil), ("carol", "a"), ("carol", nil)]
-            as [(String, String?)])
-    func wrong(account: String, token: String?) async throws {
+        arguments: [
+            ("alice", "x", "the token is wrong"), ("alice", "b", "the token is wrong"),
+            ("alice", nil, "the client has no credential"), ("carol", "a", "the account has no token"),
+            ("carol", nil, "the client has no credential"),
+        ] as [(String, String?, String)])
+    func wrong(account: String, token: String?, cause: String) async throws {
         let authenticator = try #require(TokenAuthenticator(["alice": "a", "bob": "b"]))
-        await #expect(throws: AuthenticationFailure.unauthenticated) {
+        await #expect(throws: AuthenticationFailure.unauthenticated(because: cause)) {
             try await authenticator.authenticate(request(account, token))
         }
     }
 
     @Test("empty table throws unauthenticated")
     func empty() async throws {
-        await #expect(throws: AuthenticationFailure.unauthenticated) {
-            try await TokenAuthenticator([AccountName: Credential]()).authenticate(request("alice", ""))
+        await #expect(throws: AuthenticationFailure.unauthenticated(because: "the account has no token")) {
+            try await TokenAuthenticator([AccountName: Credential]()).authenticate(request("alice", "a"))
         }
     }
 

@@ -68,6 +68,21 @@ import Testing
         #expect(record?.event == .roomOperation && record?.peer?.ip == .loopbackV4)
     }
 
+    @Test(arguments: [1, 3])
+    func `a creation and a performed operation → records with the address of the peer`(loopCount: Int) async throws {
+        let log = EventLog()
+        let configuration = RoleMatrix.configuration(.withoutTimeouts)
+        try await withRelay(configuration, loopCount: loopCount, policy: RoleMatrix.Policy(), onEvent: log.note) {
+            let alice = try await peer("alice", at: $1)
+            try await alice.open()
+            #expect(try await alice.operate(.ban(Self.bob)) == .none)
+            while !log.all.contains(where: { AuditRecord($0)?.operation == .ban }) { await Task.yield() }
+        }
+        let records = log.all.compactMap { AuditRecord($0) }.filter { $0.room != nil }
+        #expect(records.map(\.event) == [.roomCreated, .roomOperation])
+        #expect(records.map { $0.peer?.ip } == [.loopbackV4, .loopbackV4])
+    }
+
     //
     @Test func `a store that fails to save refuses the operation with storeUnavailable, and reports an event`()
         async throws

@@ -123,8 +123,7 @@ final class EngineFixture: @unchecked Sendable {
             case .accountRequest(let id, let request):
                 engine.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
             case .attachment(let id, _): engine.attachmentAnswered(id, .failed(.unavailable))
-            case .undelivered: break
-            case .commandEnded: break
+            case .policyOverdue, .undelivered, .commandEnded: break
             case .send, .transfer: preconditionFailure("this relay has one loop")
             }
         }

@@ -165,6 +165,41 @@ struct TLSClientTests {
         try allowed.start()
         #expect(throws: RelayError.noTLS) { try allowed.reloadTLS() }
         await allowed.shutdown()
+        #expect(throws: RelayError.notRunning) { try allowed.reloadTLS() }
+        await refused.shutdown()
+        #expect(throws: RelayError.alreadyStarted) { try refused.start() }
+        #expect(RelayError.alreadyStarted.description == "the relay was started or shut down before")
+    }
+
+    @Test func `a reload with an expired certificate, and one that is not valid yet -> used and reported`()
+        async throws
+    {
+        let identity = try certificates.make("valid")
+        let reports = Guarded<[String]>([])
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.tls = TLSServerOptions(identity: identity)
+        let relay = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll,
+            onEvent: { event in
+                if case .tlsFailed(let error, peer: nil) = event { reports.withLock { $0.append("\(error)") } }
+            })
+        try relay.start()
+        try relay.reloadTLS()
+        let early = reports.withLock { $0 }
+        #expect(early.isEmpty)
+        var request = TLSCertificateRequest(commonName: "server")
+        request.issuer = certificates.authority
+        request.validity = -86_400..<(-3600)
+        try request.make(identity)
+        try relay.reloadTLS()
+        request.validity = 3600..<86_400
+        try request.make(identity)
+        try relay.reloadTLS()
+        let texts = reports.withLock { $0 }
+        #expect(texts.count == 2)
+        #expect(texts.first?.hasPrefix("the certificate of CN=server expired on ") == true)
+        #expect(texts.last?.hasPrefix("the certificate of CN=server is not valid before ") == true)
+        await relay.shutdown()
     }
 
     @Test func `a reload with a valid certificate -> used for new connections; with an invalid one -> kept`()

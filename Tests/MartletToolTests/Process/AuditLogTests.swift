@@ -31,6 +31,10 @@ import Testing
         #expect(
             try line(.note(.refused(ada, .unauthenticated), peer: peer))
                 == start + #""refused","account":"ada","peer":"192.0.2.1:4711","code":"unauthenticated"}"#)
+        let cause = "the token is for another audience"
+        #expect(
+            try line(.note(.refused(ada, .unauthenticated, cause: cause), peer: nil))
+                == start + #""refused","account":"ada","code":"unauthenticated","reason":"\#(cause)"}"#)
         #expect(
             try line(.note(.roomRefused(key, lobby), peer: nil))
                 == start + #""roomRefused","account":"ada","device":"ab","room":"lobby","code":"roomForbidden"}"#)

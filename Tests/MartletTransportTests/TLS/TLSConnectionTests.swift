@@ -341,6 +341,14 @@ import Testing
         #expect(throws: TLSError.invalidFile(path: "/nonexistent", reason: "No such file or directory")) {
             try TLSClient(TLSClientOptions(trust: .file("/nonexistent")))
         }
+        for (certificate, key, reason) in [
+            (garbage, server.keyFile, "not a PEM certificate"),
+            (server.certificateFile, garbage, "not a PEM key without a password"),
+        ] {
+            #expect(throws: TLSError.invalidFile(path: garbage, reason: reason)) {
+                try TLSServer(TLSServerOptions(identity: TLSIdentity(certificateFile: certificate, keyFile: key)))
+            }
+        }
         let mixed = TLSIdentity(
             certificateFile: server.certificateFile, keyFile: certificates.authority.keyFile)
         #expect(throws: TLSError.keyMismatch(path: mixed.keyFile)) {

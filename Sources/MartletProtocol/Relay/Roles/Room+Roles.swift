@@ -68,7 +68,7 @@ extension Room {
             guard case .loading(let joins) = state else { break }
             switch result {
             case .saved:
-                effects.append(.note(.roomCreated(creator.who, name, .none), of: nil))
+                effects.append(.note(.roomCreated(creator.who, name, .none), of: creator.member))
                 state = .ready
                 return joins
             case .tooManyRooms, .full:
@@ -266,8 +266,8 @@ extension Room {
         if let command = pending.command { return concluded(command, refusal, into: &effects) }
         let status = refusal?.status ?? .none
         let record = RoomOperationRecord(pending.operation, by: pending.actor, in: name, status)
-        // The link's loop knows the address of a peer that is refused.
-        effects.append(.note(.roomOperation(record), of: refusal == nil ? nil : pending.member))
+        // The link's loop knows the address of the peer.
+        effects.append(.note(.roomOperation(record), of: pending.member))
         if let call = pending.call { return decided(call, refusal, into: &effects) }
         if refusal == nil { applyToMemberships(pending.operation, by: pending.actor.account) }
         let response = Response(correlation: pending.number, status: status, reason: refusal?.reason)

@@ -1,0 +1,50 @@
+import MartletRelay
+import Testing
+
+/// Uses of the public interface with `import MartletRelay` alone. The file compiles only if all names are exported.
+@Suite struct ExportsTests {
+    private struct OwnStore: RoomMembershipStore {
+        func load(_ room: RoomName) async throws -> RoomSnapshot { RoomSnapshot() }
+
+        func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 { 1 }
+
+        func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
+            RoomHistory(entries: [], firstOffset: 1)
+        }
+
+        func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
+
+        func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
+            Set(changes.keys)
+        }
+
+        func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] { [] }
+    }
+
+    private struct TokensOnly: Authenticator {
+        func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
+            let mechanism: MechanismName? = request.mechanism
+            guard mechanism == nil else { throw AuthenticationFailure.unauthenticated }
+            return Identity(request.account)
+        }
+    }
+
+    @Test func `a store and an authenticator of an application → they serve a relay`() async throws {
+        let account = try #require(AccountName("ada"))
+        let record = MembershipRecord(isJoined: true, changedAt: 1)
+        #expect(try await OwnStore().saveMemberships([account: record], of: RoomName("lobby")!) == [account])
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: OwnStore(), authenticator: TokensOnly(),
+            policy: .allowAll)
+        await relay.shutdown()
+        #expect(relay.port == nil)
+    }
+
+    @Test func `the names of passwords and of the audit log → exported`() throws {
+        _ = SCRAMAuthenticator(passwordFile: PasswordFile())
+        let account = try #require(AccountName("ada"))
+        let record = try #require(AuditRecord(.revoked(account)))
+        var refusals = AuditRefusals()
+        #expect(refusals.add(record, now: Instant(nanoseconds: 1)) == [record])
+    }
+}
