@@ -20,12 +20,25 @@ struct ClientConnections {
     fileprivate var exchanges: [ConnectionID: PasswordExchange] = [:]
     /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
     fileprivate var tls: TLSClient?
-    /// The text of the last error, until the client is online.
-    var detail: String?
+    /// The last error, and the connection or attempt to which it belongs; nil while the client is online.
+    private var latestError: (id: ConnectionID, text: String)?
 
     init(tls: TLSClient?) {
         self.tls = tls
     }
+
+    /// Records the error of a connection or attempt, unless a later one has an error.
+    mutating func note(_ text: String, of id: ConnectionID) {
+        if let latestError, latestError.id.rawValue > id.rawValue { return }
+        latestError = (id, text)
+    }
+
+    /// Returns the error of the connection or attempt that ended with the last failure; nil if it has none.
+    func detail(of id: ConnectionID?) -> String? {
+        if let latestError, latestError.id == id { latestError.text } else { nil }
+    }
+
+    mutating func discardErrors() { latestError = nil }
 }
 
 extension ClientDriver {
@@ -118,7 +131,7 @@ extension ClientDriver {
             engine.credential(exchange.start(), mechanism: exchange.mechanism, for: id, now: now)
             connections.exchanges[id] = exchange
         } catch {
-            connections.detail = "\(error)"
+            connections.note("\(error)", of: id)
             engine.credentialFailed(id, now: now)
         }
     }
@@ -170,12 +183,12 @@ extension ClientDriver {
         switch outcome {
         case .credential(let credential): engine.credential(credential, for: id, now: now)
         case .failed(let text):
-            connections.detail = "no credential: \(text)"
+            connections.note("no credential: \(text)", of: id)
             engine.credentialFailed(id, now: now)
         case .answer(let message, let serverFinal):
             engine.answer(message, expecting: serverFinal, for: id, now: now)
         case .unanswerable(let text):
-            connections.detail = "invalid message of the relay: \(text)"
+            connections.note("invalid message of the relay: \(text)", of: id)
             engine.exchangeFailed(id, now: now)
         }
     }
@@ -210,7 +223,7 @@ extension ClientDriver {
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
-        connections.detail = detail
+        connections.note(detail, of: id)
         cancelCredential(for: id)
         engine.connectFailed(id, failure, now: now)
     }
@@ -244,7 +257,7 @@ extension ClientDriver {
     /// Handles the last event of a connection.
     func forget(_ id: ConnectionID, _ reason: CloseReason) {
         guard connections.transports[id] != nil else { return }
-        if case .error(let error) = reason { connections.detail = "\(error)" }
+        if case .error(let error) = reason { connections.note("\(error)", of: id) }
         if case .error(.tls) = reason { engine.connectFailed(id, .tlsFailure, now: now) }
         engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
         connections.transports[id] = nil

@@ -50,6 +50,8 @@ struct ConnectionSupervisor: Sendable {
     private var serverInterval: Duration?
     /// The instant at which the spread of the server is outdated, and a ping asks for the present one (C-92).
     private var spreadDeadline: Instant?
+    /// The code and reason of the failure that ends the connection now.
+    private var notice: Notice?
     private var path: PathStatus?
     private var localAddress: String?
     private var redirect: String?
@@ -249,8 +251,7 @@ struct ConnectionSupervisor: Sendable {
     mutating func fail(_ code: ErrorCode, _ failure: ConnectionFailure = .lost, now: Instant) {
         handshake.fail(code, now: now)
         steps.append(.output(.transmit(current)))
-        status.lastCode = code
-        status.lastReason = nil
+        notice = Notice(code: code)
         lose(failure, now: now)
     }
 
@@ -262,7 +263,7 @@ struct ConnectionSupervisor: Sendable {
     /// Reports that the peer is silent. The backup attempt, if there is one, replaces the connection.
     mutating func replaceSilent(now: Instant) {
         guard machine.backup != nil else { return lose(.lost, now: now) }
-        status.lastFailure = .lost
+        noteFailure(.lost, of: current)
         status.state = .connecting(attempt: policy.attempt + 1)
         handle(.promoteBackup, now: now)
     }
@@ -339,14 +340,12 @@ struct ConnectionSupervisor: Sendable {
                 if handshake.canSendHello { steps.append(.sendHello) }
             case .established:
                 status.state = .online
-                status.lastFailure = nil
-                status.lastCode = nil
-                status.lastReason = nil
+                noteFailure(nil, of: nil)
                 steps.append(.established)
             case .close(let id, let isGraceful):
                 steps.append(.output(.close(id, graceful: isGraceful || handshake.hasFailed)))
                 if isGraceful { status.state = .stopping }
-            case .closed(_, let cause): ended(cause, failure, now: now)
+            case .closed(let id, let cause): ended(id, cause, failure, now: now)
             case .startBackup(let id):
                 backup = Backup(began: now)
                 steps.append(.output(.startBackup(id, beside: current)))
@@ -355,7 +354,10 @@ struct ConnectionSupervisor: Sendable {
         }
     }
 
-    private mutating func ended(_ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant) {
+    private mutating func ended(
+        _ id: ConnectionID, _ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant
+    ) {
+        defer { notice = nil }
         handshake.ended(now: now)
         renewal.end()
         steps.append(.detach)
@@ -363,9 +365,17 @@ struct ConnectionSupervisor: Sendable {
         case .requested: reportStopped()
         case .replaced: break
         case .connectFailed, .connectTimedOut, .handshakeTimedOut, .rejected, .lost:
-            status.lastFailure = failure
+            noteFailure(failure, of: id)
             follow(policy.failed(failure, now: now, random: random.next()), now: now)
         }
+    }
+
+    /// Sets the failure in the status, with the code and reason that belong to it; nil after welcome.
+    private mutating func noteFailure(_ failure: ConnectionFailure?, of id: ConnectionID?) {
+        status.lastFailure = failure
+        status.lastCode = notice?.code
+        status.lastReason = notice?.reason
+        status.failedConnection = id
     }
 
     private mutating func reportStopped() {
@@ -399,8 +409,7 @@ struct ConnectionSupervisor: Sendable {
     /// Returns the failure for a notice of the server, which determines the next attempt (C-43).
     private mutating func note(_ notice: Notice, now: Instant) -> ConnectionFailure {
         handshake.answered()
-        status.lastCode = notice.code
-        status.lastReason = notice.reason
+        self.notice = notice
         if let target = notice.redirect { redirect = target }
         switch notice.code {
         case .unauthenticated: return .unauthenticated
