@@ -258,8 +258,10 @@ extension ClientDriver {
     func forget(_ id: ConnectionID, _ reason: CloseReason) {
         guard connections.transports[id] != nil else { return }
         if case .error(let error) = reason { connections.note("\(error)", of: id) }
-        if case .error(.tls) = reason { engine.connectFailed(id, .tlsFailure, now: now) }
-        engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
+        let isTLSFailure = if case .error(.tls) = reason { true } else { false }
+        if isTLSFailure { engine.connectFailed(id, .tlsFailure, now: now) }
+        engine.closed(
+            id, byPeer: reason == .endOfStream || reason == .reset, isTLSFailure: isTLSFailure, now: now)
         connections.transports[id] = nil
         connections.established.remove(id)
         cancelCredential(for: id)

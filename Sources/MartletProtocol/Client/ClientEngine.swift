@@ -120,8 +120,11 @@ public struct ClientEngine: ~Copyable {
     }
 
     /// Reports the end of a connection, by the peer, by the network, or as requested.
-    public mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
-        supervise(now) { $0.closed(id, byPeer: byPeer, now: now) }
+    ///
+    /// - Parameter isTLSFailure: Whether TLS has failed. In TLS 1.3, an alert about the client's certificate follows
+    ///   the handshake of the client; before welcome it is a `tlsFailure`.
+    public mutating func closed(_ id: ConnectionID, byPeer: Bool, isTLSFailure: Bool = false, now: Instant) {
+        supervise(now) { $0.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure, now: now) }
     }
 
     /// Reports the credential for an attempt, or for a renewal on an established connection; nil if the account needs

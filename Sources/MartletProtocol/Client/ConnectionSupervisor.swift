@@ -149,10 +149,11 @@ struct ConnectionSupervisor: Sendable {
         handle(id == machine.backup ? .backupFailed(id) : .connectFailure(id), failure, now: now)
     }
 
-    mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
+    mutating func closed(_ id: ConnectionID, byPeer: Bool, isTLSFailure: Bool, now: Instant) {
         guard id == current else { return }
         if case .disconnecting = machine.state { return handle(.disconnectComplete(id), now: now) }
-        lose(isEstablished ? (byPeer ? .closedByPeer : .lost) : .unreachable, now: now)
+        guard isEstablished else { return lose(isTLSFailure ? .tlsFailure : .unreachable, now: now) }
+        lose(byPeer ? .closedByPeer : .lost, now: now)
     }
 
     mutating func credential(_ credential: Credential?, _ mechanism: MechanismName?, for id: ConnectionID) {

@@ -106,6 +106,23 @@ import Testing
         #expect(stage.engine.status.lastFailure == .unreachable)
     }
 
+    // C-12
+    @Test func `a failure of TLS after the hello → tlsFailure before welcome, lost after it`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.act { [id = stage.connection] engine, now in
+            engine.closed(id, byPeer: false, isTLSFailure: true, now: now)
+        }
+        #expect(stage.engine.status.lastFailure == .tlsFailure)
+        let online = ClientStage()
+        online.goOnline()
+        online.act { [id = online.connection] engine, now in
+            engine.closed(id, byPeer: false, isTLSFailure: true, now: now)
+        }
+        #expect(online.engine.status.lastFailure == .lost)
+    }
+
     @Test func `single bytes of a welcome do not extend the deadline of the handshake`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
