@@ -170,7 +170,11 @@ public struct ClientEngine: ~Copyable {
                 let early = Limits.maxHandshakeBodyByteCount
                 framer = Framer(maxBodyByteCount: isOrdered ? early : max(early, configuration.limits.maxBodyByteCount))
             case .sendHello: sendHello(now: now)
-            case .established: rooms.established(&port, now: now)
+            case .established:
+                // The driver publishes the status before it reports the rooms that the same bytes open.
+                connection.measureQuality(port.link.rtt)
+                reportStatus()
+                rooms.established(&port, now: now)
             case .detach:
                 port.link.detach()
                 framer = nil
@@ -376,6 +380,10 @@ public struct ClientEngine: ~Copyable {
             transmitRequest = connection.current
             port.outputs.append(.transmit(transmitRequest))
         }
+        reportStatus()
+    }
+
+    private mutating func reportStatus() {
         guard connection.status != reportedStatus else { return }
         reportedStatus = connection.status
         port.outputs.append(.status(reportedStatus))

@@ -284,8 +284,10 @@ struct ConnectionSupervisor: Sendable {
         heartbeat.setRoundTrip(smoothed: rtt.smoothed, timeout: rtt.timeout)
         let limit = natProbe.interval(now: now)
         heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
-        status.quality = rtt.quality
+        measureQuality(rtt)
     }
+
+    mutating func measureQuality(_ rtt: RTTEstimator) { status.quality = rtt.quality }
 
     // MARK: Time
 
