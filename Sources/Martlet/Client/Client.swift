@@ -97,9 +97,15 @@ public final class Client: Sendable {
     /// ```swift
     /// try await client.start()
     /// let room = try await client.open(room: "lobby")
-    /// async let serving: Void = serve(room)
-    /// try await client.run()
+    /// try await withThrowingTaskGroup(of: Void.self) { group in
+    ///     group.addTask { try await client.run() }
+    ///     group.addTask { try await serve(room) }
+    ///     defer { group.cancelAll() }
+    ///     try await group.next()
+    /// }
     /// ```
+    ///
+    /// The group ends with the first error: that of the client, or that of a room from which the account was removed.
     ///
     /// If the calling task is cancelled, or the client has stopped retrying to connect, the method calls ``stop()``.
     ///
