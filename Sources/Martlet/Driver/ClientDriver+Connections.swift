@@ -207,7 +207,8 @@ extension ClientDriver {
                 settle()
             }
         case .failure(let error):
-            connectFailed(id, error.isRefusal ? .notListening : .unreachable, "\(error)")
+            let detail = error == .timedOut ? "no connection within \(configuration.connectTimeout)" : "\(error)"
+            connectFailed(id, error.isRefusal ? .notListening : .unreachable, detail)
             settle()
         }
     }
@@ -238,7 +239,9 @@ extension ClientDriver {
     }
 
     func received(_ bytes: RawSpan, on id: ConnectionID) {
+        let awaitsWelcome = engine.isAwaitingWelcome(on: id)
         engine.receive(bytes, on: id, now: now)
+        if awaitsWelcome, engine.status.failedConnection == id { noteRefusal(of: id) }
         settle()
     }
 
@@ -250,6 +253,7 @@ extension ClientDriver {
 
     func closed(_ id: ConnectionID, byPeer: Bool) {
         guard connections.transports[id] != nil else { return }
+        if byPeer { noteEndByPeer(of: id) }
         engine.closed(id, byPeer: byPeer, now: now)
         settle()
     }
@@ -260,12 +264,55 @@ extension ClientDriver {
         if case .error(let error) = reason { connections.note("\(error)", of: id) }
         let isTLSFailure = if case .error(.tls) = reason { true } else { false }
         if isTLSFailure { engine.connectFailed(id, .tlsFailure, now: now) }
-        engine.closed(
-            id, byPeer: reason == .endOfStream || reason == .reset, isTLSFailure: isTLSFailure, now: now)
+        let byPeer = reason == .endOfStream || reason == .reset
+        if byPeer { noteEndByPeer(of: id) }
+        engine.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure, now: now)
         connections.transports[id] = nil
         connections.established.remove(id)
         cancelCredential(for: id)
         settle()
+    }
+}
+
+extension ClientDriver {
+    // MARK: Details of failures
+
+    private static let lateCredential = "the peer ended the connection before the credential was available"
+
+    /// Names the step of an attempt that ends by its timeout.
+    func passDeadline() {
+        let earlier = engine.status
+        engine.deadlinePassed(now: now)
+        let status = engine.status
+        guard !earlier.isOnline, status.lastCode == nil, let id = status.failedConnection,
+            id != earlier.failedConnection
+        else { return }
+        let deadlines = engine.configuration.deadlines
+        if connections.established.contains(id) {
+            let missing = connections.credentialTasks[id] == nil ? "no answer to the hello" : "no credential"
+            connections.note("\(missing) within \(deadlines.handshake)", of: id)
+        } else {
+            let missing = connections.transports[id] == nil ? "no connection" : "no TLS connection"
+            connections.note("\(missing) within \(deadlines.connecting)", of: id)
+        }
+    }
+
+    /// Records that the peer ends a connection before welcome.
+    private func noteEndByPeer(of id: ConnectionID) {
+        guard engine.isAwaitingWelcome(on: id) else { return }
+        if connections.credentialTasks[id] != nil { return connections.note(Self.lateCredential, of: id) }
+        connections.note("the peer ended the connection before its first frame\(adviceOfTLS(id))", of: id)
+    }
+
+    /// Records the cause of a failure by bytes that were received before welcome, if it is known.
+    private func noteRefusal(of id: ConnectionID) {
+        if connections.credentialTasks[id] != nil { return connections.note(Self.lateCredential, of: id) }
+        guard engine.status.lastCode == .badMagic else { return }
+        connections.note("the peer sends no frames\(adviceOfTLS(id))", of: id)
+    }
+
+    private func adviceOfTLS(_ id: ConnectionID) -> String {
+        connections.transports[id]?.security == nil ? "; it may require TLS" : ""
     }
 }
 

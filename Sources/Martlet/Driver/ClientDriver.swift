@@ -107,7 +107,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func timerFired() {
         guard phase != .over, let deadline = engine.deadline else { return }
         if now - deadline > Self.wakeLateness { engine.wake(now: now) }
-        engine.deadlinePassed(now: now)
+        passDeadline()
         settle()
     }
 

@@ -409,6 +409,11 @@ public struct ClientEngine: ~Copyable {
         return connection.handshake.hasFrames || port.link.hasOutput(now: now)
     }
 
+    /// Whether a connection is established and the server has not sent welcome.
+    package func isAwaitingWelcome(on id: ConnectionID) -> Bool {
+        connection.isReceiving(on: id) && !connection.isEstablished
+    }
+
     /// The state of the client and its cause.
     public var status: ClientStatus { connection.status }
 
