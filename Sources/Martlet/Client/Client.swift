@@ -57,9 +57,7 @@ public final class Client: Sendable {
         var parsed: [Endpoint] = []
         for text in endpoints { parsed.append(try endpoint(text, configuration, credentials)) }
         let account = try accountName(credentials.account)
-        if credentials.hasInvalidPassword {
-            throw .invalidConfiguration("the password is empty, too long, or contains a control character")
-        }
+        if let fault = credentials.fault { throw .invalidConfiguration(fault) }
         life = ClientLife(
             ClientIdentity(
                 account: account, endpoints: parsed, proof: credentials.proof, configuration: configuration,
