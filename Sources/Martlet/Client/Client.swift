@@ -107,8 +107,8 @@ public final class Client: Sendable {
     ///
     /// If the calling task is cancelled, or the client has stopped retrying to connect, the method calls ``stop()``.
     ///
-    /// - Throws: The errors of ``start()``; `CancellationError` after a cancellation; `gaveUp` when the client has
-    ///   stopped retrying. The method returns when the client is stopped by another call.
+    /// - Throws: The errors of ``start()``; `CancellationError` after a cancellation, whereas `Relay.run()` returns;
+    ///   `gaveUp` when the client has stopped retrying. The method returns when the client is stopped by another call.
     nonisolated(nonsending) public func run() async throws {
         do { try await start() } catch {
             // Another task can have started the client.
@@ -142,6 +142,9 @@ public final class Client: Sendable {
     /// The method returns when the relay has opened the room, which includes the time until a connection is
     /// established. With `waitsForRelay` false it returns immediately. The room stays open when connections are lost.
     /// If the calling task is cancelled, the room is closed.
+    ///
+    /// With the default options, delivery begins after the cursor in the outbox. A new outbox has no cursor: the client
+    /// receives all messages that the relay has stored for the room. ``Room/Options/From/latest(count:)`` begins later.
     ///
     /// - Parameters:
     ///   - room: The name of the room.
