@@ -17,6 +17,8 @@ public struct Credentials: Sendable {
 
     let account: String
     let proof: Proof
+    /// The number of bytes of a constant token; nil for other credentials.
+    private var constantByteCount: Int?
 
     /// Returns credentials for an account with a token, such as a bearer token.
     ///
@@ -74,7 +76,9 @@ public struct Credentials: Sendable {
 
     /// Returns credentials for an account with a constant token of at most 4096 bytes.
     public static func token(account: String, _ token: String) -> Credentials {
-        Credentials.account(account, token: { token })
+        var credentials = Credentials.account(account, token: { token })
+        credentials.constantByteCount = token.utf8.count
+        return credentials
     }
 
     /// Returns credentials for an account without a proof of identity, for a relay that requires none.
@@ -87,8 +91,15 @@ public struct Credentials: Sendable {
         self.proof = proof
     }
 
+    /// The fault of a constant proof; nil if there is none.
+    var fault: String? {
+        if hasInvalidPassword { return "the password is empty, too long, or contains a control character" }
+        guard let constantByteCount, constantByteCount > Credential.maxByteCount else { return nil }
+        return CredentialTooLong(byteCount: constantByteCount).description
+    }
+
     /// Whether the proof is a password that SCRAM does not accept.
-    var hasInvalidPassword: Bool {
+    private var hasInvalidPassword: Bool {
         guard case .password(let make) = proof else { return false }
         let nonce = [UInt8](repeating: 0, count: SCRAMLimits.nonceByteCount.lowerBound)
         return (try? make(nonce, .none)) == nil
@@ -97,7 +108,7 @@ public struct Credentials: Sendable {
     var isPassword: Bool { if case .password = proof { true } else { false } }
 }
 
-/// The closure returned a credential that is too long. The status reports this error.
+/// A credential is too long. For the result of a closure, the status reports this error.
 private struct CredentialTooLong: Error, CustomStringConvertible {
     let byteCount: Int
 

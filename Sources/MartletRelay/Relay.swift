@@ -234,7 +234,8 @@ public final class Relay: Sendable {
 
     /// Starts the relay unless it is running, and returns after its shutdown.
     ///
-    /// When the task is cancelled, the relay drains for at most `Configuration.drainTimeout` and shuts down.
+    /// When the task is cancelled, the relay drains for at most `Configuration.drainTimeout` and shuts down. The method
+    /// then returns without an error, whereas `Client.run()` throws `CancellationError`.
     ///
     /// - Throws: The errors of ``start()``, and `RelayError.alreadyStarted` for a second call.
     public func run() async throws {

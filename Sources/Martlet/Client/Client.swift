@@ -57,9 +57,7 @@ public final class Client: Sendable {
         var parsed: [Endpoint] = []
         for text in endpoints { parsed.append(try endpoint(text, configuration, credentials)) }
         let account = try accountName(credentials.account)
-        if credentials.hasInvalidPassword {
-            throw .invalidConfiguration("the password is empty, too long, or contains a control character")
-        }
+        if let fault = credentials.fault { throw .invalidConfiguration(fault) }
         life = ClientLife(
             ClientIdentity(
                 account: account, endpoints: parsed, proof: credentials.proof, configuration: configuration,
@@ -97,14 +95,20 @@ public final class Client: Sendable {
     /// ```swift
     /// try await client.start()
     /// let room = try await client.open(room: "lobby")
-    /// async let serving: Void = serve(room)
-    /// try await client.run()
+    /// try await withThrowingTaskGroup(of: Void.self) { group in
+    ///     group.addTask { try await client.run() }
+    ///     group.addTask { try await serve(room) }
+    ///     defer { group.cancelAll() }
+    ///     try await group.next()
+    /// }
     /// ```
+    ///
+    /// The group ends with the first error: that of the client, or that of a room from which the account was removed.
     ///
     /// If the calling task is cancelled, or the client has stopped retrying to connect, the method calls ``stop()``.
     ///
-    /// - Throws: The errors of ``start()``; `CancellationError` after a cancellation; `gaveUp` when the client has
-    ///   stopped retrying. The method returns when the client is stopped by another call.
+    /// - Throws: The errors of ``start()``; `CancellationError` after a cancellation, whereas `Relay.run()` returns;
+    ///   `gaveUp` when the client has stopped retrying. The method returns when the client is stopped by another call.
     nonisolated(nonsending) public func run() async throws {
         do { try await start() } catch {
             // Another task can have started the client.
@@ -138,6 +142,9 @@ public final class Client: Sendable {
     /// The method returns when the relay has opened the room, which includes the time until a connection is
     /// established. With `waitsForRelay` false it returns immediately. The room stays open when connections are lost.
     /// If the calling task is cancelled, the room is closed.
+    ///
+    /// With the default options, delivery begins after the cursor in the outbox. A new outbox has no cursor: the client
+    /// receives all messages that the relay has stored for the room. ``Room/Options/From/latest(count:)`` begins later.
     ///
     /// - Parameters:
     ///   - room: The name of the room.

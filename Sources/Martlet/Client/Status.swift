@@ -47,13 +47,14 @@ extension Client {
         public internal(set) var nextAttempt: ContinuousClock.Instant?
         /// The failure that ended the last connection or attempt; nil while the client is online.
         public internal(set) var lastFailure: ConnectionFailure?
-        /// The error code that the relay sent with the last failure.
+        /// The error code of the last failure: that of the relay, or that with which the client ended a connection on
+        /// which the relay violated the protocol. It is nil if the failure has none.
         public internal(set) var lastCode: ErrorCode?
         /// The explanation that the relay sent with the last failure, at most 256 bytes.
         ///
         /// The text can contain any characters. Do not parse it, and replace control characters before you display it.
         public internal(set) var lastReason: String?
-        /// The error of the system or of the credential provider that caused the last failure.
+        /// The error of the system or of the credential provider that caused the last failure; nil if there is none.
         public internal(set) var detail: String?
         /// The quality of the link.
         public internal(set) var quality = LinkQuality.unknown

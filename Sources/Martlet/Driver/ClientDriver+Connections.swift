@@ -20,12 +20,25 @@ struct ClientConnections {
     fileprivate var exchanges: [ConnectionID: PasswordExchange] = [:]
     /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
     fileprivate var tls: TLSClient?
-    /// The text of the last error, until the client is online.
-    var detail: String?
+    /// The last error, and the connection or attempt to which it belongs; nil while the client is online.
+    private var latestError: (id: ConnectionID, text: String)?
 
     init(tls: TLSClient?) {
         self.tls = tls
     }
+
+    /// Records the error of a connection or attempt, unless a later one has an error.
+    mutating func note(_ text: String, of id: ConnectionID) {
+        if let latestError, latestError.id.rawValue > id.rawValue { return }
+        latestError = (id, text)
+    }
+
+    /// Returns the error of the connection or attempt that ended with the last failure; nil if it has none.
+    func detail(of id: ConnectionID?) -> String? {
+        if let latestError, latestError.id == id { latestError.text } else { nil }
+    }
+
+    mutating func discardErrors() { latestError = nil }
 }
 
 extension ClientDriver {
@@ -118,7 +131,7 @@ extension ClientDriver {
             engine.credential(exchange.start(), mechanism: exchange.mechanism, for: id, now: now)
             connections.exchanges[id] = exchange
         } catch {
-            connections.detail = "\(error)"
+            connections.note("\(error)", of: id)
             engine.credentialFailed(id, now: now)
         }
     }
@@ -170,12 +183,12 @@ extension ClientDriver {
         switch outcome {
         case .credential(let credential): engine.credential(credential, for: id, now: now)
         case .failed(let text):
-            connections.detail = "no credential: \(text)"
+            connections.note("no credential: \(text)", of: id)
             engine.credentialFailed(id, now: now)
         case .answer(let message, let serverFinal):
             engine.answer(message, expecting: serverFinal, for: id, now: now)
         case .unanswerable(let text):
-            connections.detail = "invalid message of the relay: \(text)"
+            connections.note("invalid message of the relay: \(text)", of: id)
             engine.exchangeFailed(id, now: now)
         }
     }
@@ -194,7 +207,8 @@ extension ClientDriver {
                 settle()
             }
         case .failure(let error):
-            connectFailed(id, error.isRefusal ? .notListening : .unreachable, "\(error)")
+            let detail = error == .timedOut ? "no connection within \(configuration.connectTimeout)" : "\(error)"
+            connectFailed(id, error.isRefusal ? .notListening : .unreachable, detail)
             settle()
         }
     }
@@ -210,7 +224,7 @@ extension ClientDriver {
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
-        connections.detail = detail
+        connections.note(detail, of: id)
         cancelCredential(for: id)
         engine.connectFailed(id, failure, now: now)
     }
@@ -225,7 +239,9 @@ extension ClientDriver {
     }
 
     func received(_ bytes: RawSpan, on id: ConnectionID) {
+        let awaitsWelcome = engine.isAwaitingWelcome(on: id)
         engine.receive(bytes, on: id, now: now)
+        if awaitsWelcome, engine.status.failedConnection == id { noteRefusal(of: id) }
         settle()
     }
 
@@ -237,6 +253,7 @@ extension ClientDriver {
 
     func closed(_ id: ConnectionID, byPeer: Bool) {
         guard connections.transports[id] != nil else { return }
+        if byPeer { noteEndByPeer(of: id) }
         engine.closed(id, byPeer: byPeer, now: now)
         settle()
     }
@@ -244,13 +261,58 @@ extension ClientDriver {
     /// Handles the last event of a connection.
     func forget(_ id: ConnectionID, _ reason: CloseReason) {
         guard connections.transports[id] != nil else { return }
-        if case .error(let error) = reason { connections.detail = "\(error)" }
-        if case .error(.tls) = reason { engine.connectFailed(id, .tlsFailure, now: now) }
-        engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
+        if case .error(let error) = reason { connections.note("\(error)", of: id) }
+        let isTLSFailure = if case .error(.tls) = reason { true } else { false }
+        if isTLSFailure { engine.connectFailed(id, .tlsFailure, now: now) }
+        let byPeer = reason == .endOfStream || reason == .reset
+        if byPeer { noteEndByPeer(of: id) }
+        engine.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure, now: now)
         connections.transports[id] = nil
         connections.established.remove(id)
         cancelCredential(for: id)
         settle()
+    }
+}
+
+extension ClientDriver {
+    // MARK: Details of failures
+
+    private static let lateCredential = "the peer ended the connection before the credential was available"
+
+    /// Names the step of an attempt that ends by its timeout.
+    func passDeadline() {
+        let earlier = engine.status
+        engine.deadlinePassed(now: now)
+        let status = engine.status
+        guard !earlier.isOnline, status.lastCode == nil, let id = status.failedConnection,
+            id != earlier.failedConnection
+        else { return }
+        let deadlines = engine.configuration.deadlines
+        if connections.established.contains(id) {
+            let missing = connections.credentialTasks[id] == nil ? "no answer to the hello" : "no credential"
+            connections.note("\(missing) within \(deadlines.handshake)", of: id)
+        } else {
+            let missing = connections.transports[id] == nil ? "no connection" : "no TLS connection"
+            connections.note("\(missing) within \(deadlines.connecting)", of: id)
+        }
+    }
+
+    /// Records that the peer ends a connection before welcome.
+    private func noteEndByPeer(of id: ConnectionID) {
+        guard engine.isAwaitingWelcome(on: id) else { return }
+        if connections.credentialTasks[id] != nil { return connections.note(Self.lateCredential, of: id) }
+        connections.note("the peer ended the connection before its first frame\(adviceOfTLS(id))", of: id)
+    }
+
+    /// Records the cause of a failure by bytes that were received before welcome, if it is known.
+    private func noteRefusal(of id: ConnectionID) {
+        if connections.credentialTasks[id] != nil { return connections.note(Self.lateCredential, of: id) }
+        guard engine.status.lastCode == .badMagic else { return }
+        connections.note("the peer sends no frames\(adviceOfTLS(id))", of: id)
+    }
+
+    private func adviceOfTLS(_ id: ConnectionID) -> String {
+        connections.transports[id]?.security == nil ? "; it may require TLS" : ""
     }
 }
 

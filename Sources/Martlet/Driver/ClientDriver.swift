@@ -107,7 +107,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func timerFired() {
         guard phase != .over, let deadline = engine.deadline else { return }
         if now - deadline > Self.wakeLateness { engine.wake(now: now) }
-        engine.deadlinePassed(now: now)
+        passDeadline()
         settle()
     }
 
@@ -221,12 +221,13 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     }
 
     private func publish(_ status: ClientStatus) {
-        if status.isOnline { connections.detail = nil }
+        if status.isOnline { connections.discardErrors() }
         outbox.port.writer?.isOnline = status.isOnline
         let earlier = life.status.value
         let before = earlier.phase.stopReason
         let published = Client.Status(
-            status, now: now, wallClock: loop.instant, roundTrip: engine.smoothedRTT, detail: connections.detail)
+            status, now: now, wallClock: loop.instant, roundTrip: engine.smoothedRTT,
+            detail: connections.detail(of: status.failedConnection))
         life.status.set(published)
         if published.phase.key != earlier.phase.key || published.explanation != earlier.explanation {
             let level: Client.LogEvent.Level = published.phase.stopReason == nil ? .info : .warning

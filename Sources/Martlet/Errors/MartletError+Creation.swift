@@ -18,6 +18,10 @@ extension MartletError {
     public static func invalidContent(_ reason: String, underlying: (any Error)? = nil) -> Self {
         Self(.invalidContent(reason), underlying: underlying)
     }
+    /// An error with the code `invalidContent` for an error of a decoder or encoder.
+    static func invalidContent(causedBy error: any Error) -> Self {
+        .invalidContent((error as? WireError)?.sentence ?? "\(error)", underlying: error)
+    }
     /// An error with the code `messageTooLarge`. Both numbers are in bytes.
     public static func messageTooLarge(byteCount: Int, limit: Int) -> Self {
         Self(.messageTooLarge(byteCount: byteCount, limit: limit))
@@ -86,4 +90,20 @@ extension MartletError {
     public static func fileFailed(path: String, _ reason: String) -> Self { Self(.fileFailed("\(path): \(reason)")) }
     /// An error with the code `tooManyTransfers`.
     public static func tooManyTransfers(limit: Int) -> Self { Self(.tooManyTransfers(limit: limit)) }
+}
+
+extension WireError {
+    /// A clause for people about the fields of a content; nil for faults that a content cannot have.
+    fileprivate var sentence: String? {
+        switch self {
+        case .missingField(let tag): "the field \(tag) is missing"
+        case .duplicateField(let tag): "the field \(tag) is repeated"
+        case .invalidValue(let tag): "the field \(tag) has a value that is not valid"
+        case .unknownCriticalTag(let tag): "the field \(tag) is critical and not known"
+        case .malformedTLV(let offset): "the field at byte \(offset) exceeds its container"
+        case .tlvTooDeep(let limit): "more than \(limit) containers are nested"
+        case .tooManyTLVs(let limit): "there are more than \(limit) fields"
+        default: nil
+        }
+    }
 }

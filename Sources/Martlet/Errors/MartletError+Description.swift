@@ -7,6 +7,7 @@ extension MartletError: CustomStringConvertible {
 
     private var sentence: String {
         switch detail {
+        case .invalidEndpoint(""): "no address of a relay"
         case .invalidEndpoint(let text): "\"\(text)\" is not a valid relay address"
         case .plaintextNotAllowed(let text):
             "\"\(text)\" does not use TLS, which is allowed to this machine only, without a password"

@@ -88,7 +88,7 @@ extension Room {
             do {
                 return try RoomRoster(parsing: answer.content ?? [])
             } catch {
-                throw MartletError.invalidContent("\(error)", underlying: error)
+                throw MartletError.invalidContent(causedBy: error)
             }
         }
 

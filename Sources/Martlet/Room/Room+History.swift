@@ -79,7 +79,7 @@ extension Room {
         do {
             return Retention(try Opened(parsing: content.rawBytes), try RoomRetention(parsing: content))
         } catch {
-            throw MartletError.invalidContent("\(error)", underlying: error)
+            throw MartletError.invalidContent(causedBy: error)
         }
     }
 
@@ -92,7 +92,7 @@ extension Room {
         do {
             page = try HistoryPage(parsing: answer.content, answering: query)
         } catch {
-            throw MartletError.invalidContent("\(error)", underlying: error)
+            throw MartletError.invalidContent(causedBy: error)
         }
         //
         if let log, let present = page.log, present != log { throw MartletError.logReplaced(current: present) }

@@ -58,7 +58,7 @@ public struct RoomMessage: Sendable, Hashable, Identifiable {
     public var body: MessageBody {
         get throws(MartletError) {
             do throws(WireError) { return try MessageBody(content) } catch {
-                throw .invalidContent("\(error)", underlying: error)
+                throw .invalidContent(causedBy: error)
             }
         }
     }
@@ -73,7 +73,7 @@ public struct RoomMessage: Sendable, Hashable, Identifiable {
         do {
             return try ContentValue(content: content.bytes.rawBytes).decode()
         } catch {
-            throw .invalidContent("\(error)", underlying: error)
+            throw .invalidContent(causedBy: error)
         }
     }
 

@@ -36,7 +36,7 @@ extension Room {
         public var waitsForRelay: Bool
 
         /// Creates options. By default, delivery begins after the stored cursor and excludes the messages of this
-        /// device.
+        /// device. Without a stored cursor it begins at the first stored message.
         public init(
             kind: SessionKind = .chat, from: From = .stored, includesOwnMessages: Bool = false,
             waitsForRelay: Bool = true

@@ -11,7 +11,7 @@ extension OutgoingMessage {
         do throws(WireError) {
             self.init(try body.content, timeToLive: timeToLive, isCompressible: isCompressible)
         } catch {
-            throw .invalidContent("\(error)", underlying: error)
+            throw .invalidContent(causedBy: error)
         }
     }
 
@@ -31,7 +31,7 @@ extension OutgoingMessage {
         }
         let bytes: [UInt8]
         do { bytes = try ContentValue(encoding: value).encode() } catch {
-            throw .invalidContent("\(error)", underlying: error)
+            throw .invalidContent(causedBy: error)
         }
         try self.init(kind: kind, content: bytes, timeToLive: timeToLive, isCompressible: isCompressible)
     }

@@ -40,7 +40,7 @@ public struct OutgoingMessage: Sendable, Hashable {
         kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, isCompressible: Bool = true
     ) throws(MartletError) {
         do throws(WireError) { self.content = try MessageContent(kind: kind, bytes: content) } catch {
-            throw .invalidContent("\(error)", underlying: error)
+            throw .invalidContent(causedBy: error)
         }
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible
@@ -55,6 +55,6 @@ public struct OutgoingMessage: Sendable, Hashable {
 
 func check(_ content: [UInt8], of kind: ContentKind? = nil) throws(MartletError) {
     do throws(WireError) { try ContentRules.check(content.rawBytes, of: kind) } catch {
-        throw .invalidContent("\(error)", underlying: error)
+        throw .invalidContent(causedBy: error)
     }
 }

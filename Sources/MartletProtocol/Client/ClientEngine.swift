@@ -120,8 +120,11 @@ public struct ClientEngine: ~Copyable {
     }
 
     /// Reports the end of a connection, by the peer, by the network, or as requested.
-    public mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
-        supervise(now) { $0.closed(id, byPeer: byPeer, now: now) }
+    ///
+    /// - Parameter isTLSFailure: Whether TLS has failed. In TLS 1.3, an alert about the client's certificate follows
+    ///   the handshake of the client; before welcome it is a `tlsFailure`.
+    public mutating func closed(_ id: ConnectionID, byPeer: Bool, isTLSFailure: Bool = false, now: Instant) {
+        supervise(now) { $0.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure, now: now) }
     }
 
     /// Reports the credential for an attempt, or for a renewal on an established connection; nil if the account needs
@@ -167,7 +170,11 @@ public struct ClientEngine: ~Copyable {
                 let early = Limits.maxHandshakeBodyByteCount
                 framer = Framer(maxBodyByteCount: isOrdered ? early : max(early, configuration.limits.maxBodyByteCount))
             case .sendHello: sendHello(now: now)
-            case .established: rooms.established(&port, now: now)
+            case .established:
+                // The driver publishes the status before it reports the rooms that the same bytes open.
+                connection.measureQuality(port.link.rtt)
+                reportStatus()
+                rooms.established(&port, now: now)
             case .detach:
                 port.link.detach()
                 framer = nil
@@ -373,6 +380,10 @@ public struct ClientEngine: ~Copyable {
             transmitRequest = connection.current
             port.outputs.append(.transmit(transmitRequest))
         }
+        reportStatus()
+    }
+
+    private mutating func reportStatus() {
         guard connection.status != reportedStatus else { return }
         reportedStatus = connection.status
         port.outputs.append(.status(reportedStatus))
@@ -396,6 +407,11 @@ public struct ClientEngine: ~Copyable {
         }
         if out.byteCount > start { connection.heartbeat.sent(now: now) }
         return connection.handshake.hasFrames || port.link.hasOutput(now: now)
+    }
+
+    /// Whether a connection is established and the server has not sent welcome.
+    package func isAwaitingWelcome(on id: ConnectionID) -> Bool {
+        connection.isReceiving(on: id) && !connection.isEstablished
     }
 
     /// The state of the client and its cause.

@@ -26,10 +26,13 @@ public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
     public var state = State.idle
     /// The failure that ended the last connection or attempt; nil while the client is online.
     public var lastFailure: ConnectionFailure?
-    /// The error code that the server sent with the last failure.
+    /// The error code of the last failure: that of the server, or that with which the client ended a connection on
+    /// which the server violated the protocol. It is nil if the failure has none.
     public var lastCode: ErrorCode?
     /// The explanation that the server sent with the last failure, at most 256 bytes. It must not be parsed (C-43).
     public var lastReason: String?
+    /// The connection or attempt that ended with the last failure; nil while the client is online.
+    package var failedConnection: ConnectionID?
     /// The quality of the link.
     public var quality = LinkQuality.unknown
     /// The epoch of the link: 1 for a new link, and one more after each resume; nil before the first welcome.

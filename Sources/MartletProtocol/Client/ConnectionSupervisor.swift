@@ -50,6 +50,8 @@ struct ConnectionSupervisor: Sendable {
     private var serverInterval: Duration?
     /// The instant at which the spread of the server is outdated, and a ping asks for the present one (C-92).
     private var spreadDeadline: Instant?
+    /// The code and reason of the failure that ends the connection now.
+    private var notice: Notice?
     private var path: PathStatus?
     private var localAddress: String?
     private var redirect: String?
@@ -147,10 +149,11 @@ struct ConnectionSupervisor: Sendable {
         handle(id == machine.backup ? .backupFailed(id) : .connectFailure(id), failure, now: now)
     }
 
-    mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
+    mutating func closed(_ id: ConnectionID, byPeer: Bool, isTLSFailure: Bool, now: Instant) {
         guard id == current else { return }
         if case .disconnecting = machine.state { return handle(.disconnectComplete(id), now: now) }
-        lose(isEstablished ? (byPeer ? .closedByPeer : .lost) : .unreachable, now: now)
+        guard isEstablished else { return lose(isTLSFailure ? .tlsFailure : .unreachable, now: now) }
+        lose(byPeer ? .closedByPeer : .lost, now: now)
     }
 
     mutating func credential(_ credential: Credential?, _ mechanism: MechanismName?, for id: ConnectionID) {
@@ -249,8 +252,7 @@ struct ConnectionSupervisor: Sendable {
     mutating func fail(_ code: ErrorCode, _ failure: ConnectionFailure = .lost, now: Instant) {
         handshake.fail(code, now: now)
         steps.append(.output(.transmit(current)))
-        status.lastCode = code
-        status.lastReason = nil
+        notice = Notice(code: code)
         lose(failure, now: now)
     }
 
@@ -262,7 +264,7 @@ struct ConnectionSupervisor: Sendable {
     /// Reports that the peer is silent. The backup attempt, if there is one, replaces the connection.
     mutating func replaceSilent(now: Instant) {
         guard machine.backup != nil else { return lose(.lost, now: now) }
-        status.lastFailure = .lost
+        noteFailure(.lost, of: current)
         status.state = .connecting(attempt: policy.attempt + 1)
         handle(.promoteBackup, now: now)
     }
@@ -282,8 +284,10 @@ struct ConnectionSupervisor: Sendable {
         heartbeat.setRoundTrip(smoothed: rtt.smoothed, timeout: rtt.timeout)
         let limit = natProbe.interval(now: now)
         heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
-        status.quality = rtt.quality
+        measureQuality(rtt)
     }
+
+    mutating func measureQuality(_ rtt: RTTEstimator) { status.quality = rtt.quality }
 
     // MARK: Time
 
@@ -339,14 +343,12 @@ struct ConnectionSupervisor: Sendable {
                 if handshake.canSendHello { steps.append(.sendHello) }
             case .established:
                 status.state = .online
-                status.lastFailure = nil
-                status.lastCode = nil
-                status.lastReason = nil
+                noteFailure(nil, of: nil)
                 steps.append(.established)
             case .close(let id, let isGraceful):
                 steps.append(.output(.close(id, graceful: isGraceful || handshake.hasFailed)))
                 if isGraceful { status.state = .stopping }
-            case .closed(_, let cause): ended(cause, failure, now: now)
+            case .closed(let id, let cause): ended(id, cause, failure, now: now)
             case .startBackup(let id):
                 backup = Backup(began: now)
                 steps.append(.output(.startBackup(id, beside: current)))
@@ -355,7 +357,10 @@ struct ConnectionSupervisor: Sendable {
         }
     }
 
-    private mutating func ended(_ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant) {
+    private mutating func ended(
+        _ id: ConnectionID, _ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant
+    ) {
+        defer { notice = nil }
         handshake.ended(now: now)
         renewal.end()
         steps.append(.detach)
@@ -363,9 +368,17 @@ struct ConnectionSupervisor: Sendable {
         case .requested: reportStopped()
         case .replaced: break
         case .connectFailed, .connectTimedOut, .handshakeTimedOut, .rejected, .lost:
-            status.lastFailure = failure
+            noteFailure(failure, of: id)
             follow(policy.failed(failure, now: now, random: random.next()), now: now)
         }
+    }
+
+    /// Sets the failure in the status, with the code and reason that belong to it; nil after welcome.
+    private mutating func noteFailure(_ failure: ConnectionFailure?, of id: ConnectionID?) {
+        status.lastFailure = failure
+        status.lastCode = notice?.code
+        status.lastReason = notice?.reason
+        status.failedConnection = id
     }
 
     private mutating func reportStopped() {
@@ -399,8 +412,7 @@ struct ConnectionSupervisor: Sendable {
     /// Returns the failure for a notice of the server, which determines the next attempt (C-43).
     private mutating func note(_ notice: Notice, now: Instant) -> ConnectionFailure {
         handshake.answered()
-        status.lastCode = notice.code
-        status.lastReason = notice.reason
+        self.notice = notice
         if let target = notice.redirect { redirect = target }
         switch notice.code {
         case .unauthenticated: return .unauthenticated

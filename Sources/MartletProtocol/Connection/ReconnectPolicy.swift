@@ -55,7 +55,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
         public var healthyAfter: Duration
         /// The duration between the appearance of a cellular or unknown path and the first attempt on it.
         public var cellularDelay: Duration
-        /// The maximum number of consecutive failed attempts; nil for no limit.
+        /// The maximum number of consecutive failed attempts, at least 1; nil for no limit. A connection that lasted
+        /// less than ``healthyAfter`` counts as a failed attempt, the loss of a longer one does not.
         public var maxAttemptCount: Int?
 
         /// Creates a configuration.
@@ -109,6 +110,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
     public private(set) var state = State.idle
     /// The number of consecutive failed attempts, the loss of the connection included.
     public private(set) var attempt = 0
+    /// The number of consecutive failed attempts, without the loss of a healthy connection.
+    private var failedAttemptCount = 0
 
     /// Whether messages or requests wait for a connection.
     public private(set) var hasPending = false
@@ -186,9 +189,13 @@ public struct ReconnectPolicy: Equatable, Sendable {
     ///   - random: 64 uniform random bits for the jitter.
     /// - Returns: The next step of the owner.
     public mutating func failed(_ failure: ConnectionFailure, now: Instant, random: UInt64) -> Answer {
+        var isAttempt = true
         if let establishedAt {
             let age = now - establishedAt
-            if age >= configuration.healthyAfter { resetFailures() }
+            if age >= configuration.healthyAfter {
+                resetFailures()
+                isAttempt = false
+            }
             if age >= Self.steadyAfter { resumedCloseCount = 0 }
             wasClosedByPeer = failure == .closedByPeer
         }
@@ -197,16 +204,18 @@ public struct ReconnectPolicy: Equatable, Sendable {
         establishedAt = nil
         wasShortened = false
         if let reason = reasonToStop(after: failure) { return stop(reason) }
-        switch failure {
-        case .redirected(let retryAfter) where redirectCount < Self.maxRedirectCount:
+        if case .redirected(let retryAfter) = failure, redirectCount < Self.maxRedirectCount {
             redirectCount += 1
             return schedule(at: requireWait(retryAfter ?? .zero, now: now), .redirected, now: now)
+        }
+        attempt += 1
+        if isAttempt { failedAttemptCount += 1 }
+        if let limit = configuration.maxAttemptCount, failedAttemptCount >= max(limit, 1) { return stop(.attemptLimit) }
+        switch failure {
         case .refused(let retryAfter?), .redirected(let retryAfter?):
-            attempt += 1
             let earliest = requireWait(retryAfter, now: now)
             return schedule(at: earliest + backoff(failure, now: now, random: random), .serverRequired, now: now)
         default:
-            attempt += 1
             return schedule(at: now + backoff(failure, now: now, random: random), .backoff(attempt: attempt), now: now)
         }
     }
@@ -290,8 +299,7 @@ extension ReconnectPolicy {
             if refusedCredentialCount > 1 { return .unauthenticated }
         case .unreachable, .notListening, .tlsFailure, .lost, .closedByPeer, .refused, .redirected: break
         }
-        guard let limit = configuration.maxAttemptCount, attempt >= limit else { return nil }
-        return .attemptLimit
+        return nil
     }
 
     private mutating func requireWait(_ retryAfter: Duration, now: Instant) -> Instant {
@@ -350,6 +358,7 @@ extension ReconnectPolicy {
 
     private mutating func resetFailures() {
         attempt = 0
+        failedAttemptCount = 0
         redirectCount = 0
         base = configuration.base
     }

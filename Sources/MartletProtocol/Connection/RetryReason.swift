@@ -75,8 +75,8 @@ public enum ConnectionFailure: Hashable, Sendable {
     case unreachable
     /// The host of the server answered that no server listens on the port (ECONNREFUSED).
     case notListening
-    /// A required TLS connection failed because of the server's certificate or version, or because TLS is not available
-    /// (`tlsFailure`, C-12).
+    /// A required TLS connection failed because of the server's certificate or version, because TLS is not available,
+    /// or because the server refused the client's certificate (`tlsFailure`, C-12).
     case tlsFailure
     /// The established connection became silent or failed locally.
     case lost

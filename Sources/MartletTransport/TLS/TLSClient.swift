@@ -10,9 +10,9 @@ public final class TLSClient: Sendable {
     private let sessions = Guarded<[String: TLSSession]>([:])
 
     /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`, and `.invalidHost`
-    /// for an empty `serverName`.
+    /// for a `serverName` that is neither a host name nor an address.
     public init(_ options: TLSClientOptions = TLSClientOptions()) throws(TLSError) {
-        if options.serverName?.isEmpty == true { throw .invalidHost("") }
+        if let name = options.serverName, (try? Endpoint(host: name)) == nil { throw .invalidHost(name) }
         context = try TLSContext(client: options)
         serverName = options.serverName
     }

@@ -1,3 +1,4 @@
+import CMartletSystem
 import CMartletTLS
 
 /// A public key: the SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
@@ -25,9 +26,16 @@ public struct TLSPin: Sendable, Hashable {
     public init(ofCertificate path: String) throws(TLSError) {
         var bytes = [UInt8](repeating: 0, count: TLSPin.byteCount)
         guard unsafe martlet_tls_pin_of_file(path, &bytes) == 0 else {
-            throw .invalidFile(path: path, reason: "no certificate")
+            throw .invalidFile(path: path, reason: Self.fault(ofFile: path))
         }
         self.bytes = bytes
+    }
+
+    /// The reason why a file has no certificate: the error of the system if the file cannot be read.
+    private static func fault(ofFile path: String) -> String {
+        var bytes: [UInt8] = [0]
+        let count = unsafe martlet_file_read(path, &bytes, bytes.count)
+        return count < 0 ? systemText { unsafe martlet_error_text(Int32(-count), &$0, $1) } : "no certificate"
     }
 }
 

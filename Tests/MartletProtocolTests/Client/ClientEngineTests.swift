@@ -94,6 +94,22 @@ import Testing
         #expect(stage.engine.status.lastCode == nil)
     }
 
+    @Test func `welcome and opened in one piece → the status is online before the room is opened, and once`() throws {
+        let stage = ClientStage()
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.forgetOutputs()
+        let opened = Opened(head: 0, first: 1, log: nil, members: [.alice])
+        stage.send(stage.maker.frame(ClientStage.welcome()) + stage.maker.frame(opened, on: .first))
+        let online = try #require(
+            stage.outputs.firstIndex { if case .status(let status) = $0 { status.isOnline } else { false } })
+        let isOpened = try #require(
+            stage.outputs.firstIndex { if case .room(room, .opened) = $0 { true } else { false } })
+        #expect(online < isOpened)
+        #expect(stage.states == [.online])
+    }
+
     @Test func `a start while waiting for the next attempt → one attempt at once`() {
         let stage = stage(at: .waiting)
         stage.act { $0.start(now: $1) }

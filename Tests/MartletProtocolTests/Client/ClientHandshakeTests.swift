@@ -106,6 +106,23 @@ import Testing
         #expect(stage.engine.status.lastFailure == .unreachable)
     }
 
+    // C-12
+    @Test func `a failure of TLS after the hello → tlsFailure before welcome, lost after it`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.act { [id = stage.connection] engine, now in
+            engine.closed(id, byPeer: false, isTLSFailure: true, now: now)
+        }
+        #expect(stage.engine.status.lastFailure == .tlsFailure)
+        let online = ClientStage()
+        online.goOnline()
+        online.act { [id = online.connection] engine, now in
+            engine.closed(id, byPeer: false, isTLSFailure: true, now: now)
+        }
+        #expect(online.engine.status.lastFailure == .lost)
+    }
+
     @Test func `single bytes of a welcome do not extend the deadline of the handshake`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
@@ -137,7 +154,7 @@ import Testing
     }
 
     // C-43
-    @Test func `code and reason of a notice are in the status until the next notice or welcome`() {
+    @Test func `code and reason of a notice are in the status until the next failure or welcome`() {
         let stage = ClientStage()
         stage.goOnline()
         stage.say(GoAway(Notice(code: .draining, reason: "back at noon\n")))
@@ -151,6 +168,11 @@ import Testing
         stage.accept()
         stage.say(Reject(Notice(code: .serverBusy, reason: "full")))
         #expect(stage.engine.status.lastReason == "full")
+        stage.act { $0.retryNow(now: $1) }
+        stage.act { [id = stage.connection] engine, now in engine.connectFailed(id, .notListening, now: now) }
+        #expect(stage.engine.status.lastFailure == .notListening)
+        #expect(stage.engine.status.lastCode == nil && stage.engine.status.lastReason == nil)
+        #expect(stage.engine.status.failedConnection == stage.connection)
         stage.act { $0.retryNow(now: $1) }
         stage.accept()
         stage.welcome(epoch: 2, resumed: [SessionPosition(session: .control, received: 0)])

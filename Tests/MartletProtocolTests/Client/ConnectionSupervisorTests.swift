@@ -79,6 +79,28 @@ import Testing
     }
 
     // C-63
+    @Test func `silence after an earlier goaway, with a backup → lost, without the code of the goaway`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        stage.say(GoAway(Notice(code: .serverBusy)))
+        #expect(stage.engine.status.lastCode == .serverBusy)
+        stage.act { $0.retryNow(now: $1) }
+        stage.accept()
+        stage.welcome(
+            epoch: 2,
+            resumed: [
+                SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
+            ])
+        try stage.act {
+            try $0.send(counter: 1, content: MessageContent(text: "hello"), timeToLive: nil, in: room, now: $1)
+        }
+        let connection = stage.connection
+        stage.run(for: .seconds(7))
+        #expect(stage.engine.status.lastFailure == .lost && stage.engine.status.lastCode == nil)
+        #expect(stage.engine.status.failedConnection == connection)
+    }
+
+    // C-63
     @Test func `an unanswered hello → a backup after 1 s`() throws {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }

@@ -408,13 +408,30 @@ import Testing
         #expect(policy.state == .idle)
     }
 
-    @Test func `failures beyond the limit of attempts → stopped`() {
-        var policy = ReconnectPolicy(configuration: .init(maxAttemptCount: 2))
-        _ = policy.failed(.lost, now: .zero, random: half)
-        _ = policy.failed(.unreachable, now: .zero, random: half)
+    @Test(arguments: 1...3) func `as many failed attempts as the limit → stopped`(limit: Int) {
+        var policy = ReconnectPolicy(configuration: .init(maxAttemptCount: limit))
+        for _ in 1..<limit {
+            _ = policy.failed(.unreachable, now: .zero, random: half)
+            guard case .waiting = policy.state else {
+                Issue.record("\(policy.state)")
+                return
+            }
+        }
         #expect(policy.failed(.unreachable, now: .zero, random: half) == .stopped(.attemptLimit))
         #expect(policy.resume() == .now(.userRequested))
         #expect(policy.attempt == 0)
+    }
+
+    @Test func `the loss of a healthy connection and a redirect are no failed attempts, a short connection is one`() {
+        var policy = ReconnectPolicy(configuration: .init(maxAttemptCount: 2))
+        policy.established(now: .zero)
+        let healthy = Instant.zero + .seconds(1)
+        for failure in [ConnectionFailure.lost, .redirected(retryAfter: nil), .unreachable] {
+            if case .stopped = policy.failed(failure, now: healthy, random: half) { Issue.record("\(failure)") }
+        }
+        policy.established(now: healthy)
+        let short = healthy + .milliseconds(999)
+        #expect(policy.failed(.lost, now: short, random: half) == .stopped(.attemptLimit))
     }
 
     @Test func `tryNow in a wait or a pause → an attempt at once`() {

@@ -47,8 +47,12 @@ struct TestRelayTests {
             let relay = try world.startRelay()
             let client = try await world.device("alice").start()
             _ = try await client.open(room: "lobby")
+            async let notified: ErrorCode? = {
+                for await status in client.status where status.lastCode != nil { return status.lastCode }
+                return nil
+            }()
             await relay.stop()
-            let code = client.currentStatus.lastCode
+            let code = await notified
             try relay.restart()
             for await status in client.status where status.isOnline { break }
             return code

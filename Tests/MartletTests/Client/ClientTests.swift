@@ -58,10 +58,21 @@ struct ClientTests {
         #expect(fault { $0.flushTimeout = .zero } == nil)
     }
 
-    @Test func `an empty server name for TLS -> invalidTLS`() {
+    @Test func `a constant token of 4097 bytes -> invalidConfiguration, of 4096 -> a client`() throws {
+        func client(tokenByteCount: Int) throws -> Client {
+            let token = String(repeating: "x", count: tokenByteCount)
+            return try Client(to: "localhost", as: .token(account: "alice", token))
+        }
+        _ = try client(tokenByteCount: 4096)
+        let fault = "the credential has 4097 bytes; the limit is 4096"
+        #expect(throws: MartletError.invalidConfiguration(fault)) { try client(tokenByteCount: 4097) }
+    }
+
+    @Test(arguments: ["", "not a host", "localhost:99"])
+    func `a server name for TLS that is no host name -> invalidTLS`(name: String) {
         var configuration = Client.Configuration()
-        configuration.tls.serverName = ""
-        #expect(throws: MartletError.invalidTLS(.invalidHost(""))) {
+        configuration.tls.serverName = name
+        #expect(throws: MartletError.invalidTLS(.invalidHost(name))) {
             try Client(to: "chat.example.com", as: .anonymous("alice"), configuration: configuration)
         }
     }

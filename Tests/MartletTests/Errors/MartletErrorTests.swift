@@ -87,6 +87,7 @@ struct MartletErrorTests {
         (MartletError.invalidName("a\n"), #""a\u{000A}" is not a valid name: U+000A is not allowed"#),
         (.invalidName("\u{1B}[31mx"), #""\u{001B}[31mx" is not a valid name: U+001B is not allowed"#),
         (.invalidName(" x"), #"" x" is not a valid name: it begins with a space"#),
+        (.invalidEndpoint(""), "no address of a relay"),
         (.invalidEndpoint("\u{202E}x"), #""\u{202E}x" is not a valid relay address"#),
         (.roomAlreadyOpen("lobby"), "the room lobby is already open"),
         (

@@ -122,7 +122,7 @@ struct TLSClientTests {
     }
 
     // C-73
-    @Test func `no client certificate where the relay requires one -> a failure with the alert`() async throws {
+    @Test func `no client certificate where the relay requires one -> tlsFailure with the alert`() async throws {
         let (relay, port) = try relay(authenticator: CertificateAuthenticator()) { configuration in
             let file = certificates.authority.certificateFile
             configuration.tls?.clientCertificates = .required(trustFile: file)
@@ -130,7 +130,8 @@ struct TLSClientTests {
         let client = try client(to: "localhost:\(port)", waits: true)
         try await client.start()
         // In TLS 1.3 the relay answers after the handshake of the client is complete.
-        for await status in client.status where status.explanation.contains("the alert certificate required") { break }
+        let explanation = try #require(await failure(of: client))
+        #expect(explanation.contains("the alert certificate required"))
         await client.stop()
         await relay.shutdown()
     }

@@ -31,7 +31,7 @@ struct RoomMessageTests {
     // M-1
     @Test func `a damaged content of a known kind → invalidContent; an unknown kind → its number`() throws {
         let damaged = try received(MessageContent(kind: .delete, bytes: []))
-        #expect(throws: MartletError.self) { try damaged.body }
+        #expect(throws: MartletError.invalidContent("the field target is missing")) { try damaged.body }
         let kind = ContentKind(rawValue: 0xF001)
         #expect(try received(MessageContent(kind: kind, bytes: [])).body == .other(kind))
     }

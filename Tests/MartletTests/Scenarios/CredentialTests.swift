@@ -98,6 +98,27 @@ struct CredentialTests {
         }
     }
 
+    @Test func `a refusal after an error of the token provider -> the status has the code, and not the error`()
+        async throws
+    {
+        struct NoNetwork: Error {}
+        let calls = Counted()
+        try await withRelay(authenticator: try authenticator()) { relay in
+            let alice = try Client(
+                to: relay,
+                as: .account(
+                    "alice",
+                    token: {
+                        if calls.count() == 1 { throw NoNetwork() }
+                        return "wrong"
+                    }), configuration: .hasty)
+            try await withClient(alice) { alice in
+                let status = try await alice.status.first(until: { $0.phase == .stopped(.unauthenticated) })
+                #expect(status?.lastCode == .unauthenticated && status?.detail == nil)
+            }
+        }
+    }
+
     @Test func `stop cancels a pending call of the token provider`() async throws {
         let started = Counted()
         let cancelled = Counted()

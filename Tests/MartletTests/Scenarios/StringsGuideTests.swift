@@ -33,6 +33,11 @@ struct StringsGuideTests {
         for failure in failures { #expect(hasRow(failure.key), "\(failure)") }
     }
 
+    @Test func `the guide names the property with the name of an error code`() {
+        #expect(guide.contains("names, `code.name`,") && ErrorCode.kicked.name == "kicked")
+        #expect("\(ErrorCode.kicked)" != ErrorCode.kicked.name)
+    }
+
     @Test func `every code that an error can have is known`() {
         let errors: [MartletError] = [
             .invalidEndpoint(""), .plaintextNotAllowed(""), .invalidConfiguration(""), .invalidTLS(.notTLS),

@@ -331,7 +331,8 @@ import Testing
                 try TLSServer(TLSServerOptions(identity: TLSIdentity(certificateFile: path, keyFile: server.keyFile)))
             }
             #expect(throws: TLSError.self) { try TLSClient(TLSClientOptions(trust: .file(path))) }
-            #expect(throws: TLSError.self) { try TLSPin(ofCertificate: path) }
+            let reason = path == garbage ? "no certificate" : "No such file or directory"
+            #expect(throws: TLSError.invalidFile(path: path, reason: reason)) { try TLSPin(ofCertificate: path) }
             #expect(throws: TLSError.self) {
                 var options = TLSServerOptions(identity: server)
                 options.ticketKeyFile = path
