@@ -67,7 +67,8 @@ import Testing
                 case .authorize: all.append("authorize")
                 case .load(let room): all.append("load \(room.text)")
                 case .continueExchange, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
-                    .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note:
+                    .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note,
+                    .policyOverdue:
                     break
                 }
             }
