@@ -25,7 +25,8 @@ struct MemoryMemberships {
                 continue
             }
             let isNew = records[account]?[room] == nil
-            let hasRoom = count < maxCount && records[account]?.count ?? 0 < MembershipBounds.maxCountPerAccount
+            let hasRoom =
+                count < maxCount && records[account]?.count ?? 0 < MembershipBounds.maxCount(with: record)
             guard !isNew || hasRoom else {
                 refused.insert(account)
                 continue

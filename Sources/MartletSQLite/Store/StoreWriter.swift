@@ -255,7 +255,9 @@ package final class StoreWriter: DatabaseContext {
             }
             countMemberships.bind(1, account.text)
             let count = try countMemberships.firstInt64() ?? 0
-            if count >= MembershipBounds.maxCountPerAccount, try reader.memberships?.record(of: account, room) == nil {
+            if count >= MembershipBounds.maxCount(with: record),
+                try reader.memberships?.record(of: account, room) == nil
+            {
                 refused.insert(account)
                 continue
             }

@@ -237,4 +237,19 @@ struct InMemoryStoreTests {
         #expect(store.saveMemberships([alice: joined, carol: invited], of: attic) == [carol])
         #expect(store.load(attic).memberships == [alice: joined, bob: invited])
     }
+    // R-122, Specs/hostile.md row 93
+    @Test("the 769th invitation of an account is refused, and it still joins rooms")
+    func maxInvitations() throws {
+        let store = InMemoryStore()
+        let bob = AccountName("bob")!
+        let invited = MembershipRecord(isJoined: false, changedAt: 1)
+        let joined = MembershipRecord(isJoined: true, changedAt: 2)
+        let rooms = (0...MembershipBounds.maxCountPerAccount).map { RoomName("room \($0)")! }
+        let refused = rooms.prefix(769).map { store.saveMemberships([bob: invited], of: $0) == [bob] }
+        #expect(refused == Array(repeating: false, count: 768) + [true])
+        // An invitation that is accepted is no new record.
+        #expect(store.saveMemberships([bob: joined], of: rooms[0]).isEmpty)
+        let refusedJoins = rooms.dropFirst(768).map { store.saveMemberships([bob: joined], of: $0) == [bob] }
+        #expect(refusedJoins == Array(repeating: false, count: 256) + [true])
+    }
 }

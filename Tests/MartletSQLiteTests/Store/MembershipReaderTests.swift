@@ -57,6 +57,18 @@ import Testing
         #expect(try store.saveMemberships([alice: joined(at: 9)], of: RoomName("room 1")!) == [])
     }
 
+    // R-122, Specs/hostile.md row 93
+    @Test func `an account with 768 records -> another invitation is refused, and a join is not`() throws {
+        let store = try folder.store()
+        let invitation = MembershipRecord(isJoined: false, inviter: alice, changedAt: 4)
+        for number in 1...MembershipBounds.maxCountWithInvitation {
+            #expect(try store.saveMemberships([bob: invitation], of: RoomName("room \(number)")!) == [])
+        }
+        #expect(try store.saveMemberships([bob: invitation], of: .lobby) == [bob])
+        #expect(try store.saveMemberships([bob: joined()], of: .lobby) == [])
+        #expect(try store.saveMemberships([bob: joined()], of: RoomName("room 1")!) == [])
+    }
+
     //
     @Test func `more unread messages than are counted -> the maximum`() throws {
         let store = try folder.store()

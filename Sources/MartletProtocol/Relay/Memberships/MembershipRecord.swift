@@ -39,8 +39,16 @@ extension RoomEntry {
 public enum MembershipBounds {
     /// The maximum number of records of an account.
     public static let maxCountPerAccount = 1024
+    /// The number of records of an account beyond which no invitation is recorded. The others are reserved for rooms
+    /// that the account joins, so that strangers cannot use up its records (Specs/hostile.md row 93).
+    public static let maxCountWithInvitation = 768
     /// The maximum number of records of a room.
     public static let maxCountPerRoom = 4096
+
+    /// The maximum number of records of an account with a new one.
+    public static func maxCount(with record: MembershipRecord) -> Int {
+        record.isJoined ? maxCountPerAccount : maxCountWithInvitation
+    }
 }
 
 /// Changes of the records of a room: a record, or nil for its removal.
