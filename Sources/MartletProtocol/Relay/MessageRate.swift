@@ -1,8 +1,8 @@
 /// The rate at which an account publishes over all of its links, or all members of a room together. Credit beyond it is
 /// withheld (R-54, R-95, Specs/hostile.md row 54).
 ///
-/// Credit that was given before remains valid: a publisher may exceed a burst by the window of its sessions and its link
-/// (`Limits`), which is thousands of small messages, and then waits until the average is that of the rate.
+/// Credit that was given before remains valid: a publisher may exceed a burst by the windows of its sessions and its
+/// link (`Limits`), which is thousands of small messages, and then waits until the average is that of the rate.
 public struct MessageRate: Equatable, Sendable {
     /// Messages a second, 1 to 1,000,000.
     public var messagesPerSecond = 500
