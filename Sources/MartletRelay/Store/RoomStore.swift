@@ -63,8 +63,8 @@ public protocol RoomRoleStore: RoomStore {
 ///
 /// The records outlive the logs of their rooms. `load` returns those of its room.
 public protocol RoomMembershipStore: RoomStore {
-    /// Makes changes of the records of a room durable. A new record that would exceed `MembershipBounds.maxCount(with:)`
-    /// for its account, or a bound of the store on all records, is not saved.
+    /// Makes changes of the records of a room durable. A new record that would exceed
+    /// `MembershipBounds.maxCount(with:)` for its account, or a bound of the store on all records, is not saved.
     ///
     /// - Returns: The accounts whose records were not saved for that reason.
     func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName>
