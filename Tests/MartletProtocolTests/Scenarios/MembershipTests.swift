@@ -119,16 +119,21 @@ struct MembershipTests {
         #expect(alice.rooms.isEmpty)
     }
 
-    //
-    @Test("the policy refuses the room, its history, or fails → the entry has no message, offsets and unread count")
-    func entryWithoutPermission() throws {
+    /// A relay with a room policy, alice, who has joined the room, and bob, who has opened it.
+    private func stageWithPolicy() throws -> (AccountStage, alice: VirtualClient, bob: VirtualClient, RoomID) {
         var configuration = RelayConfiguration()
         configuration.asksRoomPolicy = true
         let stage = AccountStage(relay: configuration)
         let alice = stage.client("alice")
         let bob = stage.client("bob", list: false)
         #expect(try stage.perform(.join, alice) == ErrorCode.none)
-        let room = try stage.open(bob)
+        return (stage, alice, bob, try stage.open(bob))
+    }
+
+    //
+    @Test("the policy refuses the room, its history, or fails → the entry has no message, offsets and unread count")
+    func entryWithoutPermission() throws {
+        let (stage, alice, bob, room) = try stageWithPolicy()
         let decisions: [RoomDecision?] = [.refused, .granted([.publish, .request]), nil]
         for (index, decision) in decisions.enumerated() {
             stage.world.relay.policy = { $0.identity.account == .alice ? decision : .granted(.all) }
@@ -152,13 +157,7 @@ struct MembershipTests {
     //
     @Test("a policy that changes while it decides about an entry is asked again")
     func policyChangesMeanwhile() throws {
-        var configuration = RelayConfiguration()
-        configuration.asksRoomPolicy = true
-        let stage = AccountStage(relay: configuration)
-        let alice = stage.client("alice")
-        let bob = stage.client("bob", list: false)
-        #expect(try stage.perform(.join, alice) == ErrorCode.none)
-        let room = try stage.open(bob)
+        let (stage, alice, bob, room) = try stageWithPolicy()
         stage.world.relay.policyDelay = .seconds(1)
         try stage.world.send("secret", from: bob, in: room)
         stage.world.run(for: .milliseconds(900))

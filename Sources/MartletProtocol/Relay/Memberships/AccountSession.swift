@@ -9,7 +9,7 @@ import MartletWire
 /// | state of the store | owns | ends |
 /// |---|---|---|
 /// | idle | nothing | `nextRead` |
-/// | reading | a page or rooms | `decide` |
+/// | reading | a page or rooms | `readEnded` |
 /// | deciding | the entries, the rooms about which the policy is asked | `takeDecided`, when all are decided |
 ///
 /// At most one read is in progress, so that pages and updates are sent in the order in which they were read: what is
