@@ -22,7 +22,13 @@ struct AttemptFailureTests {
         try world.run { [world] in
             try world.startRelay { $0.engine.handshakeTimeout = handshakeTimeout }
             let alice = world.device("alice")
-            alice.credentials = .account("alice", token: { try await token(world, alice) })
+            // The device retains its credentials.
+            alice.credentials = .account(
+                "alice",
+                token: { [weak world, weak alice] in
+                    guard let world, let alice else { throw CancellationError() }
+                    return try await token(world, alice)
+                })
             let client = try await alice.start()
             return await firstDetail(of: client)
         }
