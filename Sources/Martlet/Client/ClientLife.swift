@@ -17,7 +17,7 @@ struct ClientIdentity: Sendable {
 /// | state | left by |
 /// |---|---|
 /// | idle | start, to starting; stop |
-/// | starting | the outbox has opened, to running; the outbox has failed or has another account, to idle; stop |
+/// | starting | the outbox has opened, to running; it is in use, has failed or has another account, to idle; stop |
 /// | running | the end of the driver, which closes the outbox |
 /// | stopped | nothing |
 final class ClientLife: Sendable {

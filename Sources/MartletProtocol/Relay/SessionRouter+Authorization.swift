@@ -95,6 +95,7 @@ extension SessionRouter {
                 continue
             }
             if let entry = question.entry {
+                overdueRooms.append(entry.room)
                 authorized(entry, of: question.member, nil, now: now)
                 continue
             }

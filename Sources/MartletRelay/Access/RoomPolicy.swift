@@ -4,7 +4,8 @@ public import MartletProtocol
 ///
 /// A relay requests a decision when a session opens a room, when an earlier decision expires, when a link resumes or a
 /// credential is renewed with other claims, and after ``Relay/revokeRoomDecisions(of:in:)``. It also requests one for
-/// each request to join a room, to invite to it, or to mark it as read. A decision applies to one session. A request
+/// each request to join a room, to invite to it, or to mark it as read, and about the messages of each room in an
+/// account's list (`RoomPermissions.readHistory`). A decision applies to one session. A request
 /// without an answer within `RelayConfiguration.policyTimeout` counts as failed, with the error ``RoomPolicyTimeout``.
 /// Its call is not cancelled, and counts among the at most 1,024 calls of a loop until it returns.
 public protocol RoomPolicy: Sendable {

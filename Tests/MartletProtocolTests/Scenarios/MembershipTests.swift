@@ -155,6 +155,21 @@ struct MembershipTests {
     }
 
     //
+    @Test("a policy that exceeds its timeout for an entry → the entry has no message, and a later one has it")
+    func overduePolicy() throws {
+        let (stage, alice, bob, room) = try stageWithPolicy()
+        stage.world.relay.policyDelay = .seconds(3600)
+        try stage.world.send("secret", from: bob, in: room)
+        stage.world.run(for: .seconds(60))
+        let entry = try #require(alice.rooms[.lobby])
+        #expect(entry.membership == .joined && entry.lastOffset == 0 && entry.message == nil)
+        stage.world.relay.policyDelay = .zero
+        try stage.world.send("public", from: bob, in: room)
+        stage.world.run(for: .seconds(5))
+        #expect(alice.rooms[.lobby]?.lastMessage?.text == "public")
+    }
+
+    //
     @Test("a policy that changes while it decides about an entry is asked again")
     func policyChangesMeanwhile() throws {
         let (stage, alice, bob, room) = try stageWithPolicy()
