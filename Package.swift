@@ -14,15 +14,17 @@ let settings: [SwiftSetting] = [
     // The tests compile the backend of Network.framework with a stand-in for the framework, which is in no product.
     let transportExclusions = ["Network"]
     let networkTargets: [Target] = [
-        .target(name: "NetworkStandIn", path: "Tests/NetworkStandIn", swiftSettings: settings),
+        .target(name: "MartletNetworkStandIn", path: "Tests/MartletNetworkStandIn", swiftSettings: settings),
         .target(
             name: "MartletNetworkTransport",
-            dependencies: ["NetworkStandIn", "MartletTransport", "MartletWire", "CMartletCrypto"],
+            dependencies: ["MartletNetworkStandIn", "MartletTransport", "MartletWire", "CMartletCrypto"],
             path: "Sources/MartletTransport/Network",
             swiftSettings: settings + [.define("MARTLET_NETWORK_STAND_IN")]),
         .testTarget(
             name: "MartletNetworkTests",
-            dependencies: ["MartletNetworkTransport", "NetworkStandIn", "MartletTransport", "MartletToolTestSupport"],
+            dependencies: [
+                "MartletNetworkTransport", "MartletNetworkStandIn", "MartletTransport", "MartletToolTestSupport",
+            ],
             swiftSettings: settings),
     ]
 #else
@@ -61,8 +63,8 @@ let package = Package(
             linkerSettings: [
                 .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
             ]),
-        .systemLibrary(name: "CPcap", providers: [.apt(["libpcap-dev"])]),
-        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CMartletPcap", providers: [.apt(["libpcap-dev"])]),
+        .systemLibrary(name: "CMartletSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
         .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
         .target(
@@ -95,7 +97,7 @@ let package = Package(
         .target(
             name: "MartletSQLite",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CSQLite",
+                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletSQLite",
             ],
             swiftSettings: settings),
         .target(
@@ -106,7 +108,8 @@ let package = Package(
             name: "MartletObservation",
             dependencies: ["Martlet", "MartletTimeline", "MartletProtocol", "MartletWire"], swiftSettings: settings),
         .target(
-            name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CPcap"], swiftSettings: settings),
+            name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CMartletPcap"],
+            swiftSettings: settings),
         .target(
             name: "MartletToolSupport", dependencies: ["MartletWire", "MartletTransport", "CMartletSystem"],
             swiftSettings: settings),
@@ -135,11 +138,11 @@ let package = Package(
             name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
             swiftSettings: settings),
         .target(
-            name: "TLSForge", dependencies: ["CMartletTLS"], path: "Tests/TLSForge",
+            name: "MartletTLSForge", dependencies: ["CMartletTLS"], path: "Tests/MartletTLSForge",
             linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
         .testTarget(
             name: "MartletTransportTests",
-            dependencies: ["MartletTransport", "MartletWire", "MartletToolTestSupport", "TLSForge"],
+            dependencies: ["MartletTransport", "MartletWire", "MartletToolTestSupport", "MartletTLSForge"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletAuthenticationTests", dependencies: ["MartletAuthentication"], swiftSettings: settings),
@@ -154,10 +157,10 @@ let package = Package(
             name: "MartletTests",
             dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
-        .target(name: "FaultVFS", path: "Tests/FaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "MartletSQLiteTests",
-            dependencies: ["MartletSQLite", "FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+            dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),

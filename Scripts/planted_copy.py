@@ -18,18 +18,18 @@ MODULES = [
 ]
 TESTS = ["MartletProtocolTests"]
 # The modules, tests and targets of the outbox in a file and of the relay's store.
-STORE_MODULES = ["CSQLite", "MartletSQLite"]
-STORE_TESTS = ["FaultVFS", "MartletSQLiteTests"]
-STORE_TARGETS = """        .systemLibrary(name: "CSQLite"),
+STORE_MODULES = ["CMartletSQLite", "MartletSQLite"]
+STORE_TESTS = ["MartletFaultVFS", "MartletSQLiteTests"]
+STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
         .target(
             name: "MartletSQLite",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CSQLite",
+                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletSQLite",
             ],
             swiftSettings: fast),
-        .target(name: "FaultVFS", path: "Tests/FaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
-            name: "MartletSQLiteTests", dependencies: ["MartletSQLite", "FaultVFS", "MartletTestKit"],
+            name: "MartletSQLiteTests", dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit"],
             swiftSettings: settings),
 """
 SWITCH = "MARTLET_PLANTED_BUG"

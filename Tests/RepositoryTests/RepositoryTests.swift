@@ -21,6 +21,10 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(PurityRule.findings(in:)))
     }
 
+    @Test func `targets that applications build have the prefix Martlet or CMartlet`() {
+        expectNone(TargetNameRule.findings(in: tree))
+    }
+
     @Test func `no file contains a mark of unfinished work`() {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }

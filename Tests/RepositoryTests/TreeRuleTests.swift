@@ -11,6 +11,16 @@ struct TreeRuleTests {
         #expect(ImportRule.findings(forFoldersOf: SourceTree(Array(files.dropLast()))).count == 1)
     }
 
+    @Test func `a target without the prefix → a finding`() {
+        func findings(_ targets: String) -> [Finding] {
+            TargetNameRule.findings(in: SourceTree([SourceFile("Package.swift", targets)]))
+        }
+        #expect(
+            findings(#".target(name: "MartletX"), .systemLibrary(name: "CMartletY"), .testTarget(name: "Z")"#) == [])
+        #expect(findings(#".systemLibrary(name: "CSQLite")"#).count == 1)
+        #expect(findings(".target(\n    name: \"Fault\", path: \"Tests/Fault\")").count == 1)
+    }
+
     @Test func `a test without its source file → a finding`() {
         let source = SourceFile("Sources/MartletX/A/B.swift", "")
         func findings(_ test: String, _ text: String = "import Testing") -> [Finding] {

@@ -1,4 +1,4 @@
-internal import CPcap
+internal import CMartletPcap
 internal import MartletWire
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-internal import CSQLite
+internal import CMartletSQLite
 
 /// One connection to an SQLite database in WAL mode with `synchronous=FULL`: a transaction is durable when its commit
 /// returns.

@@ -1,4 +1,4 @@
-internal import CSQLite
+internal import CMartletSQLite
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,4 +1,4 @@
-internal import CSQLite
+internal import CMartletSQLite
 
 /// A prepared statement. Parameters count from 1, columns from 0, as in SQLite.
 ///

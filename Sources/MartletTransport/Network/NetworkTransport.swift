@@ -2,7 +2,7 @@
     import Foundation
     public import MartletTransport
     import MartletWire
-    public import NetworkStandIn
+    public import MartletNetworkStandIn
 #elseif canImport(Network)
     import Foundation
     import MartletWire

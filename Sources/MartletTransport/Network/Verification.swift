@@ -2,7 +2,7 @@
     import Foundation
     import MartletTransport
     import MartletWire
-    import NetworkStandIn
+    import MartletNetworkStandIn
 #elseif canImport(Network)
     import Foundation
     import MartletWire

@@ -1,7 +1,7 @@
 import Glibc
+import MartletNetworkStandIn
 import MartletToolTestSupport
 import MartletTransport
-import NetworkStandIn
 import Testing
 
 @testable import MartletNetworkTransport

@@ -1,7 +1,7 @@
+import MartletNetworkStandIn
 import MartletToolTestSupport
 import MartletTransport
 import MartletWire
-import NetworkStandIn
 
 @testable import MartletNetworkTransport
 

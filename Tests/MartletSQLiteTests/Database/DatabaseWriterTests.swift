@@ -1,5 +1,5 @@
 import Dispatch
-import FaultVFS
+import MartletFaultVFS
 import MartletTransport
 import Testing
 

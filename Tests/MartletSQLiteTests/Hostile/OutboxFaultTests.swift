@@ -1,6 +1,6 @@
-import FaultVFS
 import Foundation
 import Martlet
+import MartletFaultVFS
 import Testing
 
 @testable import MartletSQLite

@@ -1,5 +1,5 @@
-import FaultVFS
 import Foundation
+import MartletFaultVFS
 import MartletProtocol
 import MartletRelay
 import MartletWire

@@ -1,6 +1,6 @@
+import MartletTLSForge
 import MartletToolTestSupport
 import MartletWire
-import TLSForge
 import Testing
 
 @testable import MartletTransport

@@ -26,7 +26,8 @@ enum ImportRule {
             "Foundation", "Dispatch",
         ],
         "MartletSQLite": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CSQLite", "Dispatch",
+            "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletSQLite",
+            "Dispatch",
             "Synchronization",
         ]),
         "MartletTimeline": cLibraries.union([
@@ -34,7 +35,7 @@ enum ImportRule {
         ]),
         "MartletObservation": ["Martlet", "MartletTimeline", "MartletProtocol", "MartletWire", "Observation"],
         "MartletDifferential": ["MartletWire", "Foundation"],
-        "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CPcap"]),
+        "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CMartletPcap"]),
         "MartletToolSupport": cLibraries.union([
             "MartletWire", "MartletTransport", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
         ]),
@@ -56,7 +57,7 @@ enum ImportRule {
         // The backend of Network.framework, whose types are those of Foundation and Security. On Linux the folder is a
         // module of its own, with a stand-in for both frameworks.
         "Sources/MartletTransport/Network/": [
-            "CMartletCrypto", "Foundation", "MartletTransport", "NetworkStandIn", "Security",
+            "CMartletCrypto", "Foundation", "MartletTransport", "MartletNetworkStandIn", "Security",
         ],
         // Conveniences with types of Foundation: dates and localized errors. FoundationEssentials has no dependency on
         // the tables of ICU; Apple platforms have Foundation only.
@@ -65,7 +66,8 @@ enum ImportRule {
 
     /// C modules, whose files this rule does not read.
     static let modulesOfC: Set<String> = [
-        "CMartletCodec", "CMartletCrypto", "CMartletHTTP", "CMartletSystem", "CMartletTLS", "CPcap", "CSQLite",
+        "CMartletCodec", "CMartletCrypto", "CMartletHTTP", "CMartletSystem", "CMartletTLS", "CMartletPcap",
+        "CMartletSQLite",
     ]
 
     /// The imports permitted to every test, beside its module, that module's imports, and the rows below.
@@ -75,10 +77,10 @@ enum ImportRule {
     private static let alsoAllowedInTests: [String: Set<String>] = [
         "MartletWireTests": ["MartletDifferential"],
         "MartletProtocolTests": ["MartletTestKit", "MartletDifferential"],
-        "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport", "TLSForge"],
+        "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport", "MartletTLSForge"],
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
-        "MartletSQLiteTests": ["FaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+        "MartletSQLiteTests": ["MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
         "MartletTimelineTests": ["MartletRelay"],
         "MartletObservationTests": ["MartletRelay", "MartletSQLite"],
@@ -86,7 +88,8 @@ enum ImportRule {
         "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
         "MartletLabTests": ["MartletToolTestSupport"],
         "MartletNetworkTests": [
-            "MartletNetworkTransport", "MartletToolTestSupport", "MartletTransport", "MartletWire", "NetworkStandIn",
+            "MartletNetworkTransport", "MartletToolTestSupport", "MartletTransport", "MartletWire",
+            "MartletNetworkStandIn",
         ],
         "Support": ["MartletDecode", "MartletToolSupport", "MartletTransport", "MartletWire"],
     ]

@@ -1,4 +1,4 @@
-#include "FaultVFS.h"
+#include "MartletFaultVFS.h"
 
 #include <errno.h>
 #include <pthread.h>

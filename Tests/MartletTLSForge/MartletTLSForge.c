@@ -1,4 +1,4 @@
-#include "TLSForge.h"
+#include "MartletTLSForge.h"
 
 #ifndef __APPLE__
 #include "../../Sources/CMartletTLS/internal.h"
