@@ -69,7 +69,7 @@ final class LifeApplication: @unchecked Sendable {
 
     /// Lives until `end`, with pauses between the lives.
     func live(until end: Instant) async {
-        while ledger.now < end {
+        while ledger.now < end, !Task.isCancelled {
             await live(for: min(duration(around: .seconds(600)), end - ledger.now))
             try? await world.sleep(for: duration(around: .seconds(20)))
         }
@@ -177,7 +177,7 @@ final class LifeApplication: @unchecked Sendable {
         let end = ledger.now + limit
         await withTaskGroup(of: Void.self) { group in
             addReaders(to: &group)
-            while ledger.now < end, !isSettled { try? await world.sleep(for: .milliseconds(500)) }
+            while ledger.now < end, !Task.isCancelled, !isSettled { try? await world.sleep(for: .milliseconds(500)) }
             if !isSettled { ledger.fail(.everythingSettles, "device \(number): \(remainder)") }
             await waitForPeers?()
             checkSnapshots()
