@@ -40,6 +40,8 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
     private static let checkpointPageCount = 4096
     /// The interval between two passes of the retention.
     private static let retentionInterval = Duration.seconds(60)
+    /// The progress of the expiry clock, in milliseconds, after which it is stored again.
+    private static let clockInterval: UInt64 = 600 * 1000
     /// The age of a room's last use, in milliseconds, beyond which a load updates it.
     private static let touchInterval: UInt64 = 3600 * 1000
 
@@ -47,17 +49,28 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
     private let reader: DatabaseReader<StoreReader>
     private let retentionTask = Guarded<Task<Void, Never>?>(nil)
     private let onEvent: @Sendable (StoreEvent) -> Void
+    private let wallClock: @Sendable () -> UInt64
+    private let expiryClock: Guarded<ExpiryClock>
     /// The bounds of each room.
     public let retention: RoomRetention
 
     /// Opens the store in a directory, or creates it. A damaged file is set aside.
     ///
     /// - Throws: `DatabaseError`.
-    public init(
+    public convenience init(
         at directory: String, retention: StoreRetention = StoreRetention(),
         onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
     ) async throws {
+        try await self.init(at: directory, retention, wallClock: { EventLoop.wallClock }, onEvent)
+    }
+
+    /// - Parameter wallClock: Milliseconds since 1970.
+    init(
+        at directory: String, _ retention: StoreRetention = StoreRetention(),
+        wallClock: @escaping @Sendable () -> UInt64, _ onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
+    ) async throws {
         self.onEvent = onEvent
+        self.wallClock = wallClock
         self.retention = RoomRetention(
             maxAge: retention.maxAge.map { UInt64(clamping: $0) },
             maxCount: UInt64(clamping: retention.maxMessagesPerRoom),
@@ -68,12 +81,14 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
             var options = Database.Options()
             options.checkpointPageCount = Self.checkpointPageCount
             let database = try StoreFile.openDatabase(
-                path, options: options, at: EventLoop.wallClock, isKnown: lock.isMarked, onEvent: onEvent)
+                path, options: options, at: wallClock(), isKnown: lock.isMarked, onEvent: onEvent)
             try lock.mark()
             database.lock = lock
             return try StoreWriter(database, retention)
         }
         do {
+            let stored = try await writer.perform { try $0.expiryTime() }
+            expiryClock = Guarded(ExpiryClock(stored: stored, wall: wallClock(), steady: .now))
             let lock = Guarded(try await writer.perform { $0.database.lock })
             reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
                 let held = lock.withLock { lock in lock.take() }
@@ -88,18 +103,9 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
             throw error
         }
         let task = Task { [weak self] in
-            let clock = ContinuousClock()
-            var steps = ClockSteps(wall: EventLoop.wallClock, steady: clock.now)
             while true {
                 do { try await Task.sleep(for: Self.retentionInterval) } catch { return }
-                guard let self else { return }
-                let wall = EventLoop.wallClock
-                if let step = steps.jump(wall: wall, steady: clock.now) {
-                    // No data is removed while the wall clock may be wrong.
-                    self.onEvent(.clockJumped(milliseconds: step))
-                } else {
-                    await self.removeOld(at: wall)
-                }
+                await self?.removeOld(steady: .now)
             }
         }
         retentionTask.withLock { $0 = task }
@@ -124,7 +130,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
 
     /// The snapshot of a room. A room that the store does not have begins a log, whose identity is durable.
     public func load(_ room: RoomName) async throws -> RoomSnapshot {
-        let now = EventLoop.wallClock
+        let now = wallClock()
         if let found = try await reader.perform({ try $0.load(room) }) {
             if found.usedAt + Self.touchInterval < now {
                 writer.submit({ try $0.touch(room, at: now) }) { _ in }
@@ -183,15 +189,19 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
 
     /// Records that rooms are in use.
     public func touch(_ rooms: [RoomName]) async throws {
-        let now = EventLoop.wallClock
+        let now = wallClock()
         try await writer.perform { writer in
             for room in rooms { try writer.touch(room, at: now) }
         }
     }
 
-    /// Performs one pass of the retention, in steps between which appends are performed.
-    func removeOld(at now: UInt64) async {
+    /// Performs one pass of the retention, in steps between which appends are performed. The age of data is measured by
+    /// the expiry clock.
+    func removeOld(steady: ContinuousClock.Instant) async {
+        let (jump, now) = expiryClock.withLock { ($0.observe(wall: wallClock(), steady: steady), $0.now) }
+        if let jump { onEvent(.clockJumped(milliseconds: jump)) }
         do {
+            try await writer.perform { try $0.saveExpiryTime(now, every: Self.clockInterval) }
             while try await !writer.perform({ try $0.removeOld(at: now) }) {}
         } catch {
             onEvent(.retentionFailed(error))

@@ -73,6 +73,13 @@ package final class StoreFile {
         try delete.run()
     }
 
+    /// Sets the expiry clock to a time that the operator has checked.
+    package static func trustClock(at path: String, time: UInt64) throws {
+        let database = try Database(path: path)
+        try StoreSchema.migrations.run(on: database)
+        try StoreWriter(database, StoreRetention()).saveExpiryTime(time)
+    }
+
     /// Opens a database and brings it to the newest version. A damaged file is set aside, and its readable contents are
     /// copied to a new file (R-70, Specs/hostile.md row 90).
     ///

@@ -56,5 +56,8 @@ package enum StoreSchema {
             ) STRICT, WITHOUT ROWID;
             CREATE INDEX memberships_room ON memberships (room);
             """,
+            """
+            CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;
+            """,
         ])
 }

@@ -291,6 +291,25 @@ package final class StoreWriter: DatabaseContext {
 
     // MARK: Retention
 
+    /// The stored time of the expiry clock, or else that of the last use of a room (R-155); nil if there is no room.
+    package func expiryTime() throws -> UInt64? {
+        let select = try database.prepare(
+            "SELECT coalesce((SELECT time FROM clock), (SELECT max(used_at) FROM rooms), -1)")
+        return try select.firstInt64().flatMap { UInt64(exactly: $0) }
+    }
+
+    /// Stores the time of the expiry clock, unless the stored one is earlier by less than an interval.
+    package func saveExpiryTime(_ time: UInt64, every interval: UInt64 = 1) throws {
+        let replace = try database.prepare(
+            """
+            INSERT INTO clock VALUES (1, ?1)
+            ON CONFLICT (id) DO UPDATE SET time = ?1 WHERE time NOT BETWEEN ?1 - ?2 + 1 AND ?1
+            """)
+        replace.bind(1, Int64(clamping: time))
+        replace.bind(2, Int64(clamping: interval))
+        try replace.run()
+    }
+
     /// Removes the oldest batches that exceed the room's bounds or that are older than `cutoff`, at most `budget`.
     private func trim(_ row: inout RoomRow, before cutoff: UInt64, _ budget: inout Int) throws {
         while budget > 0, row.count > 0 {

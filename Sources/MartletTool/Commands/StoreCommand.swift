@@ -2,12 +2,14 @@ import Foundation
 import MartletProtocol
 import MartletSQLite
 import MartletToolSupport
+import MartletTransport
 
 /// `martlet store`: the operations on the directory of `martlet serve --store`.
 enum StoreCommand {
     private enum Action: String {
         case check, export, `import`, compact, backup
         case resetRoles = "reset-roles"
+        case trustClock = "trust-clock"
     }
 
     /// The messages of one row that an import writes.
@@ -25,14 +27,19 @@ enum StoreCommand {
             the new file FILE: put it into a directory as rooms.sqlite to use it.
             """,
             """
-            check, export and backup may be used while a relay runs, and read the state of one instant. import, \
-            compact and reset-roles require that no relay uses the directory.
+            check, export and backup may be used while a relay runs, and read the state of one instant. The other \
+            actions require that no relay uses the directory.
             """,
             """
             After damage of a file with roles, a relay with --room-roles refuses the rooms whose roles were lost, or \
             every room without stored roles. reset-roles discards the lost roles: a room with messages is then open \
             and has no owner, and any other room belongs to the account that opens it first. Use it only when an \
             account with 'administer' sets the roles again before others use the rooms.
+            """,
+            """
+            A relay measures the age of messages by a clock that does not follow a jump of the system's clock until \
+            both have agreed for a day. trust-clock sets it to the system's clock: use it when that clock is right, \
+            and old messages have to be removed without this delay.
             """,
         ],
         exitCodes: [
@@ -46,7 +53,8 @@ enum StoreCommand {
 
     static func run(_ arguments: ParsedArguments) throws -> ExitCode {
         guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
-            throw UsageError(message: "the first operand is check, export, import, compact, backup or reset-roles")
+            throw UsageError(
+                message: "the first operand is check, export, import, compact, backup, reset-roles or trust-clock")
         }
         guard arguments.operands.count == (action == .backup ? 3 : 2) else {
             throw UsageError(message: action == .backup ? "'backup' takes DIR and FILE" : "'\(word)' takes DIR")
@@ -58,21 +66,13 @@ enum StoreCommand {
         case .export: try read(path) { store in try store.forEachRecord(print) }
         case .import: try add(to: directory, path) { readLine() }
         case .compact:
-            try write {
-                let lock = try SQLiteStore.lock(directory)
-                defer { withExtendedLifetime(lock) {} }
-                _ = try StoreContents(path: path)
+            try change(directory) {
                 let database = try Database(path: path)
                 try StoreSchema.migrations.run(on: database)
                 try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
             }
-        case .resetRoles:
-            try write {
-                let lock = try SQLiteStore.lock(directory)
-                defer { withExtendedLifetime(lock) {} }
-                _ = try StoreContents(path: path)
-                try StoreFile.resetLostRoles(at: path)
-            }
+        case .resetRoles: try change(directory) { try StoreFile.resetLostRoles(at: path) }
+        case .trustClock: try change(directory) { try StoreFile.trustClock(at: path, time: EventLoop.wallClock) }
         case .backup:
             let target = arguments.operands[2]
             guard !FileManager.default.fileExists(atPath: target) else {
@@ -159,6 +159,16 @@ enum StoreCommand {
             throw CommandError(.noInput, "\(error)")
         } catch let error as StoreError {
             throw CommandError(.noInput, "\(error)")
+        }
+    }
+
+    /// Changes an existing store that no relay uses.
+    private static func change(_ directory: String, _ body: () throws -> Void) throws {
+        try write {
+            let lock = try SQLiteStore.lock(directory)
+            defer { withExtendedLifetime(lock) {} }
+            _ = try StoreContents(path: "\(directory)/\(StoreSchema.fileName)")
+            try body()
         }
     }
 

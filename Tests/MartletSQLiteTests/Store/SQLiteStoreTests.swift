@@ -77,11 +77,43 @@ import Testing
     //
     @Test func `an empty room that is touched -> kept; another one of the same age -> removed`() async throws {
         let logs = try [RoomName.lobby, .attic].map { try folder.store(at: 1000).load($0).log }
-        let store = try await SQLiteStore(at: folder.path)
+        let wall = Guarded(StoreRetention.emptyRoomLifetime)
+        let store = try await SQLiteStore(at: folder.path, wallClock: { wall.withLock { $0 } })
         try await store.touch([.lobby])
-        await store.removeOld(at: EventLoop.wallClock + 3_600_000)
+        wall.withLock { $0 *= 2 }
+        await store.removeOld(steady: .now + .seconds(24 * 3600))
         #expect(try await store.load(.lobby).log == logs[0])
         #expect(try await store.load(.attic).log != logs[1])
+        await store.close()
+    }
+
+    //
+    @Test(arguments: [false, true])
+    func `a wall clock 40 days ahead -> messages are kept for a day, also after a restart`(isRestarted: Bool)
+        async throws
+    {
+        let day: UInt64 = 24 * 3600 * 1000
+        let wall = Guarded(100 * day)
+        var retention = StoreRetention()
+        retention.maxAge = Int(20 * day)
+        let start = ContinuousClock.now
+        var store = try await SQLiteStore(at: folder.path, retention, wallClock: { wall.withLock { $0 } })
+        _ = try await store.load(.lobby)
+        _ = try await store.append(entries(1...3, at: 100 * day), to: .lobby)
+        await store.removeOld(steady: start + .seconds(60))
+        wall.withLock { $0 += 40 * day }
+        if isRestarted {
+            await store.close()
+            store = try await SQLiteStore(at: folder.path, retention, wallClock: { wall.withLock { $0 } })
+        }
+        for pass in 2...4 {
+            await store.removeOld(steady: start + .seconds(60 * pass))
+            wall.withLock { $0 += 60_000 }
+        }
+        #expect(try await store.read(.all, of: .lobby).offsets == [1, 2, 3])
+        wall.withLock { $0 += day }
+        await store.removeOld(steady: start + .seconds(24 * 3600 + 300))
+        #expect(try await store.read(.all, of: .lobby).offsets == [])
         await store.close()
     }
 
