@@ -29,6 +29,10 @@ extension Relay {
         /// The peers to which `limits` do not apply, for example an office with many clients behind one address.
         /// Guesses from there are bounded by the delay of the account only (C-113).
         public var unlimitedPeers: [IPNetwork] = []
+        /// The proxies whose connections begin with a header of the PROXY protocol, version 1 or 2. The address that it
+        /// states is the peer's for `limits` and events. A connection from them without a valid header within
+        /// `engine.handshakeTimeout` is closed (C-114, Specs/hostile.md row 105).
+        public var proxies: [IPNetwork] = []
         /// The maximum number of concurrent authentications. A further hello is answered with `serverBusy`.
         public var maxAuthentications = 1024
         /// The maximum number of concurrent calls of the `RequestHandler`. A further request is answered with

@@ -32,6 +32,10 @@ enum ServeCommand {
     private static let maxConnections = Option.count(
         "max-connections-per-address", in: 0...1_000_000, fallback: 256,
         help: "maximum number of connections of an IPv4 address or an IPv6 network of 64 bits; 0 for any number")
+    private static let proxies = network(
+        "proxy-protocol",
+        help: "require the header of the PROXY protocol, version 1 or 2, from this proxy; its clients have the address "
+            + "that the header states")
     private static let unlimitedPeers = network(
         "unlimited-address", help: "apply no limits of addresses to this one, for example to that of an office")
     private static let accountRate = Option.count(
@@ -58,7 +62,7 @@ enum ServeCommand {
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
             listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
-            multipath.spec, loops.spec, spin.spec, maxConnections.spec, unlimitedPeers.spec,
+            multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
         ] + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
@@ -75,7 +79,8 @@ enum ServeCommand {
             """
             Half of --max-connections-per-address may be unauthenticated at a time. After failed authentications an \
             account is refused for up to 60 s at their address; after failures under many names accounts that have not \
-            signed in there in the last day wait. Behind a proxy all clients have the address of the proxy. \
+            signed in there in the last day wait. Behind a proxy all clients have the address of the proxy, unless it \
+            states theirs and --proxy-protocol names it. \
             --audit never blocks the relay either: records that cannot be written are lost, and the log states \
             their number once a minute. The signal HUP opens the file again, for example after a rename.
             """,
@@ -198,6 +203,7 @@ enum ServeCommand {
         configuration.limits.maxConnections = maxConnections > 0 ? maxConnections : .max
         configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 2, 1) : .max
         if maxConnections == 0 { configuration.limits.maxTotalHandshakes = .max }
+        configuration.proxies = arguments.all(proxies)
         configuration.unlimitedPeers = arguments.all(unlimitedPeers)
         configuration.engine.accountRate = arguments[accountRate].map { Self.rate($0) }
         configuration.engine.roomRate = arguments[roomRate].map { Self.rate($0) }

@@ -157,4 +157,31 @@ struct AddressLimitTests {
             try await owner.open()
         }
     }
+
+    // C-114, Specs/hostile.md row 105
+    @Test("a named proxy states the addresses of its clients, each of which has its own limits", arguments: [1, 2])
+    func proxies(loopCount: Int) async throws {
+        let log = EventLog()
+        let network = try #require(IPNetwork("127.0.0.0/8"))
+        try await withRelay(
+            limits: limits { $0.maxConnections = 1 }, loopCount: loopCount, proxies: [network], onEvent: log.note
+        ) { _, port in
+            func connect(_ client: String) async throws -> WirePeer {
+                let peer = try await WirePeer.connect(to: port)
+                await peer.write { _ in Array("PROXY TCP4 \(client) 198.51.100.1 4711 443\r\n".utf8) }
+                return peer
+            }
+            let alice = try await connect("192.0.2.1")
+            try await alice.hello()
+            let bob = try await connect("192.0.2.2")
+            try await bob.hello(FrameWriter.hello("bob", device: 2))
+            #expect(try await connect("192.0.2.1").finalNotice() == nil)
+            let plain = try await WirePeer.connect(to: port)
+            await plain.send(FrameWriter.hello(device: 3))
+            #expect(try await plain.finalNotice() == nil)
+        }
+        #expect(log.all.contains { if case .proxyRefused(_?) = $0 { true } else { false } })
+        let peers = log.all.compactMap { if case .note(.linked, let peer) = $0 { peer } else { nil } }
+        #expect(Set(peers) == [SocketAddress("192.0.2.1:4711"), SocketAddress("192.0.2.2:4711")])
+    }
 }
