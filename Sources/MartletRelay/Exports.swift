@@ -40,6 +40,7 @@
 @_exported public import struct MartletProtocol.UndeliveredMessage
 @_exported public import struct MartletProtocol.UndeliveredReport
 @_exported public import struct MartletTransport.IPAddress
+@_exported public import struct MartletTransport.IPNetwork
 @_exported public import struct MartletTransport.SocketAddress
 @_exported public import struct MartletTransport.TCPOptions
 @_exported public import enum MartletTransport.TLSError

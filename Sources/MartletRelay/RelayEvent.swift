@@ -10,6 +10,9 @@ public enum RelayEvent: Sendable {
     /// A number of connections were closed at once because of the limits of their addresses, since the last such event,
     /// with the address of the latest one. There is at most one such event a second (C-11, C-67).
     case connectionsRefused(Int, latest: SocketAddress?)
+    /// A connection of one of `Relay.Configuration.proxies` was closed, because it had no valid header in time, or too
+    /// many others had none yet.
+    case proxyRefused(SocketAddress?)
     /// `Relay.revoke(_:)` ended the links of an account.
     case revoked(AccountName)
     /// `Relay.revokeRoomDecisions(of:in:)` requested new decisions of the room policy; nil for all accounts, or all

@@ -153,12 +153,14 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
     ///   - outbox: The outbox of the device's clients, which survives ``TestDevice/kill()``; a new one in memory by
     ///     default.
     ///   - conditions: The path to the relay.
+    ///   - gateway: The number of the translator of addresses behind which the device is; the relay sees one address
+    ///     for all devices behind it. Nil for an address of its own.
     public func device(
         _ account: String, relay: String = TestRelay.defaultAddress, outbox: (any Outbox)? = nil,
-        conditions: PathConditions = PathConditions()
+        conditions: PathConditions = PathConditions(), gateway: UInt8? = nil
     ) -> TestDevice {
         let number = devices.count + 1
-        let address = IPAddress(v4: 0x0A01_0000 + UInt32(number))
+        let address = IPAddress(v4: gateway.map { 0x0A00_0100 + UInt32($0) } ?? 0x0A01_0000 + UInt32(number))
         let path = VirtualPath(network, conditions, address: address)
         let device = TestDevice(
             account, relay: relay,

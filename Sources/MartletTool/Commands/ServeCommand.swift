@@ -32,6 +32,12 @@ enum ServeCommand {
     private static let maxConnections = Option.count(
         "max-connections-per-address", in: 0...1_000_000, fallback: 256,
         help: "maximum number of connections of an IPv4 address or an IPv6 network of 64 bits; 0 for any number")
+    private static let proxies = network(
+        "proxy-protocol",
+        help: "require the header of the PROXY protocol, version 1 or 2, from this proxy; its clients have the address "
+            + "that the header states")
+    private static let unlimitedPeers = network(
+        "unlimited-address", help: "apply no limits of addresses to this one, for example to that of an office")
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
         help: "messages a second that an account may publish, after ten times as many [any number]")
@@ -56,7 +62,8 @@ enum ServeCommand {
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
             listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
-            multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRate.spec,
+            multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
+            accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
         ] + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
         notes: [
@@ -70,9 +77,10 @@ enum ServeCommand {
             if its reader is too slow, lines are dropped and their number is logged.
             """,
             """
-            An eighth of --max-connections-per-address may be unauthenticated at a time, and a quarter of these \
-            may be signing in. An address is refused for up to 60 s after failed authentications. Behind a proxy all \
-            clients have the address of the proxy. \
+            Half of --max-connections-per-address may be unauthenticated at a time. After failed authentications an \
+            account is refused for up to 60 s at their address; after failures under many names accounts that have not \
+            signed in there in the last day wait. Behind a proxy all clients have the address of the proxy, unless it \
+            states theirs and --proxy-protocol names it. \
             --audit never blocks the relay either: records that cannot be written are lost, and the log states \
             their number once a minute. The signal HUP opens the file again, for example after a rename.
             """,
@@ -193,9 +201,10 @@ enum ServeCommand {
         configuration.connection.usesMultipath = arguments.has(multipath)
         let maxConnections = arguments[maxConnections] ?? configuration.limits.maxConnections
         configuration.limits.maxConnections = maxConnections > 0 ? maxConnections : .max
-        configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 8, 1) : .max
-        configuration.limits.maxAuthentications = maxConnections > 0 ? max(maxConnections / 32, 1) : .max
+        configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 2, 1) : .max
         if maxConnections == 0 { configuration.limits.maxTotalHandshakes = .max }
+        configuration.proxies = arguments.all(proxies)
+        configuration.unlimitedPeers = arguments.all(unlimitedPeers)
         configuration.engine.accountRate = arguments[accountRate].map { Self.rate($0) }
         configuration.engine.roomRate = arguments[roomRate].map { Self.rate($0) }
         if arguments.has(roomRoles) {
@@ -220,6 +229,14 @@ enum ServeCommand {
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
+    }
+
+    /// An option whose values are addresses or networks.
+    private static func network(_ name: String, help: String) -> Option<IPNetwork> {
+        Option(
+            name, "ADDRESS[/BITS]", expectation: "an IP address, with or without a number of bits", help: help,
+            parse: IPNetwork.init
+        ).repeating
     }
 
     /// A rate with a burst of ten seconds.

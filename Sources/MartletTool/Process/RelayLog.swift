@@ -94,6 +94,8 @@ enum RelayLog {
             named(
                 "connectionsRefused",
                 [.init("count", .count(count))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
+        case .proxyRefused(let peer):
+            named("proxyRefused", peer.map { [.init("peer", .string("\($0)"))] } ?? [])
         case .revoked(let account): named("revoked", [.init("account", .string(account.text))])
         case .roomDecisionsRevoked(let account, let room):
             named(

@@ -22,7 +22,7 @@ extension RelayConfiguration {
 /// after its relay has ended.
 func withRelay(
     _ engine: RelayConfiguration = .withoutTimeouts, host: String = "127.0.0.1", limits: PeerLimits = .unlimited,
-    loopCount: Int = 1,
+    loopCount: Int = 1, proxies: [IPNetwork] = [],
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
@@ -35,6 +35,7 @@ func withRelay(
     configuration.engine = engine
     configuration.limits = limits
     configuration.loopCount = loopCount
+    configuration.proxies = proxies
     configuration.connection = connection
     configuration.touchInterval = touchInterval
     let relay = Relay(
