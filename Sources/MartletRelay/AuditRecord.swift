@@ -89,7 +89,8 @@ public struct AuditRecord: Equatable, Sendable {
             self.init(.roomDecisionsRevoked, account: account)
             self.room = room
         case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .note(.rolesInvalid, _),
-            .connectionsRefused, .acceptingPaused, .tlsFailed, .storeFailed, .membershipsFailed, .attachmentsFailed,
+            .connectionsRefused, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .storeFailed, .membershipsFailed,
+            .attachmentsFailed,
             .authenticatorFailed, .authenticationRefused, .policyFailed, .undeliveredFailed,
             .undeliveredReportsDropped:
             return nil
