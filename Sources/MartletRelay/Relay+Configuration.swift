@@ -47,6 +47,9 @@ extension Relay {
         /// spinning and saves processor time. After longer work a loop spins for up to twenty times this limit. Linux
         /// only.
         public var spinLimit: Duration = .microseconds(50)
+        /// The free space of the file system of the store, by which the relay refuses messages before the disk is full,
+        /// and reports it; nil for a store without one.
+        public var disk: DiskSpace?
         /// The timeout of the drain when the task of `run()` is cancelled.
         public var drainTimeout: Duration = .seconds(10)
         /// The interval at which the relay notifies the store of the rooms that have members.

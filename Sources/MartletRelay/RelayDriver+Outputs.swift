@@ -174,6 +174,9 @@ extension RelayDriver {
 
     private func append(_ entries: [LogEntry], to room: RoomName) {
         let offset = entries.last?.offset
+        if parts.configuration.disk?.level == .exhausted {
+            return appended(entries.count, to: room, upTo: offset, .failed)
+        }
         if let store = parts.immediateStore {
             let done = parts.storing(room) { try store.append(entries, to: room) }
             return appended(entries.count, to: room, upTo: offset, done)

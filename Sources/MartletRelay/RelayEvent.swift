@@ -30,6 +30,8 @@ public enum RelayEvent: Sendable {
     case membershipsFailed(AccountName, any Error)
     /// The attachment store threw an error when it removed expired attachments. It is called again.
     case attachmentsFailed(any Error)
+    /// The free space of the store's file system has reached another state.
+    case diskSpaceChanged(DiskSpace.Level, freeByteCount: UInt64)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
     /// The authenticator refused a credential. The cause is not sent to the client.

@@ -29,7 +29,8 @@ extension ClientDriver {
             let id = try engine.transfer(core.work.kind, in: entry.core.id, now: now)
             transfers.cores[id] = core
             if case .download(_, let range, _) = core.work.kind, let total = core.work.totalByteCount {
-                core.note { $0.byteCount = total - UInt64(range.count) }
+                // The number of elements of a range is an `Int` (Specs/hostile.md row 95).
+                core.note { $0.byteCount = total - (range.upperBound - range.lowerBound) }
             }
         } catch {
             core.end(.failure(MartletError.tooManyTransfers(limit: ClientConfiguration.maxTransferCount)))

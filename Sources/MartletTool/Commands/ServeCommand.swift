@@ -65,7 +65,7 @@ enum ServeCommand {
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
-        ] + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
+        ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
         notes: [
             """
             Without --store messages are kept in memory, the oldest are removed first, and all are lost at \
@@ -95,7 +95,7 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + PushArguments.notes + RelayAccess.notes + [TokensFile.overview],
+        ] + AttachmentArguments.notes + PushArguments.notes + RelayAccess.notes + [TokensFile.overview],
         exitCodes: [
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
             ExitMeaning(
@@ -136,8 +136,9 @@ enum ServeCommand {
             throw CommandError(.cannotCreate, "\(error)")
         }
         try await checkRoles(of: store as? SQLiteStore, arguments)
-        let attachments = try attachmentStore(arguments)
-        let relay = try relay(arguments, access, store, attachments, webhook) { event in
+        let disk = AttachmentArguments.disk(arguments, directory: arguments[Self.store])
+        let attachments = try AttachmentArguments.store(arguments, directory: arguments[Self.store], disk)
+        let relay = try relay(arguments, access, store, attachments, disk, webhook) { event in
             if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
@@ -190,7 +191,8 @@ enum ServeCommand {
 
     private static func relay(
         _ arguments: ParsedArguments, _ access: RelayAccess, _ diskStore: (any RoomStore)?,
-        _ attachments: any AttachmentStore, _ webhook: Webhook?, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
+        onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         // An eighth of the memory is reserved for the program and the overhead of the allocator.
         let budget = arguments[memory] ?? 1 << 30
@@ -212,6 +214,7 @@ enum ServeCommand {
             roles.maxRoomsPerAccount = arguments[roomsPerAccount] ?? roles.maxRoomsPerAccount
             configuration.engine.roomRoles = roles
         }
+        configuration.disk = disk
         PushArguments.apply(arguments, to: &configuration)
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
@@ -219,16 +222,6 @@ enum ServeCommand {
             configuration: configuration, store: diskStore ?? memoryStore(arguments, budget),
             authenticator: access.authenticator, policy: access.policy, attachments: attachments,
             onUndelivered: webhook, onEvent: onEvent)
-    }
-
-    /// The store of attachments: a folder beside the rooms of `--store`, or memory without this option.
-    private static func attachmentStore(_ arguments: ParsedArguments) throws -> any AttachmentStore {
-        guard let directory = arguments[store] else { return InMemoryAttachmentStore() }
-        do {
-            return try FileAttachmentStore(directory: "\(directory)/attachments")
-        } catch {
-            throw CommandError(.cannotCreate, "\(error)")
-        }
     }
 
     /// An option whose values are addresses or networks.

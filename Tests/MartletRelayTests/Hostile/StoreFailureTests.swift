@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
 import Testing
 
@@ -32,6 +33,32 @@ struct StoreFailureTests {
             for offset in 1...3 as ClosedRange<UInt64> {
                 #expect(try await bob.expect(Message.self).relay?.offset == offset)
             }
+        }
+    }
+
+    // R-163, Specs/hostile.md row 97
+    @Test("disk without room beside the reserve resets the session, until there is room, and reports both")
+    func reserve() async throws {
+        let free = Guarded(UInt64(500))
+        let disk = DiskSpace(reserve: 4000) { (free.withLock { $0 }, 1_000_000) }
+        let (levels, report) = AsyncStream<DiskSpace.Level>.makeStream()
+        try await withRelay(disk: disk) { event in
+            if case .diskSpaceChanged(let level, _) = event { report.yield(level) }
+        } _: { relay, port in
+            var changes = levels.makeAsyncIterator()
+            #expect(await changes.next() == .exhausted)
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            try await alice.open(noLocal: true)
+            await alice.write { $0.text("lost", counter: 1, on: .first) }
+            let reset: Reset = try await alice.expect()
+            #expect(reset.session == .first && reset.code == .storeUnavailable)
+            #expect(await relay.statistics.messagesStored == 0)
+
+            free.withLock { $0 = 20_000 }
+            #expect(await changes.next() == .ample)
+            try await alice.open(on: .second, noLocal: true)
+            #expect(try await alice.publish("kept", counter: 1, on: .second) == 1)
         }
     }
 

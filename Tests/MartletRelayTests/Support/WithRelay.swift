@@ -27,7 +27,7 @@ func withRelay(
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
     requestHandler: (any RequestHandler)? = nil, onUndelivered: (any UndeliveredHandler)? = nil,
-    onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
+    disk: DiskSpace? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
     _ body: (Relay, UInt16) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
@@ -38,6 +38,7 @@ func withRelay(
     configuration.proxies = proxies
     configuration.connection = connection
     configuration.touchInterval = touchInterval
+    configuration.disk = disk
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
         requestHandler: requestHandler, onUndelivered: onUndelivered, onEvent: onEvent)

@@ -78,13 +78,36 @@ import Testing
         #expect(result18 == nil)
     }
 
+    //
+    @Test func `operations behind a begin or a removal wait in their order, and a removal waits for bytes`() {
+        var upload = AttachmentUpload(byteCount: 100)
+        _ = upload.begin(waiter(1))
+        let operations: [AttachmentUpload.Operation] = [
+            .write([1], position: 0), .remove, .begin(byteCount: 100, mediaType: nil),
+        ]
+        for (index, operation) in operations.enumerated() {
+            let isHeld = upload.hold(operation, waiter(UInt64(index + 2)))
+            #expect(isHeld)
+        }
+        #expect(upload.nextHeld() == nil)
+        _ = upload.opened(at: 0)
+        #expect(upload.nextHeld()?.operation == operations[0])
+        _ = upload.write([1], at: 0, waiter(2))
+        #expect(upload.nextHeld() == nil)
+        _ = upload.nextWrite()
+        #expect(upload.nextHeld() == nil)
+        _ = upload.stored(upTo: 1)
+        #expect(upload.nextHeld()?.operation == .remove)
+        var removing = AttachmentUpload(removingBefore: upload.takeHeld())
+        #expect(removing.nextHeld() == nil && !removing.isComplete && !removing.isIdle)
+        #expect(removing.takeHeld().map(\.waiter.correlation) == [4])
+    }
+
     @Test func `the end of an upload answers every request`() {
         var upload = opened(100)
         _ = upload.write([1], at: 0, waiter(2))
         _ = upload.nextWrite()
         _ = upload.write([2], at: 1, waiter(3))
-        let result19 = upload.takeAll().map(\.correlation)
-        #expect(result19 == [2, 3])
-        #expect(upload.isIdle)
+        #expect(upload.unanswered.map(\.correlation) == [2, 3])
     }
 }
