@@ -8,26 +8,32 @@ enum ChatCommandLine {
     private static let flushTimeout = Duration.seconds(2)
     private static let history = Option.count(
         "history", in: 0...10_000, fallback: 100, help: "number of earlier messages to show")
+    private static let literal = Option.flag(
+        "literal", help: "without a terminal, send lines that begin with a slash unchanged")
 
     static let spec = CommandSpec(
         name: "chat",
         summary: "Chat in a room. A terminal shows members, typing and the delivery of messages.",
-        options: ClientOptions.specs + [history.spec, ClientOptions.outbox.spec, ClientOptions.timeout.spec],
+        options: ClientOptions.specs + [
+            history.spec, literal.spec, ClientOptions.outbox.spec, ClientOptions.timeout.spec,
+        ],
         notes: [
             ChatCommand.overview,
             """
-            If input or output is not a terminal, or TERM is dumb, there are no commands: each line is sent unchanged, \
-            even one that begins with a slash. Each message is printed as one line, 'sender: text', with the escapes \
-            \\\\ for a backslash, \\n and \\r for newlines, \\u{XXXX} for other control characters, and \\: for a \
-            colon in the sender's name. A message that is not a plain text begins with a label in brackets: 'edit of \
-            message 12 of ada "hello"', 'deletion of', 'reaction "+1" to', 'reply to', an event or an attachment. A \
-            backslash precedes a text that begins with a bracket. A deletion by another account has no effect and is \
-            not shown.
+            If input or output is not a terminal, or TERM is dumb, there are no commands: a line that begins with a \
+            slash is not sent and the exit code is 1; a line that begins with two is sent with one of them. \
+            'martlet room' performs operations on a room. Each message is printed as one line, 'sender: text', with \
+            the escapes \\\\ for a backslash, \\n and \\r for newlines, \\u{XXXX} for other control characters and \
+            changes of the writing direction, and \\: for a colon in the sender's name. A message that is not a plain \
+            text begins with a label in brackets: 'edit of message 12 of ada "hello"', 'deletion of', 'reaction "+1" \
+            to', 'reply to', an event or an attachment. A backslash precedes a text that begins with a bracket. A \
+            deletion by another account has no effect and is not shown.
             """,
         ],
         exitCodes: [
             ExitMeaning(.success, "the chat ended, and all messages were accepted"),
-            ExitMeaning(.failure, "the chat ended with unaccepted messages, listed on standard error"),
+            ExitMeaning(
+                .failure, "the chat ended with unaccepted messages or refused lines, listed on standard error"),
         ] + ClientOptions.exitCodes + [ExitMeaning(.hungUp, "the terminal was closed")]
     ) { try await run($0) }
 
@@ -39,7 +45,9 @@ enum ChatCommandLine {
         if isTerminal {
             code = try await run(arguments, sentLines, ChatTerminal.run)
         } else {
-            code = try await Interruptions.cancel { try await run(arguments, sentLines, ChatPipe.run) }
+            code = try await Interruptions.cancel {
+                try await run(arguments, sentLines, ChatPipe(isLiteral: arguments.has(literal)).run)
+            }
         }
         return code == .success && !sentLines.unsent.isEmpty ? .failure : code
     }

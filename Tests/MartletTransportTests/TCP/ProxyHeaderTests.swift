@@ -53,23 +53,23 @@ import Testing
         }
     }
 
+    static let invalid: [[UInt8]] = [
+        Array("PROXX".utf8), Array("GET / HTTP/1.1\r\n".utf8), [22, 3, 1, 2, 0], [0x4D, 0x52, 0x54],
+        Array("PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\n".utf8),
+        Array("PROXY TCP4 192.0.2.7 198.51.100.1 65536 443\r\n".utf8),
+        Array("PROXY TCP4 192.0.2.7 198.51.100.1 +1 443\r\n".utf8),
+        Array("PROXY TCP4 2001:db8::7 198.51.100.1 1 443\r\n".utf8),
+        Array("PROXY TCP6 fe80::1%lo fe80::2 1 443\r\n".utf8),
+        Array("PROXY TCP4  192.0.2.7 198.51.100.1 1 443\r\n".utf8),
+        Array("PROXY TCP4 192.0.2.7 198.51.100.1 1\r\n".utf8), Array("PROXY \r\n".utf8),
+        Array("PROXY UNKNOWN \u{FF}".utf8) + [0xFF, 13, 10],
+        Array(("PROXY UNKNOWN " + String(repeating: "a", count: 94)).utf8),
+        binary(0x11, 0x11, ipv4), binary(0x22, 0x11, ipv4), binary(0x21, 0x11, [192, 0, 2]),
+        binary(0x21, 0x21, ipv4), binary(0x21, 0x11, [], byteCount: 2_033), Array(signature.dropLast()) + [0],
+    ]
+
     // C-114, Specs/hostile.md row 105
-    @Test(
-        arguments: [
-            Array("PROXX".utf8), Array("GET / HTTP/1.1\r\n".utf8), [22, 3, 1, 2, 0], [0x4D, 0x52, 0x54],
-            Array("PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\n".utf8),
-            Array("PROXY TCP4 192.0.2.7 198.51.100.1 65536 443\r\n".utf8),
-            Array("PROXY TCP4 192.0.2.7 198.51.100.1 +1 443\r\n".utf8),
-            Array("PROXY TCP4 2001:db8::7 198.51.100.1 1 443\r\n".utf8),
-            Array("PROXY TCP6 fe80::1%lo fe80::2 1 443\r\n".utf8),
-            Array("PROXY TCP4  192.0.2.7 198.51.100.1 1 443\r\n".utf8),
-            Array("PROXY TCP4 192.0.2.7 198.51.100.1 1\r\n".utf8), Array("PROXY \r\n".utf8),
-            Array("PROXY UNKNOWN \u{FF}".utf8) + [0xFF, 13, 10],
-            Array(("PROXY UNKNOWN " + String(repeating: "a", count: 94)).utf8),
-            binary(0x11, 0x11, ipv4), binary(0x22, 0x11, ipv4), binary(0x21, 0x11, [192, 0, 2]),
-            binary(0x21, 0x21, ipv4), binary(0x21, 0x11, [], byteCount: 2_033), signature.dropLast() + [0],
-        ]) func `other bytes → invalid, at the first byte that no header has`(_ bytes: [UInt8])
-    {
+    @Test(arguments: invalid) func `other bytes → invalid, at the first byte that no header has`(_ bytes: [UInt8]) {
         var header = ProxyHeader()
         var step = ProxyHeader.Step.incomplete
         for byte in bytes where step == .incomplete { step = header.receive([byte].rawBytes) }

@@ -11,7 +11,8 @@ enum ProxyTarget {
             switch (part, step) {
             case (.incomplete, _): continue
             case (.invalid, .invalid): return
-            case (.complete(let address, 1), .complete(address, index + 1)):
+            case (.complete(let address, let last), .complete(let other, let count)):
+                hold(address == other && last == 1 && count == index + 1, "a split header gives another address")
                 hold(index < ProxyHeader.maxByteCount, "a header is longer than its bound")
                 return
             default: hold(false, "a split header gives another step")
