@@ -48,10 +48,9 @@ extension VirtualRelay {
             .raised(to: read.progress(in: room), lastOffset: entry.lastOffset)
         (entry.delivered, entry.read) = (progress.delivered, progress.read)
         entry.firstOffset = first(room)
-        let kept = messages.filter { $0.offset >= first(room) }
-        entry.unreadCount = UInt32(
-            min(kept.count { $0.offset > entry.read && $0.sender != account }, RoomEntry.maxUnreadCount))
-        if let newest = kept.last { entry.setMessage(newest.body.bytes) }
+        var scan = RoomEntryScan(of: account, entry)
+        for message in messages.reversed() { guard scan.add(message) else { break } }
+        scan.finish(&entry)
         return entry
     }
 }

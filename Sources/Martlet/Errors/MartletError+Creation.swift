@@ -22,6 +22,8 @@ extension MartletError {
     static func invalidContent(causedBy error: any Error) -> Self {
         .invalidContent((error as? WireError)?.sentence ?? "\(error)", underlying: error)
     }
+    /// An error with the code `changeNotAllowed`.
+    public static func changeNotAllowed(_ reason: String) -> Self { Self(.changeNotAllowed(reason)) }
     /// An error with the code `messageTooLarge`. Both numbers are in bytes.
     public static func messageTooLarge(byteCount: Int, limit: Int) -> Self {
         Self(.messageTooLarge(byteCount: byteCount, limit: limit))

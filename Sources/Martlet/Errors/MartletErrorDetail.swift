@@ -10,6 +10,7 @@ enum MartletErrorDetail: Hashable, Sendable {
     case invalidTLS(TLSError)
     case invalidName(String)
     case invalidContent(String)
+    case changeNotAllowed(String)
     case messageTooLarge(byteCount: Int, limit: Int)
     case roomAlreadyOpen(String)
     case tooManyRooms(limit: Int)
@@ -44,6 +45,7 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .invalidTLS: .invalidTLS
         case .invalidName: .invalidName
         case .invalidContent: .invalidContent
+        case .changeNotAllowed: .changeNotAllowed
         case .messageTooLarge: .messageTooLarge
         case .roomAlreadyOpen: .roomAlreadyOpen
         case .tooManyRooms: .tooManyRooms
@@ -75,8 +77,8 @@ enum MartletErrorDetail: Hashable, Sendable {
     var origin: MartletError.Origin {
         switch self {
         case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .invalidName, .invalidContent,
-            .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped,
-            .roomClosed(nil, _):
+            .changeNotAllowed, .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted,
+            .stopped, .roomClosed(nil, _):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
         case .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .tooManyTransfers,
@@ -96,7 +98,7 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .notStarted, .stopped, .gaveUp:
             .client
         case .roomClosed: .room
-        case .invalidContent, .messageTooLarge, .notAccepted: .message
+        case .invalidContent, .changeNotAllowed, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
             .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter,
             .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .attachmentsUnsupported, .attachmentRefused,

@@ -46,8 +46,8 @@ public final class Room: Sendable {
     ///
     /// - Parameter message: The message to send.
     /// - Returns: A handle with the state of the message.
-    /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFull`, `outboxFailed`. The
-    ///   message is then not queued.
+    /// - Throws: `invalidContent`, `changeNotAllowed` for an edit of another account's message, `messageTooLarge`,
+    ///   `roomClosed`, `stopped`, `outboxFull`, `outboxFailed`. The message is then not queued.
     @discardableResult
     nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageHandle {
         try await core.send(message)

@@ -14,6 +14,12 @@ extension RoomCore {
 
     /// Queues a message behind all waiting sends.
     nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws -> MessageHandle {
+        // Only the application knows whether the account may delete messages of others (M-9).
+        if message.content.kind == .edit, let body = try? MessageBody(message.content),
+            MessageChange(body, by: account) == nil
+        {
+            throw MartletError.changeNotAllowed("it is of another account")
+        }
         guard message.content.byteCount <= maxContentByteCount else {
             throw MartletError.messageTooLarge(byteCount: message.content.byteCount, limit: maxContentByteCount)
         }

@@ -73,6 +73,9 @@ struct MemoryLog {
         }
     }
 
+    /// The message at an offset that is kept.
+    func message(at offset: UInt64) -> LogEntry? { rows.row(from: offset).first }
+
     func read(_ range: ReadRange) -> [LogEntry] {
         var result: [LogEntry] = []
         var byteCount = 0

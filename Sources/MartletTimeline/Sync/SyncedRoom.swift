@@ -30,9 +30,10 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
 /// | dead letter, or unknown | retrying | sent again, or removed because the retry was stored |
 /// | unsettled, dead letter, or unknown | removing | cancelled, discarded, removed |
 ///
-/// Methods that send throw the errors of ``Room/send(_:)-(OutgoingMessage)`` before the outbox has stored anything, and
-/// ``DatabaseError`` if the timeline cannot be written. In the latter case the message is queued, and the timeline
-/// shows it when the room is opened again or the relay has accepted it.
+/// Methods that send throw the errors of ``Room/send(_:)-(OutgoingMessage)``, and `changeNotAllowed` for a deletion by
+/// an account that may not delete the message, before the outbox has stored anything, and ``DatabaseError`` if the
+/// timeline cannot be written. In the latter case the message is queued, and the timeline shows it when the room is
+/// opened again or the relay has accepted it.
 public final class SyncedRoom: Sendable {
     struct State {
         /// The messages whose outcomes the timeline does not have.
@@ -93,9 +94,22 @@ public final class SyncedRoom: Sendable {
     /// - Returns: The ID of the message, under which the timeline has its entry.
     @discardableResult
     nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageID {
+        try await checkRights(message.content)
         let id = try await room.send(message).id
         try await show([.add(id, message.content)], of: id)
         return id
+    }
+
+    /// Refuses a change that would have no effect (M-4, M-9).
+    nonisolated(nonsending) private func checkRights(_ content: MessageContent) async throws {
+        guard content.kind == .edit || content.kind == .delete, let body = try? MessageBody(content) else { return }
+        guard let change = MessageChange(body, by: timeline.account, isModerator: isModerator(timeline.account)) else {
+            throw MartletError.changeNotAllowed("it is of another account")
+        }
+        guard content.kind == .edit, let entry = try await timeline.entry(change.target, in: name) else { return }
+        guard case .message(let target) = entry.content, target.isEditable else {
+            throw MartletError.changeNotAllowed("it has no text that can be edited")
+        }
     }
 
     /// Sends a text in reply to a message.
@@ -214,9 +228,11 @@ public final class SyncedRoom: Sendable {
     nonisolated(nonsending) func settle(_ ids: Set<MessageID>) async throws {
         var steps: [OutgoingStep] = []
         var ended: Set<MessageID> = []
-        let log = room.log
         var hasFailures = false
-        for (id, progress) in room.progress(of: ids) {
+        // The offsets of an earlier log are unknown after its replacement.
+        var (log, all) = (room.log, room.progress(of: ids))
+        while room.log != log { (log, all) = (room.log, room.progress(of: ids)) }
+        for (id, progress) in all {
             guard case .ended(let result) = progress else { continue }
             steps.append(.settle(id, result, log: log))
             ended.insert(id)

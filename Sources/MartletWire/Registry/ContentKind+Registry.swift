@@ -34,3 +34,21 @@ extension ContentKind {
     /// A heartbeat. The number is reserved and not sent as content.
     public static let heartbeat = ContentKind(rawValue: 0x3001)
 }
+
+extension ContentKind {
+    /// Whether a message of the kind counts as unread (M-27).
+    public var countsAsUnread: Bool {
+        switch self {
+        case .command, .edit, .delete, .reaction, .system, .ack, .heartbeat: false
+        default: true
+        }
+    }
+
+    /// Whether a message of the kind can be the last one of a room in a list (M-28).
+    public var isListed: Bool {
+        switch self {
+        case .command, .edit, .delete, .reaction, .ack, .heartbeat: false
+        default: true
+        }
+    }
+}
