@@ -26,9 +26,10 @@ import Testing
 
         let archive = AttachmentArchive(directory: folder)
         let files = try archive.files()
-        #expect(Set(files.map(\.attachment?.digest)) == Set(contents.map { attachmentKey($0).digest }))
+        #expect(Set(files.compactMap { $0.attachment?.digest }) == Set(contents.map { attachmentKey($0).digest }))
         for file in files {
-            #expect(try archive.verify(file) == true && archive.copy(file, to: copies) == true)
+            #expect(try archive.verify(file) == true)
+            #expect(try archive.copy(file, to: copies) == true)
         }
         let copied = try FileAttachmentStore(directory: copies)
         let key = attachmentKey(contents[0])
@@ -37,12 +38,14 @@ import Testing
 
         let small = try #require(files.first { $0.attachment?.byteCount == 10 })
         try RegularFile("\(folder)/\(small.path)", .write).write([9], at: AttachmentFile.headByteCount + 3)
-        #expect(try archive.verify(small) == false && archive.copy(small, to: copies) == false)
+        #expect(try archive.verify(small) == false)
+        #expect(try archive.copy(small, to: copies) == false)
         let other = try #require(files.last { $0.attachment?.byteCount == 10 })
         try RegularFile("\(folder)/\(other.path)", .write).write([9], at: 20)
         #expect(try archive.files().first { $0.path == other.path }?.attachment == nil)
         try Folder.removeFile("\(folder)/\(other.path)")
-        #expect(try archive.verify(other) == nil && archive.copy(other, to: copies) == nil)
+        #expect(try archive.verify(other) == nil)
+        #expect(try archive.copy(other, to: copies) == nil)
         #expect(try AttachmentArchive(directory: "\(base)/none").files() == [])
     }
 }

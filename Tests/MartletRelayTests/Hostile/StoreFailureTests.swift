@@ -46,7 +46,8 @@ struct StoreFailureTests {
             if case .diskSpaceChanged(let level, _) = event { report.yield(level) }
         } _: { relay, port in
             var changes = levels.makeAsyncIterator()
-            #expect(await changes.next() == .exhausted)
+            let first = await changes.next()
+            #expect(first == .exhausted)
             let alice = try await WirePeer.connect(to: port)
             try await alice.hello()
             try await alice.open(noLocal: true)
@@ -56,7 +57,8 @@ struct StoreFailureTests {
             #expect(await relay.statistics.messagesStored == 0)
 
             free.withLock { $0 = 20_000 }
-            #expect(await changes.next() == .ample)
+            let second = await changes.next()
+            #expect(second == .ample)
             try await alice.open(on: .second, noLocal: true)
             #expect(try await alice.publish("kept", counter: 1, on: .second) == 1)
         }
