@@ -47,7 +47,7 @@ public final class ConversationModel {
     public private(set) var isLoaded = false
     /// Whether ``loadEarlier()`` is in progress.
     public internal(set) var isLoadingEarlier = false
-    /// The number of unread messages of other accounts, at most ``Timeline/maxUnreadCount``.
+    /// The number of unread messages of other accounts (M-27), at most ``RoomSummary/maxUnreadCount``.
     public private(set) var unreadCount = 0
     /// The highest offset that a device of another account has received.
     public private(set) var deliveredOffset: UInt64 = 0

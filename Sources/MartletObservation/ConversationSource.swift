@@ -32,13 +32,18 @@ public struct ConversationSummary: Sendable, Equatable, Identifiable {
     public let lastEntry: LastEntry?
     /// The number of unread messages of other accounts. A source may bound it.
     public let unreadCount: Int
+    /// The account's membership record; nil if the relay's list does not have the room.
+    public let membership: RoomSummary.Membership?
 
     /// The name of the room.
     public var id: String { name }
 
     /// Creates a summary.
-    public init(name: String, lastEntry: LastEntry?, unreadCount: Int) {
+    public init(
+        name: String, lastEntry: LastEntry?, unreadCount: Int, membership: RoomSummary.Membership? = nil
+    ) {
         self.name = name
+        self.membership = membership
         self.lastEntry = lastEntry
         self.unreadCount = unreadCount
     }
@@ -77,6 +82,6 @@ extension ConversationSummary {
             name: room.name,
             lastEntry: room.lastEntry.map {
                 LastEntry(sender: $0.message?.sender, time: $0.time, content: $0.content, state: $0.state)
-            }, unreadCount: room.unreadCount)
+            }, unreadCount: room.unreadCount, membership: room.membership)
     }
 }

@@ -14,15 +14,13 @@ public import MartletWire
 ///
 /// The file is an SQLite database. The same folder contains files with the suffixes `-wal`, `-shm` and `-lock`, and one
 /// with the suffix `-damaged` after damage was found. One object of one process uses the file at a time. The contents
-/// are not encrypted.
+/// are not encrypted. The text of a deleted message is erased from these files when the deletion is applied (M-29).
 ///
 /// All methods throw ``DatabaseError``. After `corrupt`, open the timeline again: the damaged file is then set aside
 /// (``setAsidePath``), and an empty one takes its place.
 public final class Timeline: Sendable {
     /// The maximum number of entries of a page and of results of a search.
     public static let maxPageCount = 1000
-    /// The maximum of an unread count. A room can have more unread messages.
-    public static let maxUnreadCount = 1000
     /// The maximum number of operations that wait for a thread.
     private static let maxJobCount = 1024
 
@@ -121,6 +119,24 @@ public final class Timeline: Sendable {
         try await perform([.remove(id)], in: room)
     }
 
+    /// Records a change of the list of the account's rooms (``Client/roomUpdates``). A room that is no longer in the
+    /// relay's list is not listed until the relay lists it again, or it is opened. Its entries remain in the file.
+    nonisolated(nonsending) public func apply(_ update: RoomListUpdate) async throws {
+        let rooms = try await write { try $0.apply(update) }
+        for room in rooms { feed.publish(room) }
+    }
+
+    /// Lists a room that the account had left, because it is opened again.
+    nonisolated(nonsending) func list(_ room: String) async throws {
+        try await write { try $0.list(room) }
+    }
+
+    /// Removes a room with all its entries, and its read mark. Messages that the outbox still has appear again when the
+    /// room is opened.
+    nonisolated(nonsending) public func remove(room: String) async throws {
+        try await write(room) { try $0.remove(room) }
+    }
+
     /// Records that the user has read all messages up to a cursor. An earlier cursor, and one of an unknown log,
     /// has no effect.
     nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: String) async throws {
@@ -194,7 +210,8 @@ public final class Timeline: Sendable {
         try await read { try $0.entry(id, in: room) }
     }
 
-    /// The number of messages of other accounts after the read mark, at most ``maxUnreadCount``.
+    /// The number of unread messages of other accounts among the newest 256 offsets of the room (M-27), at most
+    /// ``RoomSummary/maxUnreadCount``.
     nonisolated(nonsending) public func unreadCount(of room: String) async throws -> Int {
         try await read { try $0.unreadCount(of: room) }
     }
@@ -206,18 +223,21 @@ public final class Timeline: Sendable {
         try await read { try $0.entry(acceptedFrom: time, in: room) }
     }
 
-    /// The room with its last entry and unread count; nil if it is unknown.
+    /// The room with its last message and unread count; nil if it is unknown, or if the account has left it.
     nonisolated(nonsending) public func room(_ name: String) async throws -> TimelineRoom? {
         try await read { try $0.listed(name) }
     }
 
-    /// The rooms with their last entries and unread counts, those with the latest entry first.
+    /// The rooms with their last messages and unread counts, those with the latest message first. They are the rooms of
+    /// the relay's list (``apply(_:)``), and others that the file has and the account has not left.
     nonisolated(nonsending) public func rooms() async throws -> [TimelineRoom] {
         try await read { try $0.list() }
     }
 
-    /// The entries whose text contains all words, those that were received last first. The last word may be the start
-    /// of a word; letters are compared without case and diacritics.
+    /// The entries whose text or file name contains all words, those that were received last first. The last word may
+    /// be the start of a word; letters are compared without case and diacritics, ß as ss, and ä, ö, ü also as ae, oe,
+    /// ue. In Chinese, Japanese, Korean, Thai and other scripts without spaces a word may be a part of a run. Symbols
+    /// and emoji are found, and other punctuation is ignored.
     ///
     /// - Parameters:
     ///   - text: The words, at most 16 of them.
@@ -273,10 +293,15 @@ public final class Timeline: Sendable {
     nonisolated(nonsending) private func write<Value: Sendable>(
         _ room: String, _ body: @escaping @Sendable (TimelineTables) throws -> Value
     ) async throws -> Value {
-        let value: Value
-        do { value = try await writer.perform(body) } catch { throw noted(error) }
+        let value = try await write(body)
         feed.publish(room)
         return value
+    }
+
+    nonisolated(nonsending) private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (TimelineTables) throws -> Value
+    ) async throws -> Value {
+        do { return try await writer.perform(body) } catch { throw noted(error) }
     }
 
     nonisolated(nonsending) private func read<Value: Sendable>(

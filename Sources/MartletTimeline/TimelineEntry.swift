@@ -1,3 +1,4 @@
+public import Martlet
 public import MartletProtocol
 public import MartletWire
 
@@ -77,10 +78,13 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
 public struct TimelineRoom: Sendable, Equatable {
     /// The name of the room.
     public let name: String
-    /// The last entry; nil if the room has none.
+    /// The last message of a listed kind (M-28), with the text of its latest edit; nil if the room has none. If the
+    /// file does not have the message yet, it is that of the relay's list, with the ID 0.
     public let lastEntry: TimelineEntry?
-    /// The number of unread messages of other accounts, at most ``Timeline/maxUnreadCount``.
+    /// The number of unread messages of other accounts (M-27), at most ``RoomSummary/maxUnreadCount``.
     public let unreadCount: Int
+    /// The account's membership record; nil if the relay's list does not have the room.
+    public let membership: RoomSummary.Membership?
 }
 
 /// A result of a search.

@@ -22,6 +22,7 @@ final class TimelineTables: DatabaseContext {
     private let lock: FileLock
     private let entries: EntryTables
     private let gaps: GapTable
+    private let list: ListTable
 
     private let room: Statement
     private let insertRoom: Statement
@@ -29,6 +30,11 @@ final class TimelineTables: DatabaseContext {
     private let generation: Statement
     private let insertLog: Statement
     private let markRead: Statement
+    /// Removes the entries of erased texts from the index, which otherwise remain until it is merged. Nil if the index
+    /// does so itself.
+    private let mergeIndex: Statement?
+    /// Whether the log of the database has erased texts.
+    private var needsTruncation = true
 
     init(_ database: Database, lock: FileLock, account: AccountName, aside: String?) throws {
         self.database = database
@@ -36,6 +42,7 @@ final class TimelineTables: DatabaseContext {
         self.aside = aside
         entries = try EntryTables(database, account: account)
         gaps = try GapTable(database)
+        list = try ListTable(database)
         room = try database.prepare("SELECT id, log, generation, cursor FROM room WHERE name = ?")
         insertRoom = try database.prepare("INSERT OR IGNORE INTO room (name) VALUES (?)")
         saveRoom = try database.prepare("UPDATE room SET log = ?, generation = ?, cursor = ? WHERE id = ?")
@@ -46,6 +53,28 @@ final class TimelineTables: DatabaseContext {
             UPDATE room SET read_generation = ?2, read_position = ?3
             WHERE id = ?1 AND (read_generation, read_position) < (?2, ?3)
             """)
+        mergeIndex =
+            try TimelineSchema.erasesIndex(of: database)
+            ? nil : database.prepare("INSERT INTO entry_text (entry_text) VALUES ('optimize')")
+        committed()
+    }
+
+    // MARK: Erasure
+
+    /// Erases the texts of deleted messages in the index (M-29).
+    func willCommit() throws {
+        guard entries.changes.hasErased else { return }
+        try mergeIndex?.run()
+    }
+
+    /// Erases the texts of deleted messages in the log of the database. A later commit does it if a reader has
+    /// prevented it.
+    func committed() {
+        if entries.changes.hasErased { needsTruncation = true }
+        entries.changes.hasErased = false
+        guard needsTruncation else { return }
+        let isBusy = try? database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").firstInt64()
+        needsTruncation = isBusy != 0
     }
 
     // MARK: Rooms
@@ -56,8 +85,12 @@ final class TimelineTables: DatabaseContext {
         room.bind(1, name)
         defer { room.reset() }
         guard try room.step() else { throw DatabaseError.corrupt(path: database.path) }
-        return RoomRow(
+        let row = RoomRow(
             id: room.int64(0), log: room.optionalUInt64(1), generation: room.int64(2), cursor: room.int64(3))
+        guard 0..<TimelineSchema.pendingGeneration - 1 ~= row.generation, row.cursor >= 0 else {
+            throw DatabaseError.corrupt(path: database.path)
+        }
+        return row
     }
 
     private func save(_ row: RoomRow) throws {
@@ -233,6 +266,22 @@ final class TimelineTables: DatabaseContext {
 
     // MARK: Rooms as a whole
 
+    /// Records a change of the relay's list. Returns the changed rooms.
+    func apply(_ update: RoomListUpdate) throws -> [String] { try list.apply(update) }
+
+    /// Lists a room that was left.
+    func list(_ name: String) throws { try list.enter(name) }
+
+    func remove(_ name: String) throws {
+        let row = try row(of: name)
+        for (table, column) in [("entry", "room"), ("change", "room"), ("log", "room"), ("room", "id")] {
+            let delete = try database.prepare("DELETE FROM \(table) WHERE \(column) = ?")
+            delete.bind(1, row.id)
+            try delete.run()
+        }
+        entries.changes.hasErased = true
+    }
+
     /// Raises the read mark.
     ///
     /// - Returns: False, without an effect, if the log of the cursor is unknown.
@@ -257,12 +306,18 @@ final class TimelineTables: DatabaseContext {
     /// Removes the entries of the log, so that it is read again from its start.
     func clear(_ name: String) throws {
         var row = try row(of: name)
-        for table in ["entry", "change"] {
-            let delete = try database.prepare("DELETE FROM \(table) WHERE room = ? AND generation < ?")
+        // A deletion is final (M-11): the message stays deleted when the log is read again.
+        for condition in ["FROM entry WHERE", "FROM change WHERE effect <> \(TimelineSchema.deletion) AND"] {
+            let delete = try database.prepare("DELETE \(condition) room = ? AND generation < ?")
             delete.bind(1, row.id)
             delete.bind(2, TimelineSchema.pendingGeneration)
             try delete.run()
         }
+        let wait = try database.prepare("UPDATE change SET is_waiting = 1 WHERE room = ? AND generation < ?")
+        wait.bind(1, row.id)
+        wait.bind(2, TimelineSchema.pendingGeneration)
+        try wait.run()
+        entries.changes.hasErased = true
         row.cursor = 0
         try save(row)
     }

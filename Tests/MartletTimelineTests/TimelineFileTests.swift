@@ -1,8 +1,8 @@
 import Foundation
 import Martlet
-import MartletSQLite
 import Testing
 
+@testable import MartletSQLite
 @testable import MartletTimeline
 
 @Suite("File of a timeline")
@@ -78,7 +78,11 @@ struct TimelineFileTests {
         await (try Timeline(path: path, account: ada)).close()
         do {
             let database = try Database(path: path)
-            try database.execute("DROP TABLE owner; PRAGMA user_version=2")
+            for table in ["entry_text", "entry", "change", "room", "log", "owner"] {
+                try database.execute("DROP TABLE \(table)")
+            }
+            try database.execute("PRAGMA user_version=0; PRAGMA application_id=0")
+            try TimelineSchema.migrations.run(on: database, upTo: 2)
         }
         await (try Timeline(path: path, account: AccountName("bob")!)).close()
         await #expect(throws: DatabaseError.otherAccount("bob", path: path)) {
@@ -95,7 +99,9 @@ struct TimelineFileTests {
             let database = try Database(path: path)
             try database.execute("PRAGMA user_version=99")
         }
-        await #expect(throws: DatabaseError.newerSchema(found: 99, known: 3, path: path)) {
+        await #expect(
+            throws: DatabaseError.newerSchema(found: 99, known: TimelineSchema.migrations.version, path: path)
+        ) {
             try await Timeline(path: path, account: ada)
         }
         do {

@@ -169,6 +169,55 @@ struct TimelineTests {
         #expect(rooms.first?.lastEntry.map(TimelineScript.short) == "new")
     }
 
+    // M-27, M-28
+    @Test func `changes, commands and system messages → not unread; the last message is the last listed one`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        try await script.apply(
+            script.text(1, "a"), script.body(2, .reply(to: script.reference(1), text: "b")),
+            script.body(3, .system(event: EventName("renamed")!, text: "c")), script.body(4, .command(.null)),
+            script.body(5, .reaction("!", to: script.reference(1), isRemoved: false)))
+        let room = try #require(try await script.timeline.room("a"))
+        #expect(room.unreadCount == 2 && room.lastEntry?.offset == 3)
+        try await script.apply(script.text(6, "d"), script.body(7, .edit(of: script.reference(6), text: "e")))
+        #expect(try await script.timeline.room("a")?.lastEntry.map(TimelineScript.short) == "e*")
+        try await script.apply(script.body(8, .delete(script.reference(6))), .gap(9...12))
+        let later = try #require(try await script.timeline.room("a"))
+        #expect(later.unreadCount == 2 && later.lastEntry.map(TimelineScript.short) == "deleted")
+    }
+
+    // M-28
+    @Test func `kinds of the registry that are no entries of a list → not the last message of a room`() async throws {
+        for number in UInt16(0x1000)...0x3100 where !ContentKind(rawValue: number).isListed {
+            let script = try await TimelineScript()
+            try await script.apply(
+                script.text(1, "a"), script.message(2, try MessageContent(kind: .init(rawValue: number), bytes: [])))
+            #expect(try await script.timeline.room("a")?.lastEntry?.offset == 1)
+        }
+    }
+
+    // M-27
+    @Test func `earlier messages that are loaded → the same unread count`() async throws {
+        let script = try await TimelineScript()
+        let reaction = try MessageBody.reaction("!", to: script.reference(1), isRemoved: false).content
+        try await script.timeline.apply(
+            (745...1000).map { $0 % 16 == 0 ? script.text($0, "\($0)") : script.message($0, reaction) }, in: "a")
+        #expect(try await script.timeline.unreadCount(of: "a") == 16)
+        for first in stride(from: UInt64(545), through: 45, by: -100) {
+            let messages = (first..<first + 200).compactMap { offset -> RoomMessage? in
+                guard case .message(let message) = script.text(offset, "\(offset)") else { return nil }
+                return message
+            }
+            let part = HistoryPart(
+                messages: messages, offsets: first...first + 199, log: TimelineScript.log)
+            #expect(try await script.timeline.apply(part, in: "a", isModerator: { _ in false }))
+            #expect(try await script.timeline.unreadCount(of: "a") == 16)
+        }
+        try await script.timeline.apply((1001...1200).map { script.text($0, "\($0)") }, in: "a")
+        #expect(try await script.timeline.unreadCount(of: "a") == RoomSummary.maxUnreadCount)
+    }
+
     @Test func `a cleared room → its pending messages, and the log when it is applied again`() async throws {
         let script = try await TimelineScript()
         try await script.apply(

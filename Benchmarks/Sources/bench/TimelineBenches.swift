@@ -27,6 +27,11 @@ enum TimelineBenches {
                         try query { _ = try await $0.search("haystack", in: "room 1") }
                     },
                     Subject("start of a word") { try query { _ = try await $0.search("hay") } },
+                    Subject("five searches: scripts without spaces, an emoji, a symbol") {
+                        try query { timeline in
+                            for text in ["天气", "タワー", "พรุ่งนี้", "👍", "C++"] { _ = try await timeline.search(text) }
+                        }
+                    },
                     Subject("list of rooms") { try query { _ = try await $0.rooms() } },
                 ]),
             Case("timeline/apply \(size)", per: "message", [Subject("100 at once") { try apply() }]),
@@ -110,8 +115,13 @@ enum TimelineBenches {
         return folder
     }
 
+    private static let rareTexts = [
+        "needle", "今天天气很好我们去公园", "東京タワーに行きました", "สวัสดีพรุ่งนี้เจอกัน", "great👍", "C++ code",
+    ]
+
     private static func message(_ number: UInt64) -> RoomItem {
-        let rare = number % 10_000 == 0 ? " needle" : ""
+        let place = Int(number % 10_000)
+        let rare = place < rareTexts.count ? " \(rareTexts[place])" : ""
         return .message(
             RoomMessage(
                 id: MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 1), counter: number),

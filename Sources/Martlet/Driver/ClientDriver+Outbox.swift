@@ -17,6 +17,7 @@ struct DriverOutbox {
         backlog = Dictionary(grouping: opened.pending) { $0.room }
         outcomes = Dictionary(grouping: opened.outcomes) { $0.room }
         cursors = RoomCursors(opened.cursors)
+        life.keptOutcomes.add(opened.outcomes)
         let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
         counters = CounterSource(first: max(opened.nextCounter, highest + 1))
         if let outbox = life.outbox as? any ImmediateOutbox {
@@ -215,11 +216,13 @@ extension ClientDriver {
     private func keep(_ outcomes: [OutboxOutcome], of core: RoomCore) {
         guard let entry = rooms[core.id], entry.isHidden || entry.opener != nil else { return }
         outbox.outcomes[core.name.text, default: []] += outcomes
+        if entry.isHidden { life.keptOutcomes.add(outcomes) }
     }
 
     /// Discards the kept outcomes of a room that the application has received. The ledger of the room contains them.
     func discardOutcomes(of core: RoomCore) {
         outbox.outcomes[core.name.text] = nil
+        life.keptOutcomes.discard { $0.room == core.name.text }
     }
 
     // MARK: Calls of the application

@@ -4,11 +4,21 @@ import MartletTransport
 package protocol DatabaseContext: AnyObject, SendableMetatype {
     var database: Database { get }
 
+    /// Adds changes to the transaction before its commit.
+    func willCommit() throws
+
+    /// Reports that a transaction was committed.
+    func committed()
+
     /// Reports that the changes of a job, or of all jobs of a group, were rolled back.
     func rolledBack()
 }
 
 extension DatabaseContext {
+    package func willCommit() throws {}
+
+    package func committed() {}
+
     package func rolledBack() {}
 
     /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back.

@@ -107,6 +107,7 @@ public final class TimelineSync: Sendable {
             }
             state.withLock { $0.incomplete[name] = room }
         }
+        try await timeline.list(name)
         try await room.restore()
         state.withLock { state in
             state.incomplete[name] = nil
@@ -137,8 +138,9 @@ public final class TimelineSync: Sendable {
 
     // MARK: Running
 
-    /// Applies the items of all open rooms, and of rooms that are opened later, and records the outcomes of messages,
-    /// until the client has stopped. The end of one room does not end it.
+    /// Applies the items of all open rooms, and of rooms that are opened later, records the outcomes of messages, and
+    /// stores the list of the account's rooms (``Client/roomUpdates``), until the client has stopped. The end of one
+    /// room does not end it.
     ///
     /// After an error the method can be called again, and continues after the last applied item.
     ///
@@ -170,21 +172,54 @@ public final class TimelineSync: Sendable {
         _ rooms: AsyncStream<SyncedRoom>, _ arrivals: AsyncStream<SyncedRoom>.Continuation
     ) async throws {
         let status = client.status
+        let updates = client.roomUpdates
+        let outcomes = client.keptOutcomes
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask {
                 for await _ in status {}
                 arrivals.finish()
             }
+            group.addTask {
+                try await Self.perform(endingOnError: arrivals) {
+                    for await update in updates { try await self.timeline.apply(update) }
+                }
+            }
+            group.addTask {
+                try await Self.perform(endingOnError: arrivals) {
+                    for await outcomes in outcomes { try await self.settle(outcomes) }
+                }
+            }
             for await room in rooms {
                 group.addTask {
-                    do { try await room.run() } catch {
-                        arrivals.finish()
-                        throw error
-                    }
+                    try await Self.perform(endingOnError: arrivals) { try await room.run() }
                     self.remove(room)
                 }
             }
             try Task.checkCancellation()
+        }
+    }
+
+    private static func perform(
+        endingOnError arrivals: AsyncStream<SyncedRoom>.Continuation, _ body: () async throws -> Void
+    ) async throws {
+        do { try await body() } catch {
+            arrivals.finish()
+            throw error
+        }
+    }
+
+    /// Records outcomes of messages in rooms that are not open. The log states the place of an accepted message when
+    /// the room is opened, which also performs the intents.
+    private func settle(_ outcomes: [OutboxOutcome]) async throws {
+        let (rooms, opening) = state.withLock { ($0.rooms, $0.opening) }
+        for (room, outcomes) in Dictionary(grouping: outcomes, by: \.room) {
+            guard rooms[room] == nil, opening[room] == nil else { continue }
+            let unsettled = try await timeline.unsettled(in: room).filter { $0.intent == nil }.map(\.id)
+            let steps = outcomes.filter { unsettled.contains($0.id) }.map { outcome -> OutgoingStep in
+                guard case .accepted = outcome.result else { return .settle(outcome.id, outcome.result, log: nil) }
+                return .settle(outcome.id, .accepted(offset: 0), log: nil)
+            }
+            try await timeline.perform(steps, in: room)
         }
     }
 

@@ -44,6 +44,50 @@ struct TimelineSyncTests {
         }
     }
 
+    // M-27, M-28
+    @Test func `rooms that the account has joined → in the timeline's list without opening, until it leaves them`()
+        async throws
+    {
+        try await withRelay { relay in
+            try await publish("1", "2", in: "b", at: relay)
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                try await life.client.join(room: "b")
+                var changes = life.timeline.changes.makeAsyncIterator()
+                func list() async throws -> [String] {
+                    try await life.timeline.rooms().map {
+                        "\($0.name) \($0.lastEntry.map(TimelineScript.short) ?? "-") \($0.unreadCount)"
+                    }
+                }
+                while try await list() != ["b 2 2"] { _ = await changes.next() }
+                try await publish("3", in: "b", at: relay)
+                while try await list() != ["b 3 3"] { _ = await changes.next() }
+                #expect(life.sync.rooms.isEmpty)
+                try await life.client.leave(room: "b")
+                while try await list() != [] { _ = await changes.next() }
+            }
+        }
+    }
+
+    @Test func `messages of an earlier process in rooms that are not opened → accepted in the list`() async throws {
+        let files = FileImage()
+        try await SyncLife.run(files, at: nowhere) { life in
+            for number in 1...3 { try await life.sync.open(room: "r\(number)").send("\(number)") }
+        }
+        try await withRelay { relay in
+            try await SyncLife.run(files, at: relay) { life in
+                var changes = life.timeline.changes.makeAsyncIterator()
+                func texts() async throws -> [String] {
+                    try await life.timeline.rooms().compactMap { $0.lastEntry.map(TimelineScript.short) }.sorted()
+                }
+                while try await texts() != ["1", "2", "3"] { _ = await changes.next() }
+                #expect(life.sync.rooms.isEmpty)
+                _ = try await life.sync.open(room: "r1")
+                try await life.page(of: "r1") { $0 == ["1"] }
+                #expect(try await life.timeline.page(of: "r1").map(\.state) == [.accepted])
+            }
+        }
+    }
+
     @Test func `calls for one room at the same time → one room`() async throws {
         try await SyncLife.run(FileImage(), at: nowhere) { life in
             let rooms = try await withThrowingTaskGroup(of: SyncedRoom.self) { group in
