@@ -1,3 +1,5 @@
+import CMartletSystem
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -13,8 +15,8 @@ package struct FileError: Error, Equatable {
     /// The failed call.
     package var call: String
 
-    init(_ call: StaticString) {
-        number = errno
+    init(_ call: StaticString, number: Int32 = errno) {
+        self.number = number
         self.call = "\(call)"
     }
 
@@ -46,8 +48,9 @@ package final class RegularFile: Sendable {
     /// Opens a file. A symbolic link in place of the file is an error.
     package init(_ path: String, _ mode: Mode) throws(FileError) {
         let flags = mode == .read ? O_RDONLY : O_RDWR | O_CREAT
-        descriptor = unsafe open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileError("open") }
+        let result = unsafe martlet_unless_reserved(open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600))
+        descriptor = result
+        guard result >= 0 else { throw FileError("open", number: -result) }
     }
 
     deinit {
