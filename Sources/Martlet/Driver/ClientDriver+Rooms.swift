@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletTransport
 import MartletWire
 
 /// The rooms of a client's driver.
@@ -18,6 +19,8 @@ struct RoomTable {
         var arrivals: [Inbox.Item] = []
         /// The call that waits until the relay has admitted the session.
         var opener: Promise<RoomCore>?
+        /// The end of this call.
+        var openingTimer: LoopTimer?
         var isOpen = false
         /// Whether the room was opened only to send an earlier client's messages. The application does not see it.
         var isHidden = false
@@ -103,30 +106,39 @@ extension ClientDriver {
 
     private func addOpener(_ id: RoomID, _ promise: Promise<RoomCore>, isDone: Bool) {
         rooms[id]!.opener = promise
-        if isDone { resolveOpener(id) }
+        if isDone { return resolveOpener(id) }
+        guard let timeout = rooms[id]!.options.timeout else { return }
+        let timer = LoopTimer(on: loop) { [weak self] in self?.abandonOpen(promise, MartletError.deadlineExceeded) }
+        rooms[id]!.openingTimer = timer
+        timer.set(deadline: loop.deadline(after: timeout))
     }
 
     private func resolveOpener(_ id: RoomID) {
-        guard let core = rooms[id]?.core, let promise = rooms[id]?.opener.take() else { return }
+        guard let core = rooms[id]?.core, let promise = takeOpener(id) else { return }
         rooms[id]!.earlier = []
         discardOutcomes(of: core)
         promise.resolve(.success(core))
     }
 
-    /// Handles the cancellation of an `open` call. The call ends after the room was closed, so that its caller can open
-    /// the room again.
-    func abandonOpen(_ promise: Promise<RoomCore>) {
+    private func takeOpener(_ id: RoomID) -> Promise<RoomCore>? {
+        rooms[id]?.openingTimer.take()?.set(deadline: nil)
+        return rooms[id]?.opener.take()
+    }
+
+    /// Handles the cancellation or the timeout of an `open` call. The call ends after the room was closed, so that its
+    /// caller can open the room again.
+    func abandonOpen(_ promise: Promise<RoomCore>, _ error: any Error = CancellationError()) {
         guard let id = rooms.entries.first(where: { $0.value.opener === promise })?.key else { return }
-        rooms[id]!.opener = nil
+        _ = takeOpener(id)
         closeUnopened(id)
         settle()
-        promise.resolve(.failure(CancellationError()))
+        promise.resolve(.failure(error))
     }
 
     /// Fails the pending calls of `open`, and closes their rooms.
     func failOpeners(_ error: MartletError) {
         for id in rooms.entries.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let promise = rooms[id]?.opener.take() else { continue }
+            guard let promise = takeOpener(id) else { continue }
             refuse(promise, error)
             closeUnopened(id)
         }
@@ -264,6 +276,7 @@ extension ClientDriver {
     private func closed(_ id: RoomID, _ code: ErrorCode?) {
         deliverArrivals()
         guard let entry = rooms.entries.removeValue(forKey: id) else { return }
+        entry.openingTimer?.set(deadline: nil)
         let core = entry.core
         let lacksSession = entry.isHidden && code == .tooManySessions
         if lacksSession { returnToBacklog(entry) }

@@ -185,6 +185,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .rooms(let promise): listRooms(promise)
         case .abandonRooms(let promise): abandonList(promise)
         case .watchRooms: watchRooms()
+        case .roomsOutdated: engine.noteOwnRoomChange()
         case .accountRequest(let call): accountRequest(call)
         case .transfer(let core): begin(core)
         case .cancelTransfer(let core): cancel(core)

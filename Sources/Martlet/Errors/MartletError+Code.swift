@@ -38,7 +38,7 @@ extension MartletError.Code {
     public static let notAccepted = Self(rawValue: "notAccepted")
     /// The request was answered with the failure ``MartletError/errorCode``.
     public static let answeredWithFailure = Self(rawValue: "answeredWithFailure")
-    /// The request was not answered within its timeout.
+    /// The request or the opening of a room was not answered within its timeout.
     public static let deadlineExceeded = Self(rawValue: "deadlineExceeded")
     /// The link ended before the request was answered. It is unknown whether the request was executed.
     public static let connectionLost = Self(rawValue: "connectionLost")

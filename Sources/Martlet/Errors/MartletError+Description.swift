@@ -35,7 +35,7 @@ extension MartletError: CustomStringConvertible {
         case .answeredWithFailure(let code, let reason, let retryAfter):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
                 + (retryAfter.map { ", try again after \($0)" } ?? "")
-        case .deadlineExceeded: "the request was not answered within its timeout"
+        case .deadlineExceeded: "the call was not answered within its timeout"
         case .connectionLost: "the link ended before the request was answered"
         case .logReplaced: "the relay has lost the log to which the cursor belongs"
         case .outboxFailed(let text): "the outbox failed: \(text)"

@@ -46,6 +46,18 @@ extension OutboxWriter {
         /// The error of the other changes.
         var restFailure: MartletError?
 
+        init() {}
+
+        /// The failure of all operations of a round.
+        init(of round: Round, failure: MartletError) {
+            for (index, addition) in round.additions.enumerated() {
+                for entry in addition.entries { failures[entry.id] = failure }
+                acknowledgementFailures[index] = failure
+            }
+            for index in round.edits.indices { editFailures[index] = failure }
+            restFailure = failure
+        }
+
         /// Whether everything was stored.
         var isStored: Bool {
             failures.isEmpty && acknowledgementFailures.isEmpty && editFailures.isEmpty && restFailure == nil

@@ -199,7 +199,8 @@ extension RoomCore {
         for promise in waiting { promise.resolve(.failure(MartletError.stopped)) }
     }
 
-    /// Ends the room. Stored messages keep their states; messages that are not yet stored fail.
+    /// Ends the room. Stored messages keep their states; messages that are not yet stored fail. A send whose message
+    /// the outbox has been given ends when the outbox has answered, because it can store the message (C-108).
     func finish(_ end: End) {
         var promises: [Promise<MessageHandle>] = []
         var requests = Deque<RoomRequest>()
@@ -207,7 +208,7 @@ extension RoomCore {
             guard state.end == nil else { return [] }
             state.life = .ended(end)
             state.ledger.failNew()
-            promises = state.sends.removeAll()
+            promises = outbox == nil ? state.sends.removeAll() : state.sends.removeWaiting()
             requests = state.requests.removeAll()
             if end == .closed || end == .stopped {
                 discardsItems.store(true, ordering: .releasing)

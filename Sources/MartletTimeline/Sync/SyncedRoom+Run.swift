@@ -54,9 +54,9 @@ extension SyncedRoom {
             let letter = letters.first { $0.id == id }
             switch intent {
             case .removal:
-                if try await !remove(id) { try await send(.delete(MessageReference(id))) }
+                if try await !remove(id) { try await send(.delete(MessageReference(id)), in: nil) }
             case .retry:
-                if let letter { _ = try await retry(letter) } else { try await perform([.unmark(id)]) }
+                if let letter { _ = try await retry(letter, nil) } else { try await perform([.unmark(id)]) }
             }
         }
     }

@@ -30,15 +30,20 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
 /// | dead letter, or unknown | retrying | sent again, or removed because the retry was stored |
 /// | unsettled, dead letter, or unknown | removing | cancelled, discarded, removed |
 ///
-/// Methods that send throw the errors of ``Room/send(_:)-(OutgoingMessage)``, and `changeNotAllowed` for a deletion by
-/// an account that may not delete the message, before the outbox has stored anything, and ``DatabaseError`` if the
-/// timeline cannot be written. In the latter case the message is queued, and the timeline shows it when the room is
-/// opened again or the relay has accepted it.
+/// Commands take effect in the order of the calls. Methods that send throw the errors of
+/// ``Room/send(_:)-(OutgoingMessage)``, and `changeNotAllowed` for a change that would have no effect; the message is
+/// then not queued. If the outbox has stored the message and the timeline cannot be written, the method returns, and
+/// ``TimelineSync/run()`` throws ``DatabaseError`` (C-108).
 public final class SyncedRoom: Sendable {
     struct State {
         /// The messages whose outcomes the timeline does not have.
         var unsettled: Set<MessageID> = []
         var letters: [DeadLetter] = []
+        /// The messages that a command sends again or removes at present.
+        var claimed: Set<MessageID> = []
+        /// Changes of messages in the outbox that could not be written to the timeline, for the next transaction. They
+        /// are bounded like the messages: one for each command after an error, which ends `run`.
+        var unwritten: [OutgoingStep] = []
         /// The read mark of the user's other devices, until the timeline knows its log.
         var readMark: RoomCursor?
     }
@@ -52,8 +57,13 @@ public final class SyncedRoom: Sendable {
     package let client: Client
     let isModerator: @Sendable (AccountName) -> Bool
     let state = Guarded(State())
+    private let order: CallOrder<[UInt8]>
 
-    init(_ room: Room, _ timeline: Timeline, _ client: Client, isModerator: @escaping @Sendable (AccountName) -> Bool) {
+    init(
+        _ room: Room, _ timeline: Timeline, _ client: Client, _ order: CallOrder<[UInt8]>,
+        isModerator: @escaping @Sendable (AccountName) -> Bool
+    ) {
+        self.order = order
         self.room = room
         self.timeline = timeline
         self.client = client
@@ -76,7 +86,19 @@ public final class SyncedRoom: Sendable {
     }
 
     nonisolated(nonsending) func perform(_ steps: [OutgoingStep]) async throws {
-        try await timeline.perform(steps, in: name, isModerator: isModerator)
+        let unwritten = state.withLock { state in
+            defer { state.unwritten = [] }
+            return state.unwritten
+        }
+        do { try await timeline.perform(unwritten + steps, in: name, isModerator: isModerator) } catch {
+            state.withLock { $0.unwritten = unwritten + $0.unwritten }
+            throw error
+        }
+    }
+
+    /// Writes changes of which the outbox has its part. After an error the next transaction contains them.
+    nonisolated(nonsending) private func write(_ steps: [OutgoingStep]) async {
+        do { try await perform(steps) } catch { state.withLock { $0.unwritten += steps } }
     }
 
     // MARK: Commands
@@ -94,10 +116,7 @@ public final class SyncedRoom: Sendable {
     /// - Returns: The ID of the message, under which the timeline has its entry.
     @discardableResult
     nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageID {
-        try await checkRights(message.content)
-        let id = try await room.send(message).id
-        try await show([.add(id, message.content)], of: id)
-        return id
+        try await send(message, in: turn)
     }
 
     /// Refuses a change that would have no effect (M-4, M-9).
@@ -127,33 +146,119 @@ public final class SyncedRoom: Sendable {
 
     /// Replaces the text of a message of this account: in place if it was not sent yet, otherwise by an edit.
     nonisolated(nonsending) public func edit(_ target: MessageReference, text: String) async throws {
-        if let handle = room.message(target.id), let content = handle.content,
-            let body = try? MessageBody(content), body.isEditable, !text.isEmpty,
-            let edited = try? body.edited(text).content, try await handle.edit(edited)
-        {
-            return try await show([.add(target.id, edited)], of: target.id)
-        }
-        try await send(.edit(of: target, text: text))
+        try await edit(target, text: text, in: turn)
     }
 
     /// Deletes a message: one without an acceptance is cancelled or discarded, another one is deleted for all members.
     nonisolated(nonsending) public func delete(_ target: MessageReference) async throws {
-        if let entry = try await timeline.entry(target.id, in: name), entry.state != .accepted,
-            try await discard(target.id)
-        {
-            return
-        }
-        try await send(.delete(target))
+        try await delete(target, in: turn)
     }
 
     /// Cancels a message that was not sent yet, or discards one that has failed.
     ///
-    /// - Returns: Whether the message was removed. It is false if it was accepted or may have been sent.
+    /// - Returns: Whether the message was removed. It is false if it was accepted or may have been sent, or if another
+    ///   call sends it again or removes it.
     @discardableResult
     nonisolated(nonsending) public func discard(_ id: MessageID) async throws -> Bool {
+        try await discard(id, in: turn)
+    }
+
+    /// Sends a failed message again, under another ID and in the same entry. One transaction of the outbox replaces the
+    /// dead letter (C-77). A message without a dead letter in the outbox is sent as a new one.
+    ///
+    /// - Returns: The new ID; nil if the message has not failed, or if another call sends it again or removes it.
+    @discardableResult
+    nonisolated(nonsending) public func retry(_ id: MessageID) async throws -> MessageID? {
+        try await retry(id, in: turn)
+    }
+
+    // MARK: Commands with a place
+
+    /// The place of a command, which its method takes before it suspends.
+    private var turn: CommandTurn { order.enter(Array(name.utf8)) }
+
+    /// The turn ends when the message has its place among those of the room; it is nil for a command of an earlier
+    /// process, before all others.
+    @discardableResult
+    nonisolated(nonsending) package func send(
+        _ message: OutgoingMessage, in turn: CommandTurn?
+    ) async throws -> MessageID {
+        defer { turn?.end() }
+        try await turn?.begin()
+        return try await sendNext(message, turn)
+    }
+
+    nonisolated(nonsending) private func sendNext(
+        _ message: OutgoingMessage, _ turn: CommandTurn?
+    ) async throws -> MessageID {
+        try await checkRights(message.content)
+        let id = try await room.send(message, whenQueued: { turn?.end() }).id
+        await show([.add(id, message.content)], of: id)
+        return id
+    }
+
+    nonisolated(nonsending) package func edit(
+        _ target: MessageReference, text: String, in turn: CommandTurn
+    ) async throws {
+        defer { turn.end() }
+        try await turn.begin()
+        if let handle = room.message(target.id), let content = handle.content,
+            let body = try? MessageBody(content), body.isEditable, !text.isEmpty,
+            let edited = try? body.edited(text).content, try await handle.edit(edited)
+        {
+            return await show([.add(target.id, edited)], of: target.id)
+        }
+        _ = try await sendNext(.edit(of: target, text: text), turn)
+    }
+
+    nonisolated(nonsending) package func delete(_ target: MessageReference, in turn: CommandTurn) async throws {
+        defer { turn.end() }
+        try await turn.begin()
+        if let entry = try await timeline.entry(target.id, in: name), entry.state != .accepted,
+            try await discardClaimed(target.id)
+        {
+            return
+        }
+        _ = try await sendNext(.delete(target), turn)
+    }
+
+    nonisolated(nonsending) package func discard(_ id: MessageID, in turn: CommandTurn) async throws -> Bool {
+        defer { turn.end() }
+        try await turn.begin()
+        return try await discardClaimed(id)
+    }
+
+    nonisolated(nonsending) private func discardClaimed(_ id: MessageID) async throws -> Bool {
+        guard claim(id) else { return false }
+        defer { unclaim(id) }
         try await perform([.mark(id, .removal)])
         return try await remove(id)
     }
+
+    @discardableResult
+    nonisolated(nonsending) package func retry(_ id: MessageID, in turn: CommandTurn) async throws -> MessageID? {
+        defer { turn.end() }
+        guard claim(id) else { return nil }
+        defer { unclaim(id) }
+        try await turn.begin()
+        if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+            try await perform([.mark(id, .retry)])
+            return try await retry(letter, turn)
+        }
+        guard let entry = try await timeline.entry(id, in: name), case .failed = entry.state,
+            case .message(let body) = entry.content
+        else { return nil }
+        let message = try OutgoingMessage(body: body)
+        let new = try await room.send(message, whenQueued: { turn.end() }).id
+        await show([.replace(id, by: new, message.content)], of: new)
+        return new
+    }
+
+    /// Claims a message for a retry or removal, before the call suspends. Otherwise two calls could both find that it
+    /// has failed, and both send it.
+    private func claim(_ id: MessageID) -> Bool { state.withLock { $0.claimed.insert(id).inserted } }
+
+    private func unclaim(_ id: MessageID) { state.withLock { _ = $0.claimed.remove(id) } }
 
     /// Cancels or discards a marked message. Returns false, without the mark, if it was or may have been sent.
     nonisolated(nonsending) func remove(_ id: MessageID) async throws -> Bool {
@@ -161,50 +266,37 @@ public final class SyncedRoom: Sendable {
         if case .unsettled? = room.progress(of: [id])[id], let handle { await handle.cancel() }
         switch room.progress(of: [id])[id] {
         case .unsettled?, .ended(.accepted)?:
-            try await show([.unmark(id)], of: id)
+            await show([.unmark(id)], of: id)
             return false
+        case .ended(.failed(.cancelled))?: break
         case .ended(.failed)?, nil:
-            if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
-                try await room.discard(letter)
+            do {
+                if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+                    try await room.discard(letter)
+                }
+                try await readLetters()
+            } catch {
+                await write([.unmark(id)])
+                throw error
             }
-            try await readLetters()
-            try await perform([.remove(id)])
-            return true
         }
-    }
-
-    /// Sends a failed message again, under another ID and in the same entry. One transaction of the outbox replaces the
-    /// dead letter (C-77). A message without a dead letter in the outbox is sent as a new one.
-    ///
-    /// - Returns: The new ID; nil if the message has not failed.
-    @discardableResult
-    nonisolated(nonsending) public func retry(_ id: MessageID) async throws -> MessageID? {
-        if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
-            try await perform([.mark(id, .retry)])
-            return try await retry(letter)
-        }
-        guard let entry = try await timeline.entry(id, in: name), case .failed = entry.state,
-            case .message(let body) = entry.content
-        else { return nil }
-        let message = try OutgoingMessage(body: body)
-        let new = try await room.send(message).id
-        try await show([.replace(id, by: new, message.content)], of: new)
-        return new
+        await write([.remove(id)])
+        return true
     }
 
     /// Sends a dead letter again, whose entry is marked.
-    nonisolated(nonsending) func retry(_ letter: DeadLetter) async throws -> MessageID? {
+    nonisolated(nonsending) func retry(_ letter: DeadLetter, _ turn: CommandTurn?) async throws -> MessageID? {
         let handle: MessageHandle?
-        do { handle = try await room.retry(letter) } catch {
-            try await perform([.unmark(letter.id)])
+        do { handle = try await room.retry(letter, whenQueued: { turn?.end() }) } catch {
+            await write([.unmark(letter.id)])
             throw error
         }
         guard let handle else {
-            try await perform([.remove(letter.id)])
+            await write([.remove(letter.id)])
             return nil
         }
-        try await readLetters()
-        try await show([.replace(letter.id, by: handle.id, letter.content)], of: handle.id)
+        try? await readLetters()
+        await show([.replace(letter.id, by: handle.id, letter.content)], of: handle.id)
         return handle.id
     }
 
@@ -217,11 +309,12 @@ public final class SyncedRoom: Sendable {
 
     // MARK: Outcomes
 
-    /// Shows a message, and records its outcome if it has one.
-    nonisolated(nonsending) private func show(_ steps: [OutgoingStep], of id: MessageID) async throws {
-        try await perform(steps)
+    /// Shows a message of the outbox, and records its outcome if it has one.
+    nonisolated(nonsending) private func show(_ steps: [OutgoingStep], of id: MessageID) async {
+        await write(steps)
         state.withLock { _ = $0.unsettled.insert(id) }
-        try await settle([id])
+        // After an error the message remains unsettled, and `run` throws the error of its next attempt.
+        try? await settle([id])
     }
 
     /// Records the outcomes of messages.

@@ -3,6 +3,9 @@ import MartletSQLite
 import MartletTransport
 public import MartletWire
 
+/// The place of a command among those of its room.
+package typealias CommandTurn = CallOrder<[UInt8]>.Turn
+
 /// Connects a client with a timeline, so that timeline, outbox and relay agree after any restart.
 ///
 /// ``open(room:)`` opens a room at the cursor of the timeline, with or without a connection. ``SyncedRoom`` has the
@@ -29,6 +32,9 @@ public import MartletWire
 ///
 /// Use one object for a client and a timeline, and no other iteration over the messages of its rooms. After the error
 /// `corrupt`, stop the client and open both again.
+///
+/// The commands of a room take effect in the order of the calls, from any isolation: each takes its place before its
+/// method suspends.
 public final class TimelineSync: Sendable {
     /// The options of a synchronization.
     public struct Options: Sendable {
@@ -46,8 +52,8 @@ public final class TimelineSync: Sendable {
         var rooms: [String: SyncedRoom] = [:]
         /// Rooms of the client whose comparison with the timeline has failed.
         var incomplete: [String: SyncedRoom] = [:]
-        /// The calls that open a room at present.
-        var opening: [String: Task<SyncedRoom, any Error>] = [:]
+        /// The calls that wait for the opening of a room, in their order.
+        var opening: [String: [Promise<SyncedRoom>]] = [:]
         /// The rooms for `run`; nil while it does not run.
         var arrivals: AsyncStream<SyncedRoom>.Continuation?
     }
@@ -58,6 +64,8 @@ public final class TimelineSync: Sendable {
     public let timeline: Timeline
     private let options: Options
     private let state = Guarded(State())
+    /// The order of the commands of each room, by the bytes of its name.
+    private let order = CallOrder<[UInt8]>()
 
     /// Connects a client with the timeline of its account.
     public init(_ client: Client, _ timeline: Timeline, options: Options = Options()) {
@@ -76,33 +84,45 @@ public final class TimelineSync: Sendable {
     /// Opens a room, or returns the one that is open. It does not wait for a connection.
     ///
     /// The method synchronizes the timeline with the outbox, and performs the retries and removals that an earlier
-    /// process has begun. The cancellation of the calling task does not prevent the opening.
+    /// process has begun. The cancellation of the calling task does not prevent the opening. Calls that wait for the
+    /// same opening return in their order.
     ///
-    /// - Throws: `invalidName`, `roomAlreadyOpen` if the application has opened the room otherwise, `tooManyRooms`,
-    ///   `notStarted`, `stopped`, `outboxFailed`; ``DatabaseError``, `otherAccount` if the client and the timeline have
-    ///   different accounts.
+    /// - Throws: `invalidName`, `roomAlreadyOpen` if the application has opened the room otherwise; `tooManyRooms` if
+    ///   `Configuration.maxRooms` rooms are open, until ``close(room:)`` closes one; `notStarted`, `stopped`,
+    ///   `outboxFailed`; ``DatabaseError``, `otherAccount` if the client and the timeline have different accounts.
     nonisolated(nonsending) public func open(room name: String) async throws -> SyncedRoom {
         guard client.account == timeline.account else {
             throw DatabaseError.otherAccount(timeline.account.text, path: timeline.path)
         }
-        let (room, opening) = state.withLock { state -> (SyncedRoom?, Task<SyncedRoom, any Error>?) in
-            if let room = state.rooms[name], !room.room.hasEnded { return (room, nil) }
-            if let opening = state.opening[name] { return (nil, opening) }
-            let opening = Task { try await self.opened(name) }
-            state.opening[name] = opening
-            return (nil, opening)
+        let promise = Promise<SyncedRoom>()
+        let (room, isFirst) = state.withLock { state -> (SyncedRoom?, Bool) in
+            let isOpening = state.opening[name] != nil
+            if !isOpening, let room = state.rooms[name], !room.room.hasEnded { return (room, false) }
+            state.opening[name, default: []].append(promise)
+            return (nil, !isOpening)
         }
         if let room { return room }
-        return try await opening!.value
+        if isFirst {
+            Task {
+                let result: Result<SyncedRoom, any Error>
+                do { result = .success(try await opened(name)) } catch { result = .failure(error) }
+                let waiting = state.withLock { $0.opening.removeValue(forKey: name) ?? [] }
+                for promise in waiting { promise.resolve(result) }
+            }
+        }
+        return try await promise.value()
     }
 
+    /// Gives a command of a room its place. Commands have the order of the calls of this method, while the room is
+    /// being opened, too.
+    package func turn(in room: String) -> CommandTurn { order.enter(Array(room.utf8)) }
+
     private func opened(_ name: String) async throws -> SyncedRoom {
-        defer { state.withLock { $0.opening[name] = nil } }
         let room: SyncedRoom
         if let incomplete = state.withLock({ $0.incomplete[name] }), !incomplete.room.hasEnded {
             room = incomplete
         } else {
-            room = SyncedRoom(try await openedByClient(name), timeline, client) { [options] in
+            room = SyncedRoom(try await openedByClient(name), timeline, client, order) { [options] in
                 options.isModerator(name, $0)
             }
             state.withLock { $0.incomplete[name] = room }

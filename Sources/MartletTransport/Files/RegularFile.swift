@@ -1,3 +1,5 @@
+import CMartletSystem
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -51,8 +53,9 @@ package final class RegularFile: Sendable {
     package init(_ path: String, _ mode: Mode) throws(FileError) {
         let flags = mode == .read ? O_RDONLY : O_RDWR | O_CREAT
         // Without O_NONBLOCK the call would wait for the writer of a named pipe.
-        descriptor = unsafe open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw FileError("open") }
+        let result = unsafe martlet_unless_reserved(open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
+        descriptor = result
+        guard result >= 0 else { throw FileError("open", -result) }
         guard try status().st_mode & S_IFMT == S_IFREG else { throw FileError("open", EINVAL) }
     }
 

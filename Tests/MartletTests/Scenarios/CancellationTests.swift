@@ -1,3 +1,4 @@
+import MartletTestKit
 import Synchronization
 import Testing
 
@@ -64,6 +65,21 @@ struct CancellationTests {
                 let lobby = try await again.value
                 #expect(try await lobby.send("hello").accepted() == 1)
             }
+        }
+    }
+
+    @Test func `open without a connection for its timeout → deadlineExceeded, the room is closed`() throws {
+        let world = TestWorld()
+        try world.run { () -> Void in
+            let alice = try await world.device("alice").start()
+            await #expect(throws: MartletError.deadlineExceeded) {
+                try await alice.open(room: "lobby", options: Room.Options(timeout: .seconds(3)))
+            }
+            #expect(world.time == .seconds(3))
+            try world.startRelay()
+            _ = try await alice.open(room: "lobby", options: Room.Options(timeout: .seconds(100)))
+            try await world.sleep(for: .seconds(200))
+            await #expect(throws: MartletError.roomAlreadyOpen("lobby")) { try await alice.open(room: "lobby") }
         }
     }
 

@@ -68,6 +68,21 @@ struct TimelineSyncTests {
         }
     }
 
+    // C-107
+    @Test func `1,000 sends of 100 actors while the room opens → in the order of calls`() async throws {
+        try await withRelay { relay in
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                let senders = (0..<100).map { _ in Sender(life.sync) }
+                try await withThrowingTaskGroup(of: [MessageID].self) { group in
+                    for sender in senders { group.addTask { try await sender.send(10) } }
+                    for try await ids in group {
+                        #expect(zip(ids, ids.dropFirst()).allSatisfy { $0.counter < $1.counter })
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `messages of an earlier process in rooms that are not opened → accepted in the list`() async throws {
         let files = FileImage()
         try await SyncLife.run(files, at: nowhere) { life in
@@ -85,6 +100,24 @@ struct TimelineSyncTests {
                 try await life.page(of: "r1") { $0 == ["1"] }
                 #expect(try await life.timeline.page(of: "r1").map(\.state) == [.accepted])
             }
+        }
+    }
+
+    // C-108
+    @Test func `two retries of a failed message at the same time → it is sent once`() async throws {
+        try await withRelay { relay in
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                let room = try await life.sync.open(room: "a")
+                let id = MessageID(sender: life.client.account, device: DeviceID(rawValue: 1), counter: 1)
+                let content = try OutgoingMessage("again").content
+                try await life.timeline.add(id, content, in: "a")
+                try await life.timeline.settle(id, in: "a", as: .failed(.outcomeUnknown))
+                async let (first, second) = (room.retry(id), room.retry(id))
+                #expect(try await [first, second].compactMap(\.self).count == 1)
+                #expect(try await room.retry(id) == nil)
+                try await life.page { $0 == ["again"] }
+            }
+            #expect(try await texts(at: relay) == ["again"])
         }
     }
 
@@ -186,5 +219,26 @@ struct TimelineSyncTests {
                 try await life.page { $0 == ["yes"] }
             }
         }
+    }
+}
+
+/// Sends messages from tasks that it starts in order, without waiting for one before the next.
+private actor Sender {
+    private let sync: TimelineSync
+
+    init(_ sync: TimelineSync) {
+        self.sync = sync
+    }
+
+    func send(_ count: Int) async throws -> [MessageID] {
+        let tasks = (0..<count).map { number in
+            Task {
+                let turn = self.sync.turn(in: "a")
+                return try await self.sync.open(room: "a").send(OutgoingMessage("\(number)"), in: turn)
+            }
+        }
+        var ids: [MessageID] = []
+        for task in tasks { ids.append(try await task.value) }
+        return ids
     }
 }
