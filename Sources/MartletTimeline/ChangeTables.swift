@@ -188,7 +188,8 @@ final class ChangeTables {
         let loaded = try rows.load(target, room: room)
         let own = body(kind, content)
         var newFlags = flags & (TimelineSchema.placedByOutcome | TimelineSchema.withoutOffset)
-        if loaded.effects.isDeleted { newFlags |= TimelineSchema.deleted }
+        let isErased = kind == Int64(ContentKind.erased.rawValue)  // M-37
+        if loaded.effects.isDeleted || isErased { newFlags |= TimelineSchema.deleted }
         var newText = loaded.effects.isDeleted ? nil : own?.searchText
         if let edited = loaded.effects.text, own?.isEditable == true {
             newText = edited

@@ -162,6 +162,7 @@ final class EntryTables {
             insert, place, time: time, kind: Int64(content.kind.rawValue), content.bytes, text: body?.searchText,
             state, isRead: id.sender == account)
         try changes.claim(id, room)
+        if content.kind == .erased { try changes.refresh(id, room) }
     }
 
     private func run(
