@@ -20,6 +20,7 @@
 @_exported public import typealias MartletProtocol.MembershipChanges
 @_exported public import enum MartletProtocol.MembershipRead
 @_exported public import struct MartletProtocol.MembershipRecord
+@_exported public import struct MartletProtocol.MessageErasure
 @_exported public import struct MartletProtocol.MessageRate
 @_exported public import struct MartletProtocol.PeerLimits
 @_exported public import struct MartletProtocol.ReadRange
@@ -60,6 +61,7 @@
 @_exported public import struct MartletWire.LogID
 @_exported public import struct MartletWire.MechanismName
 @_exported public import struct MartletWire.MessageContent
+@_exported public import struct MartletWire.MessageID
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
 @_exported public import struct MartletWire.PeerCertificate

@@ -23,7 +23,7 @@ extension RelayDriver {
         case .pauseReading(let key): peers[key]?.isPaused = true
         case .resumeReading(let key): peers[key]?.isPaused = false
         case .load(let room): load(room)
-        case .append(let room, let entries): append(entries, to: room)
+        case .append(let room, let entries, let erasures): append(entries, erasing: erasures, to: room)
         case .saveProgress(let room, let progress): save(progress, of: room)
         case .saveRoles(let room, let roles, let creation): save(roles, of: room, creation)
         case .saveMemberships(let room, let changes): save(changes, of: room)
@@ -172,21 +172,26 @@ extension RelayDriver {
         }
     }
 
-    private func append(_ entries: [LogEntry], to room: RoomName) {
+    private func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) {
         let offset = entries.last?.offset
         if parts.configuration.disk?.level == .exhausted {
             return appended(entries.count, to: room, upTo: offset, .failed)
         }
         if let store = parts.immediateStore {
-            let done = parts.storing(room) { try store.append(entries, to: room) }
+            let eraser = erasures.isEmpty ? nil : parts.immediateErasureStore
+            let done = parts.storing(room) {
+                try eraser?.append(entries, erasing: erasures, to: room) ?? store.append(entries, to: room)
+            }
             return appended(entries.count, to: room, upTo: offset, done)
         }
         guard parts.groupingStore == nil else {
-            appends.append(RoomAppend(room: room, entries: entries))
+            appends.append(RoomAppend(room: room, entries: entries, erasures: erasures))
             return
         }
+        let eraser = erasures.isEmpty ? nil : parts.erasureStore
         callStore(room) { store in
-            try await store.append(entries, to: room)
+            guard let eraser else { return try await store.append(entries, to: room) }
+            return try await eraser.append(entries, erasing: erasures, to: room)
         } then: { driver, done in
             driver.appended(entries.count, to: room, upTo: offset, done)
         }

@@ -214,7 +214,7 @@ final class ChangeTables {
         let loaded = try rows.load(target, room: room)
         let own = MessageBody(kind: kind, content: content)
         var newFlags = flags & (TimelineSchema.placedByOutcome | TimelineSchema.withoutOffset)
-        let isDeleted = loaded.effects.isDeleted || kind == TimelineSchema.erased
+        let isDeleted = loaded.effects.isDeleted || kind == Int64(ContentKind.erased.rawValue)  // M-37
         if isDeleted { newFlags |= TimelineSchema.deleted }
         var newText = isDeleted ? nil : own?.searchText
         if let edited = loaded.effects.text, own?.isEditable == true {

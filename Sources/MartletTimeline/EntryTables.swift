@@ -116,7 +116,7 @@ final class EntryTables {
             return try insert(
                 id, content, at: place, time: time, room, state: TimelineSchema.accepted, isModerator: isModerator)
         }
-        if Int64(content.kind.rawValue) == TimelineSchema.erased, found.kind != TimelineSchema.erased {
+        if content.kind == .erased, found.kind != Int64(ContentKind.erased.rawValue) {
             try replaceContent(of: id, found, content, room)
             changes.hasErased = true
         }
@@ -172,7 +172,7 @@ final class EntryTables {
             state,
             isRead: id.sender == account || !content.kind.countsAsUnread)
         try changes.claim(id, room)
-        if Int64(content.kind.rawValue) == TimelineSchema.erased { try changes.refresh(id, room) }
+        if content.kind == .erased { try changes.refresh(id, room) }
     }
 
     private func run(

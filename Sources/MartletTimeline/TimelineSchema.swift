@@ -34,9 +34,6 @@ enum TimelineSchema {
         ORDER BY position LIMIT 1
         """
 
-    /// The kind of a message that the relay has erased.
-    static let erased: Int64 = 0x100F
-
     /// The condition for entries that can be the last message of a room (M-28).
     static let isListed = "kind >= 0 AND kind NOT IN (4104, 8193, 12289)"
 

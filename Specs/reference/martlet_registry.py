@@ -159,6 +159,7 @@ class ContentKind(Named):
     REPLY = 0x100C, "reply"
     SYSTEM = 0x100D, "system"
     ATTACHMENT = 0x100E, "attachment"
+    ERASED = 0x100F, "erased"
     ACK = 0x2001, "ack"
     HEARTBEAT = 0x3001, "heartbeat"
 

@@ -149,6 +149,7 @@ registry.kinds = {
     [0x100C] = "reply",
     [0x100D] = "system",
     [0x100E] = "attachment",
+    [0x100F] = "erased",
     [0x2001] = "ack",
     [0x3001] = "heartbeat",
 }

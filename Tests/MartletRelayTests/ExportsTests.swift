@@ -21,6 +21,23 @@ import Testing
         func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] { [] }
     }
 
+    private struct ErasingStore: RoomErasureStore {
+        func load(_ room: RoomName) async throws -> RoomSnapshot { RoomSnapshot() }
+
+        func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 { 1 }
+
+        func append(
+            _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName
+        ) async throws -> UInt64 {
+            let erased: [MessageID] = erasures.map(\.id)
+            return UInt64(erased.count)
+        }
+
+        func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
+            RoomHistory(entries: [], firstOffset: 1)
+        }
+    }
+
     private struct TokensOnly: Authenticator {
         func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
             let mechanism: MechanismName? = request.mechanism

@@ -22,10 +22,11 @@ extension Room {
         guard let slot = members.slot(handle) else {
             return effects.append(.release(handle.key, byteCount: message.byteCount))
         }
-        if !batch.takes(message, from: handle, at: acceptedAt) {
+        let change = message.change
+        if change != nil || !batch.takes(message, from: handle, at: acceptedAt) {
             take(&batch)
             // A message that was taken before is accepted all the same.
-            let mayPublish = mayPublish(slot, at: acceptedAt)
+            let mayPublish = mayPublish(slot, at: acceptedAt) && (change.map { permits($0, by: slot) } ?? true)
             guard mayPublish || windows[members[slot].who] != nil else {
                 return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
             }
@@ -36,9 +37,17 @@ extension Room {
                 return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
             }
         }
-        guard !publication.isFull else { return reject(handle, message.byteCount, .serverBusy, into: &effects) }
+        let erasures = erasures(by: change, of: members[slot].who.account)
+        guard !publication.isFull, erasures.isEmpty || !publication.hasManyErasures else {
+            return reject(handle, message.byteCount, .serverBusy, into: &effects)
+        }
         if batch.publisher == nil, let window = members[slot].window {
             let offset = publication.lastOffset(durable: log.lastOffset) + 1
+            if let change {
+                let who = members[slot].who
+                let id = MessageID(sender: who.account, device: who.device, counter: message.counter)
+                note(change, erasures, at: offset, id)
+            }
             batch.begin(
                 publisher: handle, window: window, sender: members[slot].who,
                 watermark: windows[window].lastAppended, acceptedAt: acceptedAt, firstOffset: offset)
@@ -140,8 +149,8 @@ extension Room {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-        guard isBusy, !(usesRoles && moderation.isSaving), let entries = publication.startStoring() else { return }
-        effects.append(.append(name, entries))
+        guard isBusy, !(usesRoles && moderation.isSaving), let batch = publication.startStoring() else { return }
+        effects.append(.append(name, batch.entries, erasing: batch.erasures))
     }
 
     /// Ends the closed sessions whose messages are accepted and whose requests to the relay are answered.
@@ -163,6 +172,7 @@ extension Room {
         if !published.isEmpty {
             confirm(published, into: &effects)
             log.append(published)
+            eraseStored(into: &effects)
             announcementsStored(into: &effects)
             commandsStored(into: &effects)
         }

@@ -153,6 +153,9 @@ struct RoomLog: Sendable {
         }
     }
 
+    /// Replaces the body of a message that is erased, if it is in memory.
+    mutating func erase(_ erasure: MessageErasure) { tail.erase(erasure) }
+
     /// Every member was offered the messages.
     mutating func endOffer() {
         hasUnoffered = false

@@ -45,6 +45,9 @@ struct MemoryLog {
         sweep()
     }
 
+    /// Replaces the body of a message that is erased, if it is kept.
+    mutating func erase(_ erasure: MessageErasure) { rows.erase(erasure) }
+
     /// Removes the oldest batch; false if there is none that may be removed.
     mutating func removeOldest(keepsNewest: Bool) -> Bool {
         rows.removeFirstRow(keepsLast: keepsNewest)

@@ -85,11 +85,12 @@ struct MemoryLogs {
 
     /// Appends messages and evicts others for them; false for a room without a slot.
     mutating func append(
-        _ entries: [LogEntry], to room: RoomName, _ bounds: InMemoryStore.Bounds
+        _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName, _ bounds: InMemoryStore.Bounds
     ) throws(InMemoryStore.Failure) -> Bool {
         guard let index = slotOfRoom[room] else { return false }
         guard slots[index].log.metadataByteCount < bounds.maxByteCount else { throw .full }
         try slots[index].log.append(entries, bounds)
+        for erasure in erasures { slots[index].log.erase(erasure) }
         recount(index)
         markUsed(index)
         evict(for: index, bounds)

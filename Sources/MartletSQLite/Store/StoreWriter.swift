@@ -19,6 +19,7 @@ package final class StoreWriter: DatabaseContext {
     private let insertBatch: Statement
     private let oldestBatch: Statement
     private let deleteBatch: Statement
+    private let eraser: BatchEraser
     private let selectDevice: Statement
     private let replaceDevice: Statement
     private let raiseProgress: Statement
@@ -57,6 +58,7 @@ package final class StoreWriter: DatabaseContext {
             ORDER BY first_offset LIMIT 1
             """)
         deleteBatch = try database.prepare("DELETE FROM batches WHERE room = ? AND first_offset = ?")
+        eraser = try BatchEraser(database)
         selectDevice = try database.prepare(
             "SELECT counter, seen, gaps, used_at FROM devices WHERE room = ? AND account = ? AND device = ?")
         replaceDevice = try database.prepare(
@@ -122,8 +124,10 @@ package final class StoreWriter: DatabaseContext {
     }
 
     /// Appends messages whose offsets continue the log (R-6), in rows of at most `StoredBatch.maxByteCount`, and
-    /// removes old ones. Returns the first offset.
-    package func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
+    /// removes old ones. Earlier messages are erased (R-173). Returns the first offset.
+    package func append(
+        _ entries: [LogEntry], erasing erasures: [MessageErasure] = [], to room: RoomName
+    ) throws -> UInt64 {
         guard var row = try cache.row(of: room) ?? reader.row(of: room) else { throw LogLost() }
         for index in entries.indices where entries[index].offset != row.lastOffset + 1 + UInt64(index) {
             throw StoreError.outOfOrder(lastOffset: row.lastOffset)
@@ -143,6 +147,7 @@ package final class StoreWriter: DatabaseContext {
         row.lastOffset += UInt64(entries.count)
         row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0)
         try recordDevices(of: entries, row.id)
+        if !erasures.isEmpty { row.byteCount = max(0, row.byteCount - (try eraser.erase(erasures, in: row.id))) }
         if row.count > UInt64(retention.maxMessagesPerRoom) || row.byteCount >= retention.maxByteCountPerRoom {
             var budget = Self.maxRemovedCount
             try trim(&row, before: 0, &budget)

@@ -194,11 +194,10 @@ enum ServeCommand {
         _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
         onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
-        // An eighth of the memory is reserved for the program and the overhead of the allocator.
-        let budget = arguments[memory] ?? 1 << 30
+        let shares = MemoryShares(of: arguments[memory] ?? 1 << 30, storesInMemory: diskStore == nil)
         var configuration = Relay.Configuration(addresses: addresses(arguments))
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
-        configuration.engine.memoryBudget = budget / 8 * (diskStore == nil ? 3 : 7)
+        configuration.engine.memoryBudget = shares.engine
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
         let maxConnections = arguments[maxConnections] ?? configuration.limits.maxConnections
@@ -219,7 +218,7 @@ enum ServeCommand {
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
-            configuration: configuration, store: diskStore ?? memoryStore(arguments, budget),
+            configuration: configuration, store: diskStore ?? memoryStore(arguments, shares),
             authenticator: access.authenticator, policy: access.policy, attachments: attachments,
             onUndelivered: webhook, onEvent: onEvent)
     }
@@ -239,10 +238,10 @@ enum ServeCommand {
         return rate
     }
 
-    private static func memoryStore(_ arguments: ParsedArguments, _ budget: Int) -> InMemoryStore {
+    private static func memoryStore(_ arguments: ParsedArguments, _ shares: MemoryShares) -> InMemoryStore {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
-        bounds.maxByteCount = budget / 2
+        bounds.maxByteCount = shares.store
         bounds.maxByteCountPerRoom = min(arguments[historyBytes] ?? 64 << 20, bounds.maxByteCount / 2)
         if arguments.has(roomRoles) {
             // The roles take an eighth of the memory for messages.

@@ -38,6 +38,20 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
         isText = false
     }
 
+    /// The edit or the deletion that the message is; nil for another kind, whose content is not parsed, and for a
+    /// damaged content (M-1).
+    public var change: MessageBody? {
+        guard !isText, !layout.isMessage, let kind = MessageView.kind(in: bytes), kind == .edit || kind == .delete
+        else {
+            return nil
+        }
+        do throws(WireError) {
+            return try MessageBody(MessageContent(try MessageView(parsing: bytes)))
+        } catch {
+            return nil
+        }
+    }
+
     /// Appends the body.
     public func encode(into writer: inout TLVWriter) {
         guard isText else { return writer.append(encoded: bytes) }

@@ -193,6 +193,25 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
         }
     }
 
+    //
+    @Test func `a begin with another length → digestMismatch if it is complete, and anew if it is not`() async throws {
+        try await withFolder { folder in
+            let content = attachmentContent(1000)
+            let key = attachmentKey(content)
+            for store: any AttachmentStore in [
+                try FileAttachmentStore(directory: folder), InMemoryAttachmentStore(),
+            ] {
+                #expect(try await store.begin(key, byteCount: 2000, mediaType: nil) == 0)
+                #expect(try await store.write([Array(content[..<300])], at: 0, of: key).position == 300)
+                #expect(try await store.begin(key, byteCount: 1000, mediaType: nil) == 0)
+                _ = try await store.write([content], at: 0, of: key)
+                await #expect(throws: AttachmentFailure.digestMismatch) {
+                    try await store.begin(key, byteCount: 999, mediaType: nil)
+                }
+            }
+        }
+    }
+
     @Test func `a folder is used by one object at a time`() async throws {
         try await withFolder { folder in
             let store = try FileAttachmentStore(directory: folder)

@@ -51,6 +51,27 @@ struct InMemoryStoreTests {
         #expect(offsets(.max, 10, 1000).isEmpty)
     }
 
+    //
+    @Test("erased message loses its body and its bytes, and nothing else")
+    func erasing() throws {
+        let store = InMemoryStore()
+        let text = Message.textContent(String(repeating: "x", count: 500))
+        let sender = AccountName("alice")!
+        let device = DeviceID(rawValue: 1)
+        let new = (UInt64(1)...3).map { number in
+            let body = Message.encodeClient(counter: number, kind: .text, content: text)
+            return LogEntry(
+                offset: number, sender: sender, device: device, counter: number, acceptedAt: 0,
+                body: EncodedBody(body))
+        }
+        try write(Array(new[..<2]), in: store)
+        let before = store.byteCount
+        let erasure = MessageErasure(offset: 1, id: MessageID(sender: sender, device: device, counter: 1))
+        try store.append([new[2]], erasing: [erasure], to: room)
+        let kinds = wholeLog(of: store).entries.map { MessageView.kind(in: $0.body.rawBytes) }
+        #expect(kinds == [.erased, .text, .text] && store.byteCount < before + 500)
+    }
+
     //
     @Test("message bound evicts the oldest messages and keeps their watermarks")
     func maxMessages() throws {

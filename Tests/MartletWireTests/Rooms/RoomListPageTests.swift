@@ -46,4 +46,14 @@ import Testing
         let bytes = writer.bytes
         #expect(throws: WireError.invalidValue(.limit)) { try RoomListQuery(parsing: bytes) }
     }
+
+    //
+    @Test("a query without a limit is refused, and a limit of 65 counts as 64")
+    func limit() throws {
+        #expect(throws: WireError.missingField(.limit)) { try RoomListQuery(parsing: nil) }
+        var writer = TLVWriter()
+        writer.append(.limit, uint16: 65)
+        let bytes = writer.bytes
+        #expect(try RoomListQuery(parsing: bytes).limit == 64)
+    }
 }
