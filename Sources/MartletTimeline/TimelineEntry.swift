@@ -76,7 +76,7 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
 /// A room in the list of a timeline.
 public struct TimelineRoom: Sendable, Equatable {
     /// The name of the room.
-    public let name: String
+    public let name: RoomName
     /// The last entry; nil if the room has none.
     public let lastEntry: TimelineEntry?
     /// The number of unread messages of other accounts, at most ``Timeline/maxUnreadCount``.
@@ -86,7 +86,7 @@ public struct TimelineRoom: Sendable, Equatable {
 /// A result of a search.
 public struct TimelineMatch: Sendable, Equatable {
     /// The name of the room.
-    public let room: String
+    public let room: RoomName
     /// The entry with the text.
     public let entry: TimelineEntry
 }

@@ -56,7 +56,7 @@ struct TimelineFile {
         try database.execute("PRAGMA synchronous=NORMAL")
         try TimelineSchema.migrations.run(on: database)
         let owner = try OwnerTable(database).claim(for: account)
-        guard owner == account.text else { throw DatabaseError.otherAccount(owner, path: path) }
+        guard owner == account else { throw DatabaseError.otherAccount(owner, path: path) }
         return database
     }
 }

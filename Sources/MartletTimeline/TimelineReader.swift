@@ -56,28 +56,28 @@ final class TimelineReader: DatabaseContext {
             """)
     }
 
-    private func roomID(_ name: String) throws -> Int64? {
-        room.bind(1, name)
+    private func roomID(_ name: RoomName) throws -> Int64? {
+        room.bind(1, name.text)
         return try room.firstInt64()
     }
 
     // MARK: Entries
 
     func page(
-        of name: String, before position: TimelineEntry.Position?, limit: Int
+        of name: RoomName, before position: TimelineEntry.Position?, limit: Int
     ) throws -> [TimelineEntry] {
         guard let room = try roomID(name) else { return [] }
         return try page(before, room, position ?? .end, limit).reversed()
     }
 
     func page(
-        of name: String, after position: TimelineEntry.Position, limit: Int
+        of name: RoomName, after position: TimelineEntry.Position, limit: Int
     ) throws -> [TimelineEntry] {
         guard let room = try roomID(name) else { return [] }
         return try page(after, room, position, limit)
     }
 
-    func entry(_ id: MessageID, in name: String) throws -> TimelineEntry? {
+    func entry(_ id: MessageID, in name: RoomName) throws -> TimelineEntry? {
         guard let room = try roomID(name) else { return nil }
         single.bind(1, room)
         single.bind(identity: id, from: 2)
@@ -130,8 +130,8 @@ final class TimelineReader: DatabaseContext {
     }
 
     /// The first known offset of the present log; nil if the file has none.
-    func earliest(of name: String) throws -> RoomCursor? {
-        room.bind(1, name)
+    func earliest(of name: RoomName) throws -> RoomCursor? {
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step() else { return nil }
         guard let offset = try windows.earliest(room.int64(0), generation: room.int64(5)) else { return nil }
@@ -139,18 +139,18 @@ final class TimelineReader: DatabaseContext {
     }
 
     /// The first message that was accepted at or after a time, as far as the file has messages.
-    func entry(acceptedFrom time: UInt64, in name: String) throws -> TimelineEntry? {
+    func entry(acceptedFrom time: UInt64, in name: RoomName) throws -> TimelineEntry? {
         guard let room = try roomID(name) else { return nil }
         return try entries(windows.first(acceptedFrom: time, room)).first
     }
 
     /// The messages without an acceptance, changes included.
-    func unsettled(in name: String) throws -> [UnsettledMessage] {
+    func unsettled(in name: RoomName) throws -> [UnsettledMessage] {
         guard let room = try roomID(name) else { return [] }
         return try outgoing.unsettled(room)
     }
 
-    func contained(_ ids: [MessageID], in name: String) throws -> Set<MessageID> {
+    func contained(_ ids: [MessageID], in name: RoomName) throws -> Set<MessageID> {
         guard let room = try roomID(name) else { return [] }
         return try outgoing.contained(ids, room)
     }
@@ -159,8 +159,8 @@ final class TimelineReader: DatabaseContext {
 
     /// The cursor of the last item. The cursor of a room that has only pages of history is the highest offset of these
     /// pages.
-    func cursor(of name: String) throws -> RoomCursor? {
-        room.bind(1, name)
+    func cursor(of name: RoomName) throws -> RoomCursor? {
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step(), room.int64(2) > 0 || !room.isNull(1) else { return nil }
         let offset = room.int64(2) > 0 ? room.int64(2) : room.optionalInt64(6) ?? 0
@@ -169,24 +169,24 @@ final class TimelineReader: DatabaseContext {
     }
 
     /// The cursor at an offset of a generation's log; nil if it is not the present log.
-    func cursor(at offset: UInt64, of generation: Int64, in name: String) throws -> RoomCursor? {
-        room.bind(1, name)
+    func cursor(at offset: UInt64, of generation: Int64, in name: RoomName) throws -> RoomCursor? {
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step(), room.int64(5) == generation else { return nil }
         return RoomCursor(log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: offset)
     }
 
     /// The read mark; nil if there is none, and if it is in an earlier log.
-    func readCursor(of name: String) throws -> RoomCursor? {
-        room.bind(1, name)
+    func readCursor(of name: RoomName) throws -> RoomCursor? {
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step(), room.int64(3) == room.int64(5), room.int64(4) > 0 else { return nil }
         return RoomCursor(
             log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: room.int64(4)))
     }
 
-    func unreadCount(of name: String) throws -> Int {
-        room.bind(1, name)
+    func unreadCount(of name: RoomName) throws -> Int {
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step() else { return 0 }
         return try unreadCount(room.int64(0), room.int64(3), room.int64(4))
@@ -200,8 +200,8 @@ final class TimelineReader: DatabaseContext {
     }
 
     /// The room with its last entry and unread count; nil if it is unknown.
-    func listed(_ name: String) throws -> TimelineRoom? {
-        room.bind(1, name)
+    func listed(_ name: RoomName) throws -> TimelineRoom? {
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step() else { return nil }
         let id = room.int64(0)
@@ -215,10 +215,11 @@ final class TimelineReader: DatabaseContext {
         var list: [TimelineRoom] = []
         defer { rooms.reset() }
         while try rooms.step() {
+            guard let name = RoomName(rooms.text(1)) else { throw DatabaseError.corrupt(path: database.path) }
             let id = rooms.int64(0)
             list.append(
                 TimelineRoom(
-                    name: rooms.text(1), lastEntry: try page(before, id, .end, 1).first,
+                    name: name, lastEntry: try page(before, id, .end, 1).first,
                     unreadCount: try unreadCount(id, rooms.int64(2), rooms.int64(3))))
         }
         return list.sorted { ($0.lastEntry?.time ?? 0, $1.name) > ($1.lastEntry?.time ?? 0, $0.name) }
@@ -226,7 +227,7 @@ final class TimelineReader: DatabaseContext {
 
     // MARK: Search
 
-    func search(_ text: String, in name: String?, limit: Int) throws -> [TimelineMatch] {
+    func search(_ text: String, in name: RoomName?, limit: Int) throws -> [TimelineMatch] {
         guard let query = TimelineQuery(text) else { return [] }
         var id: Int64?
         if let name {
@@ -238,8 +239,9 @@ final class TimelineReader: DatabaseContext {
         var found: [TimelineMatch] = []
         defer { matches.reset() }
         while try matches.step() {
+            guard let name = RoomName(matches.text(16)) else { throw DatabaseError.corrupt(path: database.path) }
             let entry = try EntryRow(matches, path: database.path).entry(reactions)
-            found.append(TimelineMatch(room: matches.text(16), entry: entry))
+            found.append(TimelineMatch(room: name, entry: entry))
         }
         return found
     }

@@ -90,8 +90,8 @@ extension Client {
     nonisolated(nonsending) private func perform(
         _ operation: MembershipOperation, _ room: String, _ timeout: Duration
     ) async throws {
-        guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
-        _ = try await request(operation.method.rawValue, content: operation.content(of: name), timeout: timeout)
+        let content = operation.content(of: try roomName(room))
+        _ = try await request(operation.method.rawValue, content: content, timeout: timeout)
     }
 
     /// Sends a request that belongs to no room to the relay, and waits for the response of its request handler.

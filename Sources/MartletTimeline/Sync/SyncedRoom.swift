@@ -8,7 +8,7 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
     /// The ID of the message.
     public let id: MessageID
     /// The name of the room.
-    public let room: String
+    public let room: RoomName
     /// The content of the message, which can be a change of another one.
     public let content: MessageContent
     /// The reason for the failure; nil if the message is being sent.
@@ -60,7 +60,7 @@ public final class SyncedRoom: Sendable {
     }
 
     /// The name of the room.
-    public var name: String { room.name }
+    public var name: RoomName { room.name }
 
     /// The messages of this device without an acceptance, changes included: those that are being sent, then those that
     /// have failed.

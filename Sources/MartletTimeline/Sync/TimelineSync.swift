@@ -36,18 +36,18 @@ public final class TimelineSync: Sendable {
         /// log. ``SyncedRoom/fetchEarlier(limit:)`` adds earlier messages.
         public var initialMessageCount: Int? = 256
         /// Whether an account may delete messages of others in a room (M-9). It is called on other threads.
-        public var isModerator: @Sendable (_ room: String, AccountName) -> Bool = { _, _ in false }
+        public var isModerator: @Sendable (_ room: RoomName, AccountName) -> Bool = { _, _ in false }
 
         /// Creates the default options.
         public init() {}
     }
 
     private struct State {
-        var rooms: [String: SyncedRoom] = [:]
+        var rooms: [RoomName: SyncedRoom] = [:]
         /// Rooms of the client whose comparison with the timeline has failed.
-        var incomplete: [String: SyncedRoom] = [:]
+        var incomplete: [RoomName: SyncedRoom] = [:]
         /// The calls that open a room at present.
-        var opening: [String: Task<SyncedRoom, any Error>] = [:]
+        var opening: [RoomName: Task<SyncedRoom, any Error>] = [:]
         /// The rooms for `run`; nil while it does not run.
         var arrivals: AsyncStream<SyncedRoom>.Continuation?
     }
@@ -82,8 +82,13 @@ public final class TimelineSync: Sendable {
     ///   `notStarted`, `stopped`, `outboxFailed`; ``DatabaseError``, `otherAccount` if the client and the timeline have
     ///   different accounts.
     nonisolated(nonsending) public func open(room name: String) async throws -> SyncedRoom {
+        try await open(room: try roomName(name))
+    }
+
+    /// Opens a room, or returns the one that is open, as ``open(room:)-(String)`` does.
+    nonisolated(nonsending) public func open(room name: RoomName) async throws -> SyncedRoom {
         guard client.account == timeline.account else {
-            throw DatabaseError.otherAccount(timeline.account.text, path: timeline.path)
+            throw DatabaseError.otherAccount(timeline.account, path: timeline.path)
         }
         let (room, opening) = state.withLock { state -> (SyncedRoom?, Task<SyncedRoom, any Error>?) in
             if let room = state.rooms[name], !room.room.hasEnded { return (room, nil) }
@@ -96,7 +101,7 @@ public final class TimelineSync: Sendable {
         return try await opening!.value
     }
 
-    private func opened(_ name: String) async throws -> SyncedRoom {
+    private func opened(_ name: RoomName) async throws -> SyncedRoom {
         defer { state.withLock { $0.opening[name] = nil } }
         let room: SyncedRoom
         if let incomplete = state.withLock({ $0.incomplete[name] }), !incomplete.room.hasEnded {
@@ -117,7 +122,7 @@ public final class TimelineSync: Sendable {
         return room
     }
 
-    private func openedByClient(_ name: String) async throws -> Room {
+    private func openedByClient(_ name: RoomName) async throws -> Room {
         let from: Room.Options.From =
             if let cursor = try await timeline.cursor(of: name) {
                 .cursor(cursor)
@@ -131,7 +136,7 @@ public final class TimelineSync: Sendable {
     }
 
     /// Closes a room. Messages that are not accepted fail with `closed`; the timeline shows them as failed.
-    nonisolated(nonsending) public func close(room name: String) async {
+    nonisolated(nonsending) public func close(room name: RoomName) async {
         await state.withLock { $0.rooms[name] }?.room.close()
     }
 
