@@ -181,7 +181,7 @@ extension ConversationModel {
 
     @concurrent
     private nonisolated static func perform<Value: Sendable>(
-        _ command: @Sendable (SyncedRoom) async throws -> Value, _ name: String, _ sync: TimelineSync
+        _ command: @Sendable (SyncedRoom) async throws -> Value, _ name: RoomName, _ sync: TimelineSync
     ) async throws -> Value {
         try await command(try await sync.open(room: name))
     }

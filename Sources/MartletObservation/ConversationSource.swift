@@ -27,7 +27,7 @@ public struct ConversationSummary: Sendable, Equatable, Identifiable {
     }
 
     /// The name of the room.
-    public let name: String
+    public let name: RoomName
     /// The last entry; nil if there is none.
     public let lastEntry: LastEntry?
     /// The number of unread messages of other accounts. A source may bound it.
@@ -36,11 +36,11 @@ public struct ConversationSummary: Sendable, Equatable, Identifiable {
     public let membership: RoomSummary.Membership?
 
     /// The name of the room.
-    public var id: String { name }
+    public var id: RoomName { name }
 
     /// Creates a summary.
     public init(
-        name: String, lastEntry: LastEntry?, unreadCount: Int, membership: RoomSummary.Membership? = nil
+        name: RoomName, lastEntry: LastEntry?, unreadCount: Int, membership: RoomSummary.Membership? = nil
     ) {
         self.name = name
         self.membership = membership
@@ -52,7 +52,7 @@ public struct ConversationSummary: Sendable, Equatable, Identifiable {
 /// A source of the conversations of an account, such as a ``Timeline``.
 public protocol ConversationSource: Sendable {
     /// The sequence of changes.
-    associatedtype Changes: AsyncSequence<Set<String>, Never>
+    associatedtype Changes: AsyncSequence<Set<RoomName>, Never>
 
     /// The names of changed rooms, from the start of each iteration.
     var changes: Changes { get }
@@ -61,7 +61,7 @@ public protocol ConversationSource: Sendable {
     func conversations() async throws -> [ConversationSummary]
 
     /// Returns one conversation; nil if there is no such room.
-    func conversation(_ name: String) async throws -> ConversationSummary?
+    func conversation(_ name: RoomName) async throws -> ConversationSummary?
 }
 
 extension Timeline: ConversationSource {
@@ -71,7 +71,7 @@ extension Timeline: ConversationSource {
     }
 
     /// Returns a room of the timeline.
-    public func conversation(_ name: String) async throws -> ConversationSummary? {
+    public func conversation(_ name: RoomName) async throws -> ConversationSummary? {
         try await room(name).map { ConversationSummary($0) }
     }
 }

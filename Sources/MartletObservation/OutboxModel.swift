@@ -71,7 +71,7 @@ public final class OutboxModel {
         failure = nil
     }
 
-    private func perform(in room: String, _ command: @Sendable (SyncedRoom) async throws -> Void) async {
+    private func perform(in room: RoomName, _ command: @Sendable (SyncedRoom) async throws -> Void) async {
         do { try await Self.perform(command, room, sync) } catch {
             if let error = ModelError(error) { failure = error }
         }
@@ -79,7 +79,7 @@ public final class OutboxModel {
 
     @concurrent
     private nonisolated static func perform(
-        _ command: @Sendable (SyncedRoom) async throws -> Void, _ room: String, _ sync: TimelineSync
+        _ command: @Sendable (SyncedRoom) async throws -> Void, _ room: RoomName, _ sync: TimelineSync
     ) async throws {
         try await command(try await sync.open(room: room))
     }

@@ -14,8 +14,10 @@ final class ListTable {
     private let listed: Statement
     private let leave: Statement
     private let enter: Statement
+    private let path: String
 
     init(_ database: Database) throws {
+        path = database.path
         upsert = try database.prepare(
             """
             INSERT INTO room (name, membership, summary) VALUES (?1, ?2, ?3)
@@ -36,15 +38,15 @@ final class ListTable {
     }
 
     /// Returns the changed rooms.
-    func apply(_ update: RoomListUpdate) throws -> [String] {
+    func apply(_ update: RoomListUpdate) throws -> [RoomName] {
         switch update {
         case .list(let rooms):
-            var changed = rooms.map(\.name.text)
+            var changed = rooms.map(\.name)
             let names = Set(rooms.map(\.name))
-            var missing: [String] = []
+            var missing: [RoomName] = []
             while try listed.step() {
-                let name = listed.text(0)
-                if RoomName(name).map({ !names.contains($0) }) ?? true { missing.append(name) }
+                guard let name = RoomName(listed.text(0)) else { throw DatabaseError.corrupt(path: path) }
+                if !names.contains(name) { missing.append(name) }
             }
             for name in missing { try leave(name) }
             for room in rooms { try store(room) }
@@ -52,15 +54,15 @@ final class ListTable {
             return changed
         case .changed(let room):
             try store(room)
-            return [room.name.text]
+            return [room.name]
         case .removed(let room):
-            try leave(room.text)
-            return [room.text]
+            try leave(room)
+            return [room]
         }
     }
 
-    func enter(_ name: String) throws {
-        enter.bind(1, name)
+    func enter(_ name: RoomName) throws {
+        enter.bind(1, name.text)
         try enter.run()
     }
 
@@ -71,8 +73,8 @@ final class ListTable {
         try upsert.run()
     }
 
-    private func leave(_ name: String) throws {
-        leave.bind(1, name)
+    private func leave(_ name: RoomName) throws {
+        leave.bind(1, name.text)
         try leave.run()
     }
 }

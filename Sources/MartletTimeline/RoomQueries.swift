@@ -11,7 +11,7 @@ struct RoomState {
         """
 
     let id: Int64
-    let name: String
+    let name: RoomName
     let log: LogID?
     let generation: Int64
     /// The offset of the last item; 0 if there is none.
@@ -25,7 +25,8 @@ struct RoomState {
 
     fileprivate init(_ row: Statement, path: String) throws {
         id = row.int64(0)
-        name = row.text(1)
+        guard let name = RoomName(row.text(1)) else { throw DatabaseError.corrupt(path: path) }
+        self.name = name
         log = row.optionalUInt64(2).map { LogID(rawValue: $0) }
         generation = row.int64(3)
         itemOffset = row.int64(4)
@@ -70,8 +71,8 @@ final class RoomQueries {
         generation = try database.prepare("SELECT generation FROM log WHERE room = ? AND identity = ?")
     }
 
-    func state(of name: String) throws -> RoomState? {
-        single.bind(1, name)
+    func state(of name: RoomName) throws -> RoomState? {
+        single.bind(1, name.text)
         defer { single.reset() }
         return try single.step() ? RoomState(single, path: path) : nil
     }

@@ -80,7 +80,7 @@ public final class Timeline: Sendable {
     ///   - room: The name of the room.
     ///   - isModerator: Whether an account may delete messages of others (M-9). It is called on another thread.
     nonisolated(nonsending) public func apply(
-        _ items: [RoomItem], in room: String, isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
+        _ items: [RoomItem], in room: RoomName, isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
     ) async throws {
         try await write(room) { try $0.apply(items, in: room, isModerator: isModerator) }
     }
@@ -94,7 +94,7 @@ public final class Timeline: Sendable {
     ///   - room: The name of the room.
     ///   - isModerator: As in ``apply(_:in:isModerator:)``.
     nonisolated(nonsending) public func add(
-        _ id: MessageID, _ content: MessageContent, in room: String,
+        _ id: MessageID, _ content: MessageContent, in room: RoomName,
         isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
     ) async throws {
         try await perform([.add(id, content)], in: room, isModerator: isModerator)
@@ -109,13 +109,13 @@ public final class Timeline: Sendable {
     ///   - result: The outcome.
     ///   - log: The log of the offset (``Room/log``); nil for the present one.
     nonisolated(nonsending) public func settle(
-        _ id: MessageID, in room: String, as result: OutboxOutcome.Result, log: LogID? = nil
+        _ id: MessageID, in room: RoomName, as result: OutboxOutcome.Result, log: LogID? = nil
     ) async throws {
         try await perform([.settle(id, result, log: log)], in: room)
     }
 
     /// Removes an outgoing message that was not accepted, for example a dead letter that was discarded or retried.
-    nonisolated(nonsending) public func remove(_ id: MessageID, in room: String) async throws {
+    nonisolated(nonsending) public func remove(_ id: MessageID, in room: RoomName) async throws {
         try await perform([.remove(id)], in: room)
     }
 
@@ -127,42 +127,42 @@ public final class Timeline: Sendable {
     }
 
     /// Lists a room that the account had left, because it is opened again.
-    nonisolated(nonsending) func list(_ room: String) async throws {
+    nonisolated(nonsending) func list(_ room: RoomName) async throws {
         try await write { try $0.list(room) }
     }
 
     /// Removes a room with all its entries, and its read mark. Messages that the outbox still has appear again when the
     /// room is opened.
-    nonisolated(nonsending) public func remove(room: String) async throws {
+    nonisolated(nonsending) public func remove(room: RoomName) async throws {
         try await write(room) { try $0.remove(room) }
     }
 
     /// Records that the user has read all messages up to a cursor. An earlier cursor, and one of an unknown log,
     /// has no effect.
-    nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: String) async throws {
+    nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: RoomName) async throws {
         _ = try await storeReadMark(cursor, in: room)
     }
 
     /// - Returns: Whether the log of the cursor is known.
-    nonisolated(nonsending) func storeReadMark(_ cursor: RoomCursor, in room: String) async throws -> Bool {
+    nonisolated(nonsending) func storeReadMark(_ cursor: RoomCursor, in room: RoomName) async throws -> Bool {
         try await write(room) { try $0.markRead(upTo: cursor, in: room) }
     }
 
     /// Records that the user has read all messages up to an entry. An entry without an offset has no effect.
-    nonisolated(nonsending) package func markRead(upTo entry: TimelineEntry, in room: String) async throws {
+    nonisolated(nonsending) package func markRead(upTo entry: TimelineEntry, in room: RoomName) async throws {
         guard entry.offset != nil else { return }
         try await write(room) { try $0.markRead(upTo: entry.position, in: room) }
     }
 
     /// Removes the entries of the room's log. Outgoing messages and the read mark remain. The application then reads
     /// the room again from its start.
-    nonisolated(nonsending) public func clear(_ room: String) async throws {
+    nonisolated(nonsending) public func clear(_ room: RoomName) async throws {
         try await write(room) { try $0.clear(room) }
     }
 
     /// Performs changes of outgoing messages in one transaction.
     nonisolated(nonsending) package func perform(
-        _ steps: [OutgoingStep], in room: String,
+        _ steps: [OutgoingStep], in room: RoomName,
         isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
     ) async throws {
         guard !steps.isEmpty else { return }
@@ -174,7 +174,7 @@ public final class Timeline: Sendable {
     ///
     /// - Returns: False, without an effect, if they are of another log than the present one.
     nonisolated(nonsending) package func apply(
-        _ page: HistoryPart, in room: String, isModerator: @escaping @Sendable (AccountName) -> Bool
+        _ page: HistoryPart, in room: RoomName, isModerator: @escaping @Sendable (AccountName) -> Bool
     ) async throws -> Bool {
         try await write(room) { try $0.apply(page, in: room, isModerator: isModerator) }
     }
@@ -182,7 +182,7 @@ public final class Timeline: Sendable {
     // MARK: Reading
 
     /// The cursor at which the room is opened, to continue after the last applied item; nil if there is none.
-    nonisolated(nonsending) public func cursor(of room: String) async throws -> RoomCursor? {
+    nonisolated(nonsending) public func cursor(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.cursor(of: room) }
     }
 
@@ -193,38 +193,38 @@ public final class Timeline: Sendable {
     ///   - position: The position of the first entry of the next page; nil for the last page.
     ///   - limit: The maximum number of entries, at most ``maxPageCount``.
     nonisolated(nonsending) public func page(
-        of room: String, before position: TimelineEntry.Position? = nil, limit: Int = 50
+        of room: RoomName, before position: TimelineEntry.Position? = nil, limit: Int = 50
     ) async throws -> [TimelineEntry] {
         try await read { try $0.page(of: room, before: position, limit: limit) }
     }
 
     /// The entries below a position, in ascending order.
     nonisolated(nonsending) public func page(
-        of room: String, after position: TimelineEntry.Position, limit: Int = 50
+        of room: RoomName, after position: TimelineEntry.Position, limit: Int = 50
     ) async throws -> [TimelineEntry] {
         try await read { try $0.page(of: room, after: position, limit: limit) }
     }
 
     /// The entry of a message, for example of the target of a reply; nil if it is unknown.
-    nonisolated(nonsending) public func entry(_ id: MessageID, in room: String) async throws -> TimelineEntry? {
+    nonisolated(nonsending) public func entry(_ id: MessageID, in room: RoomName) async throws -> TimelineEntry? {
         try await read { try $0.entry(id, in: room) }
     }
 
     /// The number of unread messages of other accounts among the newest 256 offsets of the room (M-27), at most
     /// ``RoomSummary/maxUnreadCount``.
-    nonisolated(nonsending) public func unreadCount(of room: String) async throws -> Int {
+    nonisolated(nonsending) public func unreadCount(of room: RoomName) async throws -> Int {
         try await read { try $0.unreadCount(of: room) }
     }
 
     /// The first message that was accepted at or after a time, in milliseconds since 1970; nil if the file has none.
     nonisolated(nonsending) public func entry(
-        acceptedFrom time: UInt64, in room: String
+        acceptedFrom time: UInt64, in room: RoomName
     ) async throws -> TimelineEntry? {
         try await read { try $0.entry(acceptedFrom: time, in: room) }
     }
 
     /// The room with its last message and unread count; nil if it is unknown, or if the account has left it.
-    nonisolated(nonsending) public func room(_ name: String) async throws -> TimelineRoom? {
+    nonisolated(nonsending) public func room(_ name: RoomName) async throws -> TimelineRoom? {
         try await read { try $0.listed(name) }
     }
 
@@ -244,7 +244,7 @@ public final class Timeline: Sendable {
     ///   - room: The name of the room; nil for all rooms.
     ///   - limit: The maximum number of results, at most ``maxPageCount``.
     nonisolated(nonsending) public func search(
-        _ text: String, in room: String? = nil, limit: Int = 50
+        _ text: String, in room: RoomName? = nil, limit: Int = 50
     ) async throws -> [TimelineMatch] {
         try await read { try $0.search(text, in: room, limit: limit) }
     }
@@ -255,43 +255,43 @@ public final class Timeline: Sendable {
     }
 
     /// The first known offset of a room's present log; nil if the file has none.
-    nonisolated(nonsending) package func earliest(of room: String) async throws -> RoomCursor? {
+    nonisolated(nonsending) package func earliest(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.earliest(of: room) }
     }
 
     /// The cursor at an offset of a generation's log; nil if the log was replaced.
     nonisolated(nonsending) func cursor(
-        at offset: UInt64, of generation: Int64, in room: String
+        at offset: UInt64, of generation: Int64, in room: RoomName
     ) async throws -> RoomCursor? {
         try await read { try $0.cursor(at: offset, of: generation, in: room) }
     }
 
     /// The read mark in a room's present log; nil if there is none.
-    nonisolated(nonsending) package func readCursor(of room: String) async throws -> RoomCursor? {
+    nonisolated(nonsending) package func readCursor(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.readCursor(of: room) }
     }
 
     /// The messages of a room without an acceptance, changes included.
-    nonisolated(nonsending) package func unsettled(in room: String) async throws -> [UnsettledMessage] {
+    nonisolated(nonsending) package func unsettled(in room: RoomName) async throws -> [UnsettledMessage] {
         try await read { try $0.unsettled(in: room) }
     }
 
     /// The messages that the timeline has, as entries or as changes.
     nonisolated(nonsending) package func contained(
-        _ ids: [MessageID], in room: String
+        _ ids: [MessageID], in room: RoomName
     ) async throws -> Set<MessageID> {
         try await read { try $0.contained(ids, in: room) }
     }
 
     /// Reports a change of a room that is not in the file.
-    func publish(_ room: String) {
+    func publish(_ room: RoomName) {
         feed.publish(room)
     }
 
     // MARK: Threads
 
     nonisolated(nonsending) private func write<Value: Sendable>(
-        _ room: String, _ body: @escaping @Sendable (TimelineTables) throws -> Value
+        _ room: RoomName, _ body: @escaping @Sendable (TimelineTables) throws -> Value
     ) async throws -> Value {
         let value = try await write(body)
         feed.publish(room)

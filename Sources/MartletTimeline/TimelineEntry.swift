@@ -77,7 +77,7 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
 /// A room in the list of a timeline.
 public struct TimelineRoom: Sendable, Equatable {
     /// The name of the room.
-    public let name: String
+    public let name: RoomName
     /// The last message of a listed kind (M-28), with the text of its latest edit; nil if the room has none. If the
     /// file does not have the message yet, it is that of the relay's list, with the ID 0.
     public let lastEntry: TimelineEntry?
@@ -90,7 +90,7 @@ public struct TimelineRoom: Sendable, Equatable {
 /// A result of a search.
 public struct TimelineMatch: Sendable, Equatable {
     /// The name of the room.
-    public let room: String
+    public let room: RoomName
     /// The entry with the text.
     public let entry: TimelineEntry
 }

@@ -59,7 +59,7 @@ struct TimelineFile {
         try TimelineSchema.migrations.run(on: database)
         try TimelineIndex.complete(in: database)
         let owner = try OwnerTable(database).claim(for: account)
-        guard AccountName(owner) == account else { throw DatabaseError.otherAccount(owner, path: path) }
+        guard owner == account else { throw DatabaseError.otherAccount(owner, path: path) }
         return database
     }
 }

@@ -42,25 +42,25 @@ final class TimelineReader: DatabaseContext {
             """)
     }
 
-    private func roomID(_ name: String) throws -> Int64? { try rooms.state(of: name)?.id }
+    private func roomID(_ name: RoomName) throws -> Int64? { try rooms.state(of: name)?.id }
 
     // MARK: Entries
 
     func page(
-        of name: String, before position: TimelineEntry.Position?, limit: Int
+        of name: RoomName, before position: TimelineEntry.Position?, limit: Int
     ) throws -> [TimelineEntry] {
         guard let room = try roomID(name) else { return [] }
         return try page(before, room, position ?? .end, limit).reversed()
     }
 
     func page(
-        of name: String, after position: TimelineEntry.Position, limit: Int
+        of name: RoomName, after position: TimelineEntry.Position, limit: Int
     ) throws -> [TimelineEntry] {
         guard let room = try roomID(name) else { return [] }
         return try page(after, room, position, limit)
     }
 
-    func entry(_ id: MessageID, in name: String) throws -> TimelineEntry? {
+    func entry(_ id: MessageID, in name: RoomName) throws -> TimelineEntry? {
         guard let room = try roomID(name) else { return nil }
         single.bind(1, room)
         single.bind(identity: id, from: 2)
@@ -113,7 +113,7 @@ final class TimelineReader: DatabaseContext {
     }
 
     /// The first known offset of the present log; nil if the file has none.
-    func earliest(of name: String) throws -> RoomCursor? {
+    func earliest(of name: RoomName) throws -> RoomCursor? {
         try rooms.state(of: name).flatMap(earliest)
     }
 
@@ -122,18 +122,18 @@ final class TimelineReader: DatabaseContext {
     }
 
     /// The first message that was accepted at or after a time, as far as the file has messages.
-    func entry(acceptedFrom time: UInt64, in name: String) throws -> TimelineEntry? {
+    func entry(acceptedFrom time: UInt64, in name: RoomName) throws -> TimelineEntry? {
         guard let room = try roomID(name) else { return nil }
         return try entries(windows.first(acceptedFrom: time, room)).first
     }
 
     /// The messages without an acceptance, changes included.
-    func unsettled(in name: String) throws -> [UnsettledMessage] {
+    func unsettled(in name: RoomName) throws -> [UnsettledMessage] {
         guard let room = try roomID(name) else { return [] }
         return try outgoing.unsettled(room)
     }
 
-    func contained(_ ids: [MessageID], in name: String) throws -> Set<MessageID> {
+    func contained(_ ids: [MessageID], in name: RoomName) throws -> Set<MessageID> {
         guard let room = try roomID(name) else { return [] }
         return try outgoing.contained(ids, room)
     }
@@ -142,30 +142,30 @@ final class TimelineReader: DatabaseContext {
 
     /// The cursor of the last item. The cursor of a room that has only pages of history is the highest offset of these
     /// pages.
-    func cursor(of name: String) throws -> RoomCursor? {
+    func cursor(of name: RoomName) throws -> RoomCursor? {
         guard let room = try rooms.state(of: name), room.itemOffset > 0 || room.log != nil else { return nil }
         return room.cursor(at: UInt64(clamping: room.itemOffset > 0 ? room.itemOffset : room.lastOffset))
     }
 
     /// The cursor at an offset of a generation's log; nil if it is not the present log.
-    func cursor(at offset: UInt64, of generation: Int64, in name: String) throws -> RoomCursor? {
+    func cursor(at offset: UInt64, of generation: Int64, in name: RoomName) throws -> RoomCursor? {
         guard let room = try rooms.state(of: name), room.generation == generation else { return nil }
         return room.cursor(at: offset)
     }
 
     /// The read mark; nil if there is none, and if it is in an earlier log.
-    func readCursor(of name: String) throws -> RoomCursor? {
+    func readCursor(of name: RoomName) throws -> RoomCursor? {
         guard let room = try rooms.state(of: name), room.readGeneration == room.generation, room.readPosition > 0
         else { return nil }
         return room.cursor(at: UInt64(clamping: room.readPosition))
     }
 
-    func unreadCount(of name: String) throws -> Int {
+    func unreadCount(of name: RoomName) throws -> Int {
         try rooms.state(of: name).map(rooms.unreadCount) ?? 0
     }
 
     /// The room with its last message and unread count; nil if it is unknown or was left.
-    func listed(_ name: String) throws -> TimelineRoom? {
+    func listed(_ name: RoomName) throws -> TimelineRoom? {
         try rooms.state(of: name).flatMap { try rooms.listed($0, entries) }
     }
 
@@ -177,7 +177,7 @@ final class TimelineReader: DatabaseContext {
 
     // MARK: Search
 
-    func search(_ text: String, in name: String?, limit: Int) throws -> [TimelineMatch] {
+    func search(_ text: String, in name: RoomName?, limit: Int) throws -> [TimelineMatch] {
         guard let query = TimelineQuery(text) else { return [] }
         var id: Int64?
         if let name {
@@ -189,8 +189,9 @@ final class TimelineReader: DatabaseContext {
         var found: [TimelineMatch] = []
         defer { matches.reset() }
         while try matches.step() {
+            guard let name = RoomName(matches.text(16)) else { throw DatabaseError.corrupt(path: database.path) }
             let entry = try EntryRow(matches, path: database.path).entry(reactions)
-            found.append(TimelineMatch(room: matches.text(16), entry: entry))
+            found.append(TimelineMatch(room: name, entry: entry))
         }
         return found
     }

@@ -79,10 +79,10 @@ final class TimelineTables: DatabaseContext {
 
     // MARK: Rooms
 
-    private func row(of name: String) throws -> RoomRow {
-        insertRoom.bind(1, name)
+    private func row(of name: RoomName) throws -> RoomRow {
+        insertRoom.bind(1, name.text)
         try insertRoom.run()
-        room.bind(1, name)
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step() else { throw DatabaseError.corrupt(path: database.path) }
         let row = RoomRow(
@@ -147,7 +147,7 @@ final class TimelineTables: DatabaseContext {
     // MARK: Items
 
     /// Applies items of the room's log. Items that were applied before have no effect.
-    func apply(_ items: [RoomItem], in name: String, isModerator: (AccountName) -> Bool) throws {
+    func apply(_ items: [RoomItem], in name: RoomName, isModerator: (AccountName) -> Bool) throws {
         var row = try row(of: name)
         for (index, item) in items.enumerated() {
             switch item {
@@ -214,7 +214,7 @@ final class TimelineTables: DatabaseContext {
     /// a gap follows a page that ends before the first known offset.
     ///
     /// - Returns: False, without an effect, if the page is of another log.
-    func apply(_ page: HistoryPart, in name: String, isModerator: (AccountName) -> Bool) throws -> Bool {
+    func apply(_ page: HistoryPart, in name: RoomName, isModerator: (AccountName) -> Bool) throws -> Bool {
         var row = try row(of: name)
         if row.log == nil, let log = page.log { try begin(log, &row) }
         guard page.log?.rawValue == row.log else { return false }
@@ -235,7 +235,7 @@ final class TimelineTables: DatabaseContext {
 
     /// Performs changes of outgoing messages in their order.
     func perform(
-        _ steps: [OutgoingStep], in name: String, time: UInt64, isModerator: (AccountName) -> Bool
+        _ steps: [OutgoingStep], in name: RoomName, time: UInt64, isModerator: (AccountName) -> Bool
     ) throws {
         var row = try row(of: name)
         for step in steps {
@@ -267,12 +267,12 @@ final class TimelineTables: DatabaseContext {
     // MARK: Rooms as a whole
 
     /// Records a change of the relay's list. Returns the changed rooms.
-    func apply(_ update: RoomListUpdate) throws -> [String] { try list.apply(update) }
+    func apply(_ update: RoomListUpdate) throws -> [RoomName] { try list.apply(update) }
 
     /// Lists a room that was left.
-    func list(_ name: String) throws { try list.enter(name) }
+    func list(_ name: RoomName) throws { try list.enter(name) }
 
-    func remove(_ name: String) throws {
+    func remove(_ name: RoomName) throws {
         let row = try row(of: name)
         for (table, column) in [("entry", "room"), ("change", "room"), ("log", "room"), ("room", "id")] {
             let delete = try database.prepare("DELETE FROM \(table) WHERE \(column) = ?")
@@ -285,14 +285,14 @@ final class TimelineTables: DatabaseContext {
     /// Raises the read mark.
     ///
     /// - Returns: False, without an effect, if the log of the cursor is unknown.
-    func markRead(upTo cursor: RoomCursor, in name: String) throws -> Bool {
+    func markRead(upTo cursor: RoomCursor, in name: RoomName) throws -> Bool {
         let row = try row(of: name)
         guard let generation = try knownGeneration(of: cursor.log, row) else { return false }
         try markRead(generation, Int64(clamping: cursor.offset), row)
         return true
     }
 
-    func markRead(upTo position: TimelineEntry.Position, in name: String) throws {
+    func markRead(upTo position: TimelineEntry.Position, in name: RoomName) throws {
         try markRead(position.generation, position.offset, try row(of: name))
     }
 
@@ -304,7 +304,7 @@ final class TimelineTables: DatabaseContext {
     }
 
     /// Removes the entries of the log, so that it is read again from its start.
-    func clear(_ name: String) throws {
+    func clear(_ name: RoomName) throws {
         var row = try row(of: name)
         // A deletion is final (M-11): the message stays deleted when the log is read again.
         for condition in ["FROM entry WHERE", "FROM change WHERE effect <> \(TimelineSchema.deletion) AND"] {

@@ -227,7 +227,7 @@ struct ConversationModelTests {
                         }
                         room.setTyping(true)
                         await observed { model.readOffset == 1 && model.deliveredOffset == 1 }
-                        await observed { model.typing == [AccountName("bob")!] }
+                        await observed { model.typing == [AccountName("bob")] }
                         try await room.send("hi")
                         await observed { model.texts == ["hello", "hi"] && model.unreadCount == 1 }
                     }
@@ -248,7 +248,7 @@ struct ConversationModelTests {
                         for await snapshot in room.snapshots
                         where snapshot.members.contains(where: { $0.account == script.client.account }) { break }
                         room.setTyping(true)
-                        await observed { model.typing == [AccountName("bob")!] }
+                        await observed { model.typing == [AccountName("bob")] }
                         await script.sync.close(room: "a")
                         await observed { model.typing.isEmpty }
                         await model.send("hello")

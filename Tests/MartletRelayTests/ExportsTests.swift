@@ -47,9 +47,9 @@ import Testing
     }
 
     @Test func `a store and an authenticator of an application → they serve a relay`() async throws {
-        let account = try #require(AccountName("ada"))
+        let account = AccountName("ada")
         let record = MembershipRecord(isJoined: true, changedAt: 1)
-        #expect(try await OwnStore().saveMemberships([account: record], of: RoomName("lobby")!) == [account])
+        #expect(try await OwnStore().saveMemberships([account: record], of: RoomName("lobby")) == [account])
         let relay = Relay(
             configuration: try Relay.Configuration(port: 0), store: OwnStore(), authenticator: TokensOnly(),
             policy: .allowAll)
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `the names of passwords and of the audit log → exported`() throws {
         _ = SCRAMAuthenticator(passwordFile: PasswordFile())
-        let account = try #require(AccountName("ada"))
+        let account = AccountName("ada")
         let record = try #require(AuditRecord(.revoked(account)))
         var refusals = AuditRefusals()
         #expect(refusals.add(record, now: Instant(nanoseconds: 1)) == [record])

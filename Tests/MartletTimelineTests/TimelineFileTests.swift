@@ -7,7 +7,7 @@ import Testing
 
 @Suite("File of a timeline")
 struct TimelineFileTests {
-    private let ada = AccountName("ada")!
+    private let ada = AccountName("ada")
 
     @Test func `a file that is no database → set aside, and an empty one`() async throws {
         let folder = TemporaryFolder()
@@ -65,7 +65,7 @@ struct TimelineFileTests {
         let path = folder.file("timeline")
         await (try Timeline(path: path, account: ada)).close()
         await #expect(throws: DatabaseError.otherAccount("ada", path: path)) {
-            try await Timeline(path: path, account: AccountName("bob")!)
+            try await Timeline(path: path, account: AccountName("bob"))
         }
         let again = try await Timeline(path: path, account: ada)
         #expect(again.setAsidePath == nil)
@@ -84,7 +84,7 @@ struct TimelineFileTests {
             try database.execute("PRAGMA user_version=0; PRAGMA application_id=0")
             try TimelineSchema.migrations.run(on: database, upTo: 2)
         }
-        await (try Timeline(path: path, account: AccountName("bob")!)).close()
+        await (try Timeline(path: path, account: AccountName("bob"))).close()
         await #expect(throws: DatabaseError.otherAccount("bob", path: path)) {
             try await Timeline(path: path, account: ada)
         }

@@ -288,11 +288,11 @@ struct TimelineTests {
         try await script.apply(script.text(1, "a"))
         let path = script.timeline.path
         await #expect(throws: DatabaseError.locked(path: path)) {
-            try await Timeline(path: path, account: AccountName("ada")!)
+            try await Timeline(path: path, account: AccountName("ada"))
         }
         await script.timeline.close()
         await #expect(throws: DatabaseError.closed) { try await script.apply(script.text(2, "b")) }
-        let again = try await Timeline(path: path, account: AccountName("ada")!)
+        let again = try await Timeline(path: path, account: AccountName("ada"))
         #expect(try await again.page(of: "a").map(TimelineScript.short) == ["a"] && again.setAsidePath == nil)
         await again.close()
     }

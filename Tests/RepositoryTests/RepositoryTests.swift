@@ -25,6 +25,11 @@ struct RepositoryTests {
         expectNone(TargetNameRule.findings(in: tree))
     }
 
+    @Test func `names are not keys or properties of the type String`() {
+        expectNone(tree.files.flatMap(NameKeyRule.findings(in:)))
+        expectNone(NameKeyRule.findings(ofPermissionsIn: tree))
+    }
+
     @Test func `no file contains a mark of unfinished work`() {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }

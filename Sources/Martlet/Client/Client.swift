@@ -155,10 +155,16 @@ public final class Client: Sendable {
     ///   `deadlineExceeded` after the timeout; `gaveUp` if the client has stopped retrying; `notStarted`, `stopped`.
     nonisolated(nonsending) public func open(room: String, options: Room.Options = Room.Options()) async throws -> Room
     {
-        guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
+        try await open(room: try roomName(room), options: options)
+    }
+
+    /// Opens a room, as ``open(room:options:)-(String,_)`` does.
+    nonisolated(nonsending) public func open(
+        room: RoomName, options: Room.Options = Room.Options()
+    ) async throws -> Room {
         try Task.checkCancellation()
         let promise = Promise<RoomCore>()
-        switch life.mailbox.post(.open(name, options, promise)) {
+        switch life.mailbox.post(.open(room, options, promise)) {
         case .posted: break
         case .notStarted: throw MartletError.notStarted
         case .stopped: throw MartletError.stopped

@@ -135,7 +135,7 @@ final class ClientLife: Sendable {
     private func claim(_ opened: OutboxState) async throws {
         try await outbox.claim(for: identity.account)
         if let other = opened.pending.first(where: { $0.id.sender != identity.account }) {
-            throw MartletError.outboxOfAnotherAccount(other.id.sender.text)
+            throw MartletError.outboxOfAnotherAccount(other.id.sender)
         }
     }
 

@@ -22,7 +22,7 @@ extension ClientDriver {
         guard phase == .running else { return core.end(.failure(MartletError.stopped)) }
         guard let entry = rooms[core.room.id] else {
             let error = core.room.end?.error(of: core.room.name)
-            return core.end(.failure(error ?? MartletError.roomClosed(room: core.room.name.text)))
+            return core.end(.failure(error ?? MartletError.roomClosed(room: core.room.name)))
         }
         if let reason = life.status.value.phase.stopReason { return core.end(.failure(MartletError.gaveUp(reason))) }
         do throws(ClientError) {

@@ -66,7 +66,7 @@ extension ClientDriver {
             return refuse(promise, .gaveUp(reason))
         }
         let id = rooms.id(of: name)
-        if let id, !rooms[id]!.isHidden { return refuse(promise, .roomAlreadyOpen(name.text)) }
+        if let id, !rooms[id]!.isHidden { return refuse(promise, .roomAlreadyOpen(name)) }
         guard rooms.entries.count - rooms.hiddenCount < configuration.maxRooms else {
             return refuse(promise, .tooManyRooms(limit: configuration.maxRooms))
         }
@@ -77,7 +77,7 @@ extension ClientDriver {
             // The messages of an earlier client are sent again on the new session.
             rooms[id]!.core.reopened()
             rooms[id]!.isOpen = false
-            engine.reopen(id, RoomOptions(options, stored: outbox.cursors[name.text]), now: now)
+            engine.reopen(id, RoomOptions(options, stored: outbox.cursors[name]), now: now)
         }
         rooms[id]!.options = options
         addOpener(id, promise, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
@@ -93,7 +93,7 @@ extension ClientDriver {
             configuration: configuration, source: outbox.counters, outbox: outbox.port.writer, mailbox: mailbox)
         let id: RoomID
         do throws(ClientError) {
-            id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name.text]), core, now: now)
+            id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name]), core, now: now)
         } catch {
             promise?.resolve(.failure(MartletError.tooManyRooms(limit: ClientConfiguration.maxRoomsLimit)))
             return
@@ -161,7 +161,7 @@ extension ClientDriver {
     func request(_ call: RequestCall, in room: RoomCore) {
         guard phase == .running else { return refuse(call, .stopped) }
         guard let entry = rooms[room.id] else {
-            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name.text))
+            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name))
         }
         if let reason = life.status.value.phase.stopReason { return refuse(call, .gaveUp(reason)) }
         do throws(ClientError) {
@@ -217,14 +217,14 @@ extension ClientDriver {
     /// Records the cursor of a room. Returns whether the cursor has advanced.
     @discardableResult
     func advanceCursor(of room: RoomCore, to cursor: RoomCursor) -> Bool {
-        outbox.cursors.advance(room.name.text, to: cursor) { Set(rooms.entries.values.map { $0.core.name.text }) }
+        outbox.cursors.advance(room.name, to: cursor) { Set(rooms.entries.values.map { $0.core.name }) }
     }
 
     /// Stores the cursor, and reports the messages as delivered. An iteration reports a batch only after its last
     /// message, which a slow application receives late.
     func save(_ cursor: RoomCursor, of room: RoomCore) {
         guard advanceCursor(of: room, to: cursor) else { return }
-        outbox.port.commit { $0.cursors[room.name.text] = cursor }
+        outbox.port.commit { $0.cursors[room.name] = cursor }
         engine.consumed(room.id, byteCount: 0, upTo: cursor, now: now)
     }
 
@@ -362,7 +362,7 @@ extension MartletError {
             switch error {
             case .messageTooLarge:
                 .messageTooLarge(byteCount: call.content?.count ?? 0, limit: configuration.maxContentByteCount)
-            case .noRoom: .roomClosed(nil, room: room?.name.text ?? "")
+            case .noRoom: .roomClosed(nil, room: room?.name)
             // The limit of the client or, with `queueFull`, of the room.
             default: .tooManyRequests(limit: configuration.maxRequests)
             }

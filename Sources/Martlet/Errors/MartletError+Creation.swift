@@ -29,7 +29,7 @@ extension MartletError {
         Self(.messageTooLarge(byteCount: byteCount, limit: limit))
     }
     /// An error with the code `roomAlreadyOpen`.
-    public static func roomAlreadyOpen(_ room: String) -> Self { Self(.roomAlreadyOpen(room)) }
+    public static func roomAlreadyOpen(_ room: RoomName) -> Self { Self(.roomAlreadyOpen(room)) }
     /// An error with the code `tooManyRooms`.
     public static func tooManyRooms(limit: Int) -> Self { Self(.tooManyRooms(limit: limit)) }
     /// An error with the code `tooManyRequests`.
@@ -45,7 +45,7 @@ extension MartletError {
     /// - Parameters:
     ///   - code: The code of the relay; nil if the application closed the room.
     ///   - room: The name of the room.
-    public static func roomClosed(_ code: ErrorCode? = nil, room: String? = nil) -> Self {
+    public static func roomClosed(_ code: ErrorCode? = nil, room: RoomName? = nil) -> Self {
         Self(.roomClosed(code, room: room))
     }
     /// An error with the code `notAccepted`.
@@ -73,7 +73,7 @@ extension MartletError {
     /// An error with the code `outboxFull`.
     public static func outboxFull(limit: OutboxQuota) -> Self { Self(.outboxFull(limit)) }
     /// An error with the code `outboxOfAnotherAccount`.
-    public static func outboxOfAnotherAccount(_ account: String) -> Self { Self(.outboxOfAnotherAccount(account)) }
+    public static func outboxOfAnotherAccount(_ account: AccountName) -> Self { Self(.outboxOfAnotherAccount(account)) }
     /// An error with the code `unknownDeadLetter`.
     public static var unknownDeadLetter: Self { Self(.unknownDeadLetter) }
     /// An error with the code `alreadyIterating`.

@@ -12,13 +12,13 @@ enum MartletErrorDetail: Hashable, Sendable {
     case invalidContent(String)
     case changeNotAllowed(String)
     case messageTooLarge(byteCount: Int, limit: Int)
-    case roomAlreadyOpen(String)
+    case roomAlreadyOpen(RoomName)
     case tooManyRooms(limit: Int)
     case tooManyRequests(limit: Int)
     case notStarted
     case stopped
     case gaveUp(StopReason)
-    case roomClosed(ErrorCode?, room: String?)
+    case roomClosed(ErrorCode?, room: RoomName?)
     case notAccepted(SendFailure)
     case answeredWithFailure(ErrorCode, reason: String?, retryAfter: Duration?)
     case deadlineExceeded
@@ -26,7 +26,7 @@ enum MartletErrorDetail: Hashable, Sendable {
     case logReplaced(current: LogID?)
     case outboxFailed(String)
     case outboxFull(OutboxQuota)
-    case outboxOfAnotherAccount(String)
+    case outboxOfAnotherAccount(AccountName)
     case unknownDeadLetter
     case alreadyIterating
     case alreadyAcknowledged

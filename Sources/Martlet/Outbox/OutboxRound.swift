@@ -14,7 +14,7 @@ extension OutboxWriter {
         /// The errors of the messages that replace dead letters which the outbox does not have (C-77).
         func unknownLetters(in outbox: any ImmediateOutbox) -> [MessageID: MartletError] {
             guard !replaced.isEmpty else { return [:] }
-            let known = Set(outbox.deadLetters(in: room.name.text).map(\.id))
+            let known = Set(outbox.deadLetters(in: room.name).map(\.id))
             return replaced.filter { !known.contains($0.value) }.mapValues { _ in .unknownDeadLetter }
         }
     }
@@ -99,7 +99,7 @@ extension OutboxWriter {
         var changes: [Change] {
             additions.enumerated().flatMap { index, addition -> [Change] in
                 if let cursor = addition.acknowledgement?.cursor {
-                    return [.acknowledgement(addition.entries, addition.room.name.text, cursor, index: index)]
+                    return [.acknowledgement(addition.entries, addition.room.name, cursor, index: index)]
                 }
                 return addition.entries.map { .message($0, replacing: addition.replaced[$0.id]) }
             } + edits.enumerated().map { .edit($1.edit, index: $0) }
@@ -109,7 +109,7 @@ extension OutboxWriter {
     /// A message, an acknowledgement or an edit, which the outbox stores or refuses by itself.
     enum Change: Sendable {
         case message(OutboxEntry, replacing: MessageID?)
-        case acknowledgement([OutboxEntry], String, RoomCursor, index: Int)
+        case acknowledgement([OutboxEntry], RoomName, RoomCursor, index: Int)
         case edit(OutboxEdit, index: Int)
 
         func add(to transaction: inout OutboxTransaction) {
@@ -131,7 +131,7 @@ extension OutboxEntry {
     init(_ message: MessageLedger.Pending, in room: RoomCore, isInFlight: Bool, now: UInt64) {
         let lifetime = message.timeToLive.map { UInt64(min(max($0 / .milliseconds(1), 0), 1e15)) }
         self.init(
-            id: MessageID(sender: room.account, device: room.device, counter: message.counter), room: room.name.text,
+            id: MessageID(sender: room.account, device: room.device, counter: message.counter), room: room.name,
             content: message.content, timeToLive: message.timeToLive,
             expiresAt: lifetime.map { now + $0 },
             isCompressible: message.isCompressible, inFlightSince: isInFlight ? now : nil)

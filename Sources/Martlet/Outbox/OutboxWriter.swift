@@ -279,7 +279,7 @@ final class OutboxWriter: Sendable {
 
     private static func perform(_ reads: [Read], on outbox: any Outbox) async {
         for read in reads {
-            do { read.promise.resolve(.success(try await outbox.deadLetters(in: read.room.name.text))) } catch {
+            do { read.promise.resolve(.success(try await outbox.deadLetters(in: read.room.name))) } catch {
                 read.promise.resolve(.failure(MartletError(outbox: error)))
             }
         }

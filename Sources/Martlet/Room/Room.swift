@@ -22,7 +22,7 @@ public final class Room: Sendable {
     }
 
     /// The name of the room.
-    public var name: String { core.name.text }
+    public var name: RoomName { core.name }
 
     // MARK: Sending
 
@@ -221,6 +221,11 @@ public final class Room: Sendable {
     /// are answered with `tooManyRequests`. The sequence ends when the room ends or the task of the iteration is
     /// cancelled.
     public var requests: Requests { Requests(core: core, client: client) }
+}
+
+package func roomName(_ text: String) throws(MartletError) -> RoomName {
+    guard let name = RoomName(text) else { throw .invalidName(text) }
+    return name
 }
 
 func accountName(_ text: String) throws(MartletError) -> AccountName {

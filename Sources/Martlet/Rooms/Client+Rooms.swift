@@ -93,10 +93,10 @@ extension Client {
     nonisolated(nonsending) private func perform(
         _ operation: MembershipOperation, _ room: String, _ timeout: Duration
     ) async throws {
-        guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
+        let content = operation.content(of: try roomName(room))
         // A request without an answer may have been executed.
         defer { life.mailbox.post(.roomsOutdated) }
-        _ = try await request(operation.method.rawValue, content: operation.content(of: name), timeout: timeout)
+        _ = try await request(operation.method.rawValue, content: content, timeout: timeout)
     }
 
     /// Sends a request that belongs to no room to the relay, and waits for the response of its request handler.

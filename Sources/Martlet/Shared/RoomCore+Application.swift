@@ -223,7 +223,7 @@ extension RoomCore {
         let isFirst = try state.withLock { (state) throws(MartletError) in
             switch state.end {
             case .closed?, .stopped?: throw state.end?.error(of: name) ?? .stopped
-            case .closedByRelay(let code)? where !replies.isEmpty: throw .roomClosed(code, room: name.text)
+            case .closedByRelay(let code)? where !replies.isEmpty: throw .roomClosed(code, room: name)
             case .closedByRelay?, nil: return state.unacknowledged.begin(upTo: cursor)
             }
         }

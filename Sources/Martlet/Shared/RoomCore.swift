@@ -25,8 +25,8 @@ final class RoomCore: Waitable, LedgerOwner {
 
         func error(of room: RoomName) -> MartletError {
             switch self {
-            case .closed: .roomClosed(nil, room: room.text)
-            case .closedByRelay(let code): .roomClosed(code, room: room.text)
+            case .closed: .roomClosed(nil, room: room)
+            case .closedByRelay(let code): .roomClosed(code, room: room)
             case .stopped: .stopped
             }
         }

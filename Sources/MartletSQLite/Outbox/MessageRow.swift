@@ -20,9 +20,8 @@ struct MessageRow {
 
     /// Reads the present row of a statement; nil if a value is not valid.
     init?(_ row: Statement, device: DeviceID) {
-        guard let sender = AccountName(row.text(1)), row.int64(0) > 0 else { return nil }
+        guard let sender = AccountName(row.text(1)), let room = RoomName(row.text(2)), row.int64(0) > 0 else { return nil }
         let id = MessageID(sender: sender, device: device, counter: row.uint64(0))
-        let room = row.text(2)
         if row.int64(3) == OutboxSchema.accepted {
             state = .settled(OutboxOutcome(id: id, room: room, result: .accepted(offset: row.uint64(9))), nil)
             return

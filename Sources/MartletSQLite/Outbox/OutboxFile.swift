@@ -35,6 +35,7 @@ struct OutboxFile {
         let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
         // An invalid value counts as damage.
         _ = try tables.load()
+        _ = try OwnerTable(database).account()
         return tables
     }
 
@@ -147,7 +148,7 @@ struct OutboxFile {
         let failure = row.failure ?? (keepsState ? nil : .outcomeUnknown)
         insert.bind(1, row.counter)
         insert.bind(2, row.entry.id.sender.text)
-        insert.bind(3, row.entry.room)
+        insert.bind(3, row.entry.room.text)
         // The damage may have lost the mark of a message in flight.
         insert.bind(4, failure == nil ? OutboxSchema.inFlight : OutboxSchema.failed)
         insert.bind(5, Int64(row.entry.content.kind.rawValue))
@@ -169,7 +170,7 @@ struct OutboxFile {
         let found = try damaged.flatMap { damaged in
             try DatabaseError.unlessDamaged { try OwnerTable(damaged).account() }
         }
-        guard let account = found.flatMap({ $0 }) ?? sender?.text else { return }
+        guard let account = found.flatMap({ $0 }) ?? sender else { return }
         try OwnerTable(new).insert(account)
     }
 

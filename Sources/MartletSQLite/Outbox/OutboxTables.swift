@@ -112,7 +112,7 @@ final class OutboxTables: DatabaseContext {
     /// - Throws: `outboxOfAnotherAccount`.
     func claim(for account: AccountName) throws {
         let owner = try OwnerTable(database).claim(for: account)
-        guard owner == account.text else { throw MartletError.outboxOfAnotherAccount(owner) }
+        guard owner == account else { throw MartletError.outboxOfAnotherAccount(owner) }
     }
 
     func load() throws -> OutboxState {
@@ -130,14 +130,18 @@ final class OutboxTables: DatabaseContext {
         }
         let cursors = try database.prepare("SELECT room, log, offset FROM cursor")
         while try cursors.step() {
-            state.cursors[cursors.text(0)] = RoomCursor(
+            guard let room = RoomName(cursors.text(0)) else {
+                cursors.reset()
+                throw DatabaseError.corrupt(path: database.path)
+            }
+            state.cursors[room] = RoomCursor(
                 log: cursors.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: cursors.uint64(2))
         }
         return state
     }
 
-    func deadLetters(in room: String) throws -> [DeadLetter] {
-        letters.bind(1, room)
+    func deadLetters(in room: RoomName) throws -> [DeadLetter] {
+        letters.bind(1, room.text)
         var found: [DeadLetter] = []
         while try letters.step() {
             if case .settled(_, let letter?)? = MessageRow(letters, device: device)?.state { found.append(letter) }
@@ -194,12 +198,12 @@ final class OutboxTables: DatabaseContext {
         guard letter.device == device, database.changedRowCount == 1 else { throw MartletError.unknownDeadLetter }
     }
 
-    private func save(_ position: RoomCursor, of room: String) throws {
+    private func save(_ position: RoomCursor, of room: RoomName) throws {
         var use = try presentCursorUse()
-        hasCursor.bind(1, room)
+        hasCursor.bind(1, room.text)
         if try hasCursor.firstInt64() == nil { use.count += 1 }
         use.last += 1
-        cursor.bind(1, room)
+        cursor.bind(1, room.text)
         cursor.bind(2, position.log?.rawValue)
         cursor.bind(3, position.offset)
         cursor.bind(4, use.last)
@@ -250,7 +254,7 @@ final class OutboxTables: DatabaseContext {
             let content = entry.content.bytes
             insert.bind(1, entry.id.counter)
             insert.bind(2, entry.id.sender.text)
-            insert.bind(3, entry.room)
+            insert.bind(3, entry.room.text)
             insert.bind(4, entry.isInFlight ? OutboxSchema.inFlight : OutboxSchema.pending)
             insert.bind(5, Int64(entry.content.kind.rawValue))
             insert.bind(6, content)

@@ -119,7 +119,7 @@ public final class SQLiteOutbox: GroupingOutbox {
     }
 
     /// Returns the dead letters of a room.
-    public func deadLetters(in room: String) async throws -> [DeadLetter] {
+    public func deadLetters(in room: RoomName) async throws -> [DeadLetter] {
         try await opened().perform { try $0.deadLetters(in: room) }
     }
 

@@ -47,7 +47,7 @@ final class MembershipReader {
             return try records(of: account, after: after, maxCount: count)
                 .map { try entry($0.room, $0.record, account, read.progress(in: $0.room), reader) }
         case .rooms(let rooms):
-            return try rooms.sorted { $0.key.precedes($1.key) }.compactMap { room, progress in
+            return try rooms.sorted { $0.key < $1.key }.compactMap { room, progress in
                 try record(of: account, room).map { try entry(room, $0, account, progress, reader) }
             }
         }

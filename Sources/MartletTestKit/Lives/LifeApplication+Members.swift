@@ -13,10 +13,10 @@ extension LifeApplication {
         do {
             try await call("membership", within: .seconds(11)) {
                 switch change {
-                case .join: try await client.join(room: room)
-                case .leave: try await client.leave(room: room)
-                case .decline: try await client.decline(room: room)
-                case .invite: try await client.invite(account, to: room)
+                case .join: try await client.join(room: room.text)
+                case .leave: try await client.leave(room: room.text)
+                case .decline: try await client.decline(room: room.text)
+                case .invite: try await client.invite(account.text, to: room.text)
                 }
             }
             ledger.members.end(pending, isExecuted: true)
@@ -34,7 +34,7 @@ extension LifeApplication {
             return ledger.fail(.everythingSettles, "device \(number) receives no list of rooms")
         }
         for reader in readers {
-            let summary = list.first { $0.name.text == reader.room }
+            let summary = list.first { $0.name == reader.room }
             let state: LifeMembers.State = summary.map { $0.isJoined ? .joined : .invited } ?? .none
             let possible = ledger.members.possible(of: plan.account, in: reader.room)
             if !possible.contains(state) {
@@ -48,7 +48,7 @@ extension LifeApplication {
     private func check(_ summary: RoomSummary, of reader: LifeReader) {
         let log = ledger.log[reader.room]
         let unread = log.suffix(Int(RoomEntry.maxScannedCount)).count {
-            $0.offset > summary.readUpTo && $0.id.sender.text != plan.account
+            $0.offset > summary.readUpTo && $0.id.sender != plan.account
         }
         let expected = min(unread, RoomSummary.maxUnreadCount)
         if summary.lastOffset != UInt64(log.count) || summary.unreadCount != expected {

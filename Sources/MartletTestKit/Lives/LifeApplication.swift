@@ -18,11 +18,11 @@ final class LifeApplication: @unchecked Sendable {
     /// Whether all faults are over, and the application only receives.
     var isSettling = false
     var client: Client?
-    var rooms: [String: Room] = [:]
+    var rooms: [RoomName: Room] = [:]
     private var lastText = 0
     /// The number of requests from other members that were answered.
     var answerCount = 0
-    private let peers: [String]
+    private let peers: [AccountName]
 
     init(_ number: Int, in scenario: LifeScenario, _ ledger: LifeLedger) {
         self.number = number
@@ -35,7 +35,7 @@ final class LifeApplication: @unchecked Sendable {
         let base = InMemoryOutbox(device: id)
         weather = StorageWeather(world, maxDelay: .milliseconds(200))
         device = world.device(
-            plan.account, outbox: plan.hasDelayedOutbox ? DelayedOutbox(base, weather) : base,
+            plan.account.text, outbox: plan.hasDelayedOutbox ? DelayedOutbox(base, weather) : base,
             conditions: plan.conditions)
         device.configuration.maxPendingMessages = plan.maxPendingMessages
         readers = scenario.rooms.map { LifeReader($0, device: number, ownID: id, ledger) }
@@ -232,5 +232,5 @@ final class LifeApplication: @unchecked Sendable {
     }
 
     /// The account of a random device.
-    func peer() -> String { peers[Int(random.next() % UInt64(peers.count))] }
+    func peer() -> AccountName { peers[Int(random.next() % UInt64(peers.count))] }
 }

@@ -8,7 +8,7 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
     /// The ID of the message.
     public let id: MessageID
     /// The name of the room.
-    public let room: String
+    public let room: RoomName
     /// The content of the message, which can be a change of another one.
     public let content: MessageContent
     /// The reason for the failure; nil if the message is being sent.
@@ -57,10 +57,10 @@ public final class SyncedRoom: Sendable {
     package let client: Client
     let isModerator: @Sendable (AccountName) -> Bool
     let state = Guarded(State())
-    private let order: CallOrder<[UInt8]>
+    private let order: CallOrder<RoomName>
 
     init(
-        _ room: Room, _ timeline: Timeline, _ client: Client, _ order: CallOrder<[UInt8]>,
+        _ room: Room, _ timeline: Timeline, _ client: Client, _ order: CallOrder<RoomName>,
         isModerator: @escaping @Sendable (AccountName) -> Bool
     ) {
         self.order = order
@@ -71,7 +71,7 @@ public final class SyncedRoom: Sendable {
     }
 
     /// The name of the room.
-    public var name: String { room.name }
+    public var name: RoomName { room.name }
 
     /// The messages of this device without an acceptance, changes included: those that are being sent, then those that
     /// have failed.
@@ -175,7 +175,7 @@ public final class SyncedRoom: Sendable {
     // MARK: Commands with a place
 
     /// The place of a command, which its method takes before it suspends.
-    private var turn: CommandTurn { order.enter(Array(name.utf8)) }
+    private var turn: CommandTurn { order.enter(name) }
 
     /// The turn ends when the message has its place among those of the room; it is nil for a command of an earlier
     /// process, before all others.

@@ -4,7 +4,7 @@ import MartletTransport
 public import MartletWire
 
 /// The place of a command among those of its room.
-package typealias CommandTurn = CallOrder<[UInt8]>.Turn
+package typealias CommandTurn = CallOrder<RoomName>.Turn
 
 /// Connects a client with a timeline, so that timeline, outbox and relay agree after any restart.
 ///
@@ -42,18 +42,18 @@ public final class TimelineSync: Sendable {
         /// log. ``SyncedRoom/fetchEarlier(limit:)`` adds earlier messages.
         public var initialMessageCount: Int? = 256
         /// Whether an account may delete messages of others in a room (M-9). It is called on other threads.
-        public var isModerator: @Sendable (_ room: String, AccountName) -> Bool = { _, _ in false }
+        public var isModerator: @Sendable (_ room: RoomName, AccountName) -> Bool = { _, _ in false }
 
         /// Creates the default options.
         public init() {}
     }
 
     private struct State {
-        var rooms: [String: SyncedRoom] = [:]
+        var rooms: [RoomName: SyncedRoom] = [:]
         /// Rooms of the client whose comparison with the timeline has failed.
-        var incomplete: [String: SyncedRoom] = [:]
+        var incomplete: [RoomName: SyncedRoom] = [:]
         /// The calls that wait for the opening of a room, in their order.
-        var opening: [String: [Promise<SyncedRoom>]] = [:]
+        var opening: [RoomName: [Promise<SyncedRoom>]] = [:]
         /// The rooms for `run`; nil while it does not run.
         var arrivals: AsyncStream<SyncedRoom>.Continuation?
     }
@@ -65,7 +65,7 @@ public final class TimelineSync: Sendable {
     private let options: Options
     private let state = Guarded(State())
     /// The order of the commands of each room, by the bytes of its name.
-    private let order = CallOrder<[UInt8]>()
+    private let order = CallOrder<RoomName>()
 
     /// Connects a client with the timeline of its account.
     public init(_ client: Client, _ timeline: Timeline, options: Options = Options()) {
@@ -91,8 +91,13 @@ public final class TimelineSync: Sendable {
     ///   `Configuration.maxRooms` rooms are open, until ``close(room:)`` closes one; `notStarted`, `stopped`,
     ///   `outboxFailed`; ``DatabaseError``, `otherAccount` if the client and the timeline have different accounts.
     nonisolated(nonsending) public func open(room name: String) async throws -> SyncedRoom {
+        try await open(room: try roomName(name))
+    }
+
+    /// Opens a room, or returns the one that is open, as ``open(room:)-(String)`` does.
+    nonisolated(nonsending) public func open(room name: RoomName) async throws -> SyncedRoom {
         guard client.account == timeline.account else {
-            throw DatabaseError.otherAccount(timeline.account.text, path: timeline.path)
+            throw DatabaseError.otherAccount(timeline.account, path: timeline.path)
         }
         let promise = Promise<SyncedRoom>()
         let (room, isFirst) = state.withLock { state -> (SyncedRoom?, Bool) in
@@ -115,9 +120,9 @@ public final class TimelineSync: Sendable {
 
     /// Gives a command of a room its place. Commands have the order of the calls of this method, while the room is
     /// being opened, too.
-    package func turn(in room: String) -> CommandTurn { order.enter(Array(room.utf8)) }
+    package func turn(in room: RoomName) -> CommandTurn { order.enter(room) }
 
-    private func opened(_ name: String) async throws -> SyncedRoom {
+    private func opened(_ name: RoomName) async throws -> SyncedRoom {
         let room: SyncedRoom
         if let incomplete = state.withLock({ $0.incomplete[name] }), !incomplete.room.hasEnded {
             room = incomplete
@@ -138,7 +143,7 @@ public final class TimelineSync: Sendable {
         return room
     }
 
-    private func openedByClient(_ name: String) async throws -> Room {
+    private func openedByClient(_ name: RoomName) async throws -> Room {
         let from: Room.Options.From =
             if let cursor = try await timeline.cursor(of: name) {
                 .cursor(cursor)
@@ -152,7 +157,7 @@ public final class TimelineSync: Sendable {
     }
 
     /// Closes a room. Messages that are not accepted fail with `closed`; the timeline shows them as failed.
-    nonisolated(nonsending) public func close(room name: String) async {
+    nonisolated(nonsending) public func close(room name: RoomName) async {
         await state.withLock { $0.rooms[name] }?.room.close()
     }
 

@@ -90,8 +90,8 @@ struct ChatPipe {
     }
 
     /// Returns the line that is printed for a message.
-    static func line(sender: String, label: String? = nil, text: String) -> String {
-        "\(EscapedText.name(sender)): \(MessageParts(label: label, text: text).line)"
+    static func line(sender: AccountName, label: String? = nil, text: String) -> String {
+        "\(EscapedText.name(sender.text)): \(MessageParts(label: label, text: text).line)"
     }
 
     private static func print(_ event: ChatModel.Event) {

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite("The ledger of a room's messages") struct MessageLedgerTests {
-    private let bob = AccountName("bob")!
+    private let bob = AccountName("bob")
     private let hello = MessageContent(text: "hello")
 
     private func ledger(maxCount: Int = 10_000, maxByteCount: Int = .max) -> MessageLedger {

@@ -8,13 +8,13 @@ import Testing
     private func name(_ number: Int, account: AccountName?) throws -> AttachmentIndex.Name {
         let bytes = (0..<32).map { $0 < 4 ? UInt8(truncatingIfNeeded: number >> (8 * $0)) : 1 }
         return AttachmentIndex.Name(
-            room: try #require(RoomName("lobby")), digest: try #require(AttachmentDigest(bytes)), account: account)
+            room: RoomName("lobby"), digest: try #require(AttachmentDigest(bytes)), account: account)
     }
 
     // R-164, Specs/hostile.md row 96
     @Test func `more promises than the maximum → the older half is forgotten, and uploads with bytes stay`() throws {
         var index = AttachmentIndex(AttachmentLimits())
-        let account = try #require(AccountName("alice"))
+        let account = AccountName("alice")
         func entry(_ position: UInt64, time: Int) -> AttachmentIndex.Entry {
             AttachmentIndex.Entry(
                 account: account, byteCount: 10, position: position, mediaType: nil, time: UInt64(time))
@@ -34,7 +34,7 @@ import Testing
     @Test func `an entry whose time is beyond the clock → it is not expired`() throws {
         var index = AttachmentIndex(AttachmentLimits())
         let complete = try name(1, account: nil)
-        let account = try #require(AccountName("alice"))
+        let account = AccountName("alice")
         index.insert(
             complete,
             AttachmentIndex.Entry(account: account, byteCount: 1, position: 1, mediaType: nil, time: .max))

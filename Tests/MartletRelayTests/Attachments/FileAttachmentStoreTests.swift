@@ -185,7 +185,7 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
             }
             let store = try FileAttachmentStore(directory: folder)
             #expect(try await store.begin(attachmentKey(content), byteCount: 5000, mediaType: nil) == 5000)
-            let read = try await store.read(attachmentKey(content).digest, in: RoomName("lobby")!, at: 0, length: 5000)
+            let read = try await store.read(attachmentKey(content).digest, in: RoomName("lobby"), at: 0, length: 5000)
             #expect(read.bytes == content)
             await #expect(throws: AttachmentFailure.digestMismatch) {
                 try await store.begin(attachmentKey(other), byteCount: 5000, mediaType: nil)

@@ -75,7 +75,7 @@ struct StoreFailureTests {
             try await alice.hello()
             let former = try await alice.open(noLocal: true)
             #expect(try await alice.publish("kept", counter: 1, on: .first) == 1)
-            _ = store.load(RoomName("another")!)
+            _ = store.load(RoomName("another"))
             await alice.write { $0.text("lost", counter: 2, on: .first) }
             let reset: Reset = try await alice.expect()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
@@ -93,7 +93,7 @@ struct StoreFailureTests {
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello()
             store.breaks(.load)
-            await peer.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await peer.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             let reset: Reset = try await peer.expect()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
             store.breaks(nil)

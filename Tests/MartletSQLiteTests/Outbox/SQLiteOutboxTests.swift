@@ -20,6 +20,27 @@ struct SQLiteOutboxTests {
         return (outbox, Entries(device: try await outbox.open().device))
     }
 
+    // W-31
+    @Test func `rooms with canonically equivalent names → separate messages, cursors and dead letters`() async throws {
+        let (composed, decomposed): (RoomName, RoomName) = ("caf\u{E9}", "cafe\u{301}")
+        let (outbox, entries) = try await opened()
+        try await outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(1, in: composed), entries.entry(2, in: decomposed)]
+                $0.appended.append(entries.entry(3, in: decomposed))
+                $0.outcomes = [entries.outcome(3, .failed(.expired), in: decomposed)]
+                $0.cursors = [composed: RoomCursor(offset: 1), decomposed: RoomCursor(offset: 2)]
+            })
+        #expect(try await outbox.deadLetters(in: composed) == [])
+        #expect(try await outbox.deadLetters(in: decomposed).map(\.id.counter) == [3])
+        await outbox.close()
+        let next = SQLiteOutbox(path: path)
+        let state = try await next.open()
+        #expect(state.pending.map(\.room) == [composed, decomposed])
+        #expect(state.cursors == [composed: RoomCursor(offset: 1), decomposed: RoomCursor(offset: 2)])
+        await next.close()
+    }
+
     // C-74
     @Test func `an accepted message → its outcome, up to the maximum number`() async throws {
         var options = SQLiteOutbox.Options()
@@ -217,7 +238,7 @@ struct SQLiteOutboxTests {
         let next = SQLiteOutbox(path: path)
         let since = try #require(try await next.open().pending.first?.inFlightSince)
         #expect(since > 7)
-        let other = try #require(AccountName("other"))
+        let other = AccountName("other")
         await #expect(throws: MartletError.outboxOfAnotherAccount("alice")) { try await next.claim(for: other) }
         await next.close()
     }

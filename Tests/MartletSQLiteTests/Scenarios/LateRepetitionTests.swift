@@ -19,7 +19,7 @@ struct LateRepetitionTests {
 
         func open() async throws -> OutboxState { state }
         func commit(_ transaction: OutboxTransaction) async throws {}
-        func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+        func deadLetters(in room: RoomName) async throws -> [DeadLetter] { [] }
     }
 
     private let folder: TemporaryFolder

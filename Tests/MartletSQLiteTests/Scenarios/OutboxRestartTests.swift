@@ -298,5 +298,5 @@ private actor SpyingOutbox: Outbox {
         transactions.append(transaction)
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { try await outbox.deadLetters(in: room) }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { try await outbox.deadLetters(in: room) }
 }

@@ -55,7 +55,7 @@ struct ServerProgramTests {
     @Test func `the program replies, and a removal from its room → the program ends with roomClosed`() async throws {
         var configuration = try Relay.Configuration(port: 0)
         configuration.engine = .patient
-        configuration.engine.serverAccount = AccountName("server")!
+        configuration.engine.serverAccount = AccountName("server")
         configuration.limits = .unlimited
         let relay = Relay(
             configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
@@ -69,7 +69,7 @@ struct ServerProgramTests {
             try await lobby.send("hello")
             for try await message in lobby.messages where message.text == "echo: hello" { break }
         }
-        try await relay.remove(AccountName("bot")!, from: RoomName("lobby")!)
+        try await relay.remove(AccountName("bot"), from: RoomName("lobby"))
         let error = await #expect(throws: MartletError.self) { try await program.value }
         #expect(error?.code == .roomClosed && error?.errorCode == .kicked)
         await relay.shutdown()

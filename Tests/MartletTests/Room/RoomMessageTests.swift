@@ -7,7 +7,7 @@ import Testing
 struct RoomMessageTests {
     private func received(_ content: MessageContent) throws -> RoomMessage {
         let stamp = RelayStamp(
-            offset: 12, acceptedAt: 1_700_000_000_000, sender: AccountName("ada")!, device: DeviceID(rawValue: 7))
+            offset: 12, acceptedAt: 1_700_000_000_000, sender: AccountName("ada"), device: DeviceID(rawValue: 7))
         return try #require(RoomMessage(Message(counter: 3, content: content, relay: stamp)))
     }
 

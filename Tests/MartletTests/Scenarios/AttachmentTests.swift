@@ -130,7 +130,7 @@ struct AttachmentTests {
         try await withRelay(attachments: store) { relay in
             try await withClient("alice", at: relay) { alice in
                 let digest = try await alice.open(room: "hall").upload(bytes).value().relayDigest!
-                let key = AttachmentKey(room: RoomName("lobby")!, account: AccountName("alice")!, digest: digest)
+                let key = AttachmentKey(room: RoomName("lobby"), account: AccountName("alice"), digest: digest)
                 _ = try await store.begin(key, byteCount: 100_000, mediaType: nil)
                 _ = try await store.write([Array(bytes[..<30_000])], at: 0, of: key)
                 let upload = try await alice.open(room: "lobby").upload(bytes)

@@ -99,7 +99,7 @@ struct CancellationTests {
     @Test func `messages of an earlier client are sent after a cancelled open of their room`() async throws {
         let outbox = InMemoryOutbox()
         let entry = OutboxEntry(
-            id: MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: 1), room: "lobby",
+            id: MessageID(sender: AccountName("alice"), device: outbox.open().device, counter: 1), room: "lobby",
             content: try OutgoingMessage(text: "hello").content)
         var transaction = OutboxTransaction()
         transaction.appended = [entry]
@@ -232,5 +232,5 @@ private final class HangingOutbox: Outbox {
     }
 
     func commit(_ transaction: OutboxTransaction) async throws {}
-    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { [] }
 }

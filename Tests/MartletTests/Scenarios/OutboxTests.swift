@@ -13,7 +13,7 @@ struct OutboxTests {
     }
 
     /// Stores messages in the outbox by a client that never reaches its relay.
-    private func leave(_ texts: [String], in outbox: InMemoryOutbox, room: String = "lobby") async throws -> [MessageID]
+    private func leave(_ texts: [String], in outbox: InMemoryOutbox, room: RoomName = "lobby") async throws -> [MessageID]
     {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, outbox: outbox, configuration: impatient) { alice in
@@ -100,7 +100,7 @@ struct OutboxTests {
     // C-75
     @Test(arguments: [(1000, 500), (1500, 0), (9999, 0), (0, 1000)] as [(UInt64, Int)])
     func `a time to live at a wall clock → the rest, at most all of it`(now: UInt64, rest: Int) {
-        let id = MessageID(sender: AccountName("alice")!, device: DeviceID(rawValue: 7), counter: 1)
+        let id = MessageID(sender: AccountName("alice"), device: DeviceID(rawValue: 7), counter: 1)
         let entry = OutboxEntry(
             id: id, room: "a", content: MessageContent(text: "hi"), timeToLive: .seconds(1), expiresAt: 1500)
         #expect(entry.remainingTime(at: now) == .milliseconds(rest))
@@ -273,7 +273,7 @@ private actor RecordingOutbox: Outbox {
 
     private(set) var appended: [MessageID] = []
     private(set) var removed: [MessageID] = []
-    private(set) var cursors: [String: RoomCursor] = [:]
+    private(set) var cursors: [RoomName: RoomCursor] = [:]
     private var entries: [OutboxEntry] = []
     private var failsOpen = false
     private var failsAppend = false
@@ -312,5 +312,5 @@ private actor RecordingOutbox: Outbox {
         cursors.merge(transaction.cursors) { $1 }
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { [] }
 }

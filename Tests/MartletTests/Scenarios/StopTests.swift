@@ -314,5 +314,5 @@ private final class GatedOutbox: Outbox {
         stored.commit(transaction)
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { stored.deadLetters(in: room) }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { stored.deadLetters(in: room) }
 }

@@ -42,7 +42,7 @@ struct StringsGuideTests {
         let errors: [MartletError] = [
             .invalidEndpoint(""), .plaintextNotAllowed(""), .invalidConfiguration(""), .invalidTLS(.notTLS),
             .invalidName(""), .invalidContent(""), .changeNotAllowed(""), .messageTooLarge(byteCount: 1, limit: 0),
-            .roomAlreadyOpen(""),
+            .roomAlreadyOpen("lobby"),
             .tooManyRooms(limit: 0), .tooManyRequests(limit: 0), .notStarted, .stopped, .gaveUp(.revoked),
             .roomClosed(), .notAccepted(.expired), .answeredWithFailure(.refused), .deadlineExceeded, .connectionLost,
             .logReplaced(current: nil), .outboxFailed(""), .outboxFull(limit: .messages(0)),

@@ -132,9 +132,24 @@ struct TimelineSyncTests {
         }
     }
 
+    // W-31
+    @Test func `rooms with canonically equivalent names → two rooms, each with its messages`() async throws {
+        let (composed, decomposed): (RoomName, RoomName) = ("caf\u{E9}", "cafe\u{301}")
+        try await SyncLife.run(FileImage(), at: nowhere) { life in
+            let first = try await life.sync.open(room: composed)
+            let second = try await life.sync.open(room: decomposed)
+            try await first.send("public")
+            try await second.send("secret")
+            #expect(first !== second && life.sync.rooms.map(\.name) == [decomposed, composed])
+            #expect(try await life.timeline.page(of: composed).map(TimelineScript.short) == ["public…"])
+            #expect(try await life.timeline.page(of: decomposed).map(TimelineScript.short) == ["secret…"])
+            #expect(try await Set(life.timeline.rooms().map(\.name)) == [composed, decomposed])
+        }
+    }
+
     @Test func `a client that was not started → notStarted, and the room can be opened later`() async throws {
         let folder = TemporaryFolder()
-        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada")!)
+        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada"))
         let client = try Client(to: nowhere, as: .anonymous("ada"))
         let sync = TimelineSync(client, timeline)
         await #expect(throws: MartletError.notStarted) { try await sync.open(room: "a") }
@@ -144,7 +159,7 @@ struct TimelineSyncTests {
 
     @Test func `a client of another account than the timeline → otherAccount`() async throws {
         let folder = TemporaryFolder()
-        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada")!)
+        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada"))
         let sync = TimelineSync(try Client(to: nowhere, as: .anonymous("bob")), timeline)
         await #expect(throws: DatabaseError.otherAccount("ada", path: timeline.path)) {
             try await sync.open(room: "a")

@@ -4,8 +4,8 @@ import Testing
 @testable import MartletTool
 
 @Suite struct RoomCommandTests {
-    private static let bob = AccountName("bob")!
-    private static let blank = AccountName("bob b")!
+    private static let bob = AccountName("bob")
+    private static let blank = AccountName("bob b")
 
     @Test(
         arguments: [
@@ -32,9 +32,9 @@ import Testing
     }
 
     @Test func `a roster is a line for the room and one for each account`() {
-        var muted = RoomStanding(AccountName("eve")!, role: .reader)
+        var muted = RoomStanding(AccountName("eve"), role: .reader)
         muted.mutedUntil = 1_700_000_000_123
-        var banned = RoomStanding(AccountName("mal")!)
+        var banned = RoomStanding(AccountName("mal"))
         banned.isBanned = true
         let roster = RoomRoster(ownRole: .moderator, access: .open, standings: [muted, banned])
         #expect(

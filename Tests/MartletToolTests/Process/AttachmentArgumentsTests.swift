@@ -16,7 +16,7 @@ import Testing
 
     private func key(_ byte: UInt8) throws -> AttachmentKey {
         AttachmentKey(
-            room: try #require(RoomName("lobby")), account: try #require(AccountName("alice")),
+            room: RoomName("lobby"), account: AccountName("alice"),
             digest: try #require(AttachmentDigest([UInt8](repeating: byte, count: 32))))
     }
 

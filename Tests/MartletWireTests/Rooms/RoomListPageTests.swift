@@ -25,7 +25,7 @@ import Testing
         let query = RoomListQuery(after: RoomName("b"), limit: 2)
         let bad: [[RoomEntry]] = [
             [entry("b")], [entry("d"), entry("c")], [entry("c"), entry("c")],
-            [RoomEntry(room: RoomName("c")!, membership: .none)],
+            [RoomEntry(room: RoomName("c"), membership: .none)],
         ]
         for entries in bad {
             let content = RoomListPage(entries: entries, hasMore: false).content
