@@ -46,8 +46,8 @@ extension Room {
         return target.offset
     }
 
-    /// Deletions are durable: the messages are erased in memory. A link without a connection whose queue may have one of
-    /// them loses its session, and reads the log again.
+    /// Deletions are durable: the messages are erased in memory. A link without a connection whose queue may have one
+    /// of them loses its session, and reads the log again.
     mutating func eraseStored(into effects: inout Deque<RoomEffect>) {
         let erasures = publication.takeErasures(durable: log.lastOffset)
         guard let first = erasures.lazy.map(\.offset).min() else { return }
