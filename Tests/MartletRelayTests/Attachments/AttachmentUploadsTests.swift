@@ -27,17 +27,16 @@ import Testing
         _ = try uploads.begin(incomplete, byteCount: 100, mediaType: nil)
         now.withLock { $0 += 31 * Self.day }
 
-        func time() -> UInt64 { now.withLock { $0 } }
-        let (names, _) = index.expired(at: time(), stepCount: 10)
+        let (names, _) = index.expired(at: now.withLock { $0 }, stepCount: 10)
         #expect(Set(names) == [complete.completeName, incomplete.incompleteName])
         #expect(try uploads.begin(complete, byteCount: 100, mediaType: nil) == 100)
         #expect(try uploads.write([Array(second[..<50])], at: 0, of: incomplete) == 50)
-        for name in names { try uploads.discardIfExpired(name, at: time()) }
+        for name in names { try uploads.discardIfExpired(name, at: now.withLock { $0 }) }
         #expect(names.allSatisfy { index.entry($0) != nil })
         #expect(try uploads.begin(incomplete, byteCount: 100, mediaType: nil) == 50)
 
         now.withLock { $0 += 31 * Self.day }
-        for name in names { try uploads.discardIfExpired(name, at: time()) }
+        for name in names { try uploads.discardIfExpired(name, at: now.withLock { $0 }) }
         #expect(names.allSatisfy { index.entry($0) == nil })
     }
 }

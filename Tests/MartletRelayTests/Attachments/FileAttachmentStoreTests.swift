@@ -19,6 +19,24 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
         room: RoomName(room)!, account: AccountName(account)!, digest: AttachmentDigest(stream.finish())!)
 }
 
+/// A wall clock and a steady clock, in milliseconds.
+private final class TestClocks: Sendable {
+    let wall = Guarded(UInt64(1_000_000_000))
+    private let steady = Guarded(UInt64(0))
+    private let start = ContinuousClock.now
+
+    func advance(_ time: UInt64) {
+        wall.withLock { $0 += time }
+        steady.withLock { $0 += time }
+    }
+
+    func store(_ folder: String) throws -> FileAttachmentStore {
+        try FileAttachmentStore(
+            directory: folder, clock: { self.wall.withLock { $0 } },
+            steady: { self.start.advanced(by: .milliseconds(self.steady.withLock { $0 })) })
+    }
+}
+
 @Suite struct FileAttachmentStoreTests {
     /// A folder that is removed afterwards.
     private func withFolder(_ body: (String) async throws -> Void) async throws {
@@ -442,38 +460,27 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
     {
         try await withFolder { folder in
             let (minute, day): (UInt64, UInt64) = (60_000, 24 * 3600 * 1000)
-            let wall = Guarded(UInt64(1_000_000_000))
-            let steady = Guarded(UInt64(0))
-            let start = ContinuousClock.now
-            func open() throws -> FileAttachmentStore {
-                try FileAttachmentStore(
-                    directory: folder, clock: { wall.withLock { $0 } },
-                    steady: { start.advanced(by: .milliseconds(steady.withLock { $0 })) })
-            }
-            func advance(_ time: UInt64) {
-                wall.withLock { $0 += time }
-                steady.withLock { $0 += time }
-            }
+            let clocks = TestClocks()
             let content = attachmentContent(100)
             do {
-                let store = try open()
+                let store = try clocks.store(folder)
                 _ = try await store.begin(attachmentKey(content), byteCount: 100, mediaType: nil)
                 _ = try await store.write([content], at: 0, of: attachmentKey(content))
-                wall.withLock { $0 += 40 * day }
+                clocks.wall.withLock { $0 += 40 * day }
                 for _ in 0..<10 {
                     _ = try await store.removeExpired()
-                    advance(minute)
+                    clocks.advance(minute)
                 }
                 #expect(files(folder).count == 1)
             }
-            let store = try open()
+            let store = try clocks.store(folder)
             for _ in 0..<1439 {
                 _ = try await store.removeExpired()
-                advance(minute)
+                clocks.advance(minute)
             }
             #expect(files(folder).count == 1)
             for _ in 0..<3 {
-                advance(minute)
+                clocks.advance(minute)
                 _ = try await store.removeExpired()
             }
             #expect(files(folder) == [])

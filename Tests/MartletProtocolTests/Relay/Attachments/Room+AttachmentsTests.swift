@@ -280,7 +280,8 @@ import Testing
                 .begin(digest, byteCount: length, mediaType: nil), .write(digest, position: number, [1, 2]),
                 .read(digest, position: number, length: 2),
             ]
-            var effects = requests.flatMap { ask("bob", $0, in: &script) }
+            var effects: [RoomScript.Effect] = []
+            for request in requests { effects += ask("bob", request, in: &script) }
             let position = AttachmentResponse.position(number, byteCount: length)
             for (call, answer) in [position, .bytes([1], byteCount: number), position].enumerated() {
                 let id = AttachmentCallID(session: handle, number: UInt64(call + 1))
