@@ -15,8 +15,8 @@ extension Client {
     /// is kept current from then on, so later calls return at once while the client is online. After a change by a
     /// method of this client, such as ``join(room:timeout:)``, the next call reads the list anew, which contains the
     /// change (C-110). Just after a reconnection, changes that the client missed may still be on their way;
-    /// ``roomUpdates`` reports them. The list needs no open rooms: an account can join more rooms than a client can open
-    /// (`Configuration.maxRooms`).
+    /// ``roomUpdates`` reports them. The list needs no open rooms: an account can join more rooms than a client can
+    /// open (`Configuration.maxRooms`).
     ///
     /// Each page of the list that is requested costs 16 units of the account's rate of 1,024 units at once and 100 a
     /// second.
@@ -35,9 +35,9 @@ extension Client {
     /// The list of the account's rooms, followed by each change.
     ///
     /// The first element is the whole list. It is reported again after a new link, because changes may have been
-    /// missed, and when ``rooms()`` reads it anew. The sequence supports any number of iterations. Each ends when the client has stopped or its task is
-    /// cancelled. An iteration does not retain the client. An iteration that begins before the start of the client
-    /// waits for it.
+    /// missed, and when ``rooms()`` reads it anew. The sequence supports any number of iterations. Each ends when the
+    /// client has stopped or its task is cancelled. An iteration does not retain the client. An iteration that begins
+    /// before the start of the client waits for it.
     public var roomUpdates: RoomUpdates { RoomUpdates(core: life.rooms, mailbox: life.mailbox) }
 
     /// Joins a room. The account keeps its membership record, even without a session, until it leaves the room.

@@ -278,22 +278,13 @@ import Testing
         #expect(policy.pathChanged(to: .down, now: at(.seconds(5))) == .none)
         #expect(policy.deadlinePassed(now: at(.milliseconds(10_499))) == .none)
         #expect(policy.deadlinePassed(now: at(.milliseconds(10_500))) == .now(.backoff(attempt: 1)))
-        #expect(policy.state == .idle)
     }
 
     // C-109
-    @Test func `failures without a path → each attempt 10 s later than otherwise, without an end`() {
+    @Test func `failures without a path → each attempt 10 s later than otherwise`() {
         var policy = self.policy()
         #expect(policy.pathChanged(to: .down, now: .zero) == .none)
         #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == paused(until: .seconds(10)))
-        var now = Instant.zero
-        for _ in 1...100 {
-            let answer = policy.failed(.lost, now: now, random: .max)
-            guard case .paused(let until, .noPath) = answer else { return #expect(Bool(false), "\(answer)") }
-            #expect(until >= now + .seconds(10) && until <= now + .seconds(10) + policy.configuration.cap)
-            #expect(policy.deadlinePassed(now: until) == .now(.backoff(attempt: policy.attempt)))
-            now = until
-        }
     }
 
     private func paused(until: Duration) -> ReconnectPolicy.Answer { .paused(until: at(until), .noPath) }
