@@ -99,9 +99,9 @@ enum ModerateCommand {
     }
 
     /// Returns the result of an operation that has no content.
-    static func json(of operation: RoomOperation, _ command: RoomCommand, in room: String) -> String {
+    static func json(of operation: RoomOperation, _ command: RoomCommand, in room: RoomName) -> String {
         JSONLine.object(
-            [.init("room", .string(room)), .init("operation", .string(command.rawValue))]
+            [.init("room", .string(room.text)), .init("operation", .string(command.rawValue))]
                 + (operation.target.map { [.init("account", .string($0.text))] } ?? [])
         ).text
     }
