@@ -18,6 +18,8 @@ package enum StoreSchema {
 
     /// The first version with membership records.
     static let membershipVersion = 2
+    /// The first version with the digests of messages (R-150).
+    static let digestVersion = 3
 
     /// The versions of the schema.
     package static let migrations = Migrations(
@@ -56,5 +58,6 @@ package enum StoreSchema {
             ) STRICT, WITHOUT ROWID;
             CREATE INDEX memberships_room ON memberships (room);
             """,
+            "ALTER TABLE devices ADD COLUMN digests BLOB NOT NULL DEFAULT x'';",
         ])
 }

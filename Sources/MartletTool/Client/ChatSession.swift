@@ -133,7 +133,7 @@ struct ChatSession: Sendable {
             case .presence(let name, .away): show(.presence(name.text, .away))
             case .typing(let name, let isTyping): show(.typing(name.text, isTyping))
             case .missed: show(.members(room.members.map(\.text)))
-            case .delivered, .read, .gap, .logReplaced, .transient: break
+            case .delivered, .read, .gap, .logReplaced, .deviceReplaced, .transient: break
             }
         }
     }

@@ -211,7 +211,8 @@ struct SQLiteOutboxTests {
         await outbox.close()
         try Database(path: path).execute(
             """
-            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
+            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE message DROP COLUMN device;
+            ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
             PRAGMA user_version=1
             """)
         let next = SQLiteOutbox(path: path)
