@@ -231,6 +231,7 @@ class ErrorCode(Named):
     TOO_MANY_REQUESTS = 0x040B, "tooManyRequests"
     RATE_LIMITED = 0x040C, "rateLimited"
     COUNTER_TOO_OLD = 0x040D, "counterTooOld"
+    COUNTER_REUSED = 0x040E, "counterReused"
     UNKNOWN_ATTACHMENT = 0x0500, "unknownAttachment"
     ATTACHMENT_TOO_LARGE = 0x0501, "attachmentTooLarge"
     ATTACHMENT_QUOTA = 0x0502, "attachmentQuota"

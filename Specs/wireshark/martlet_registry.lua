@@ -232,6 +232,7 @@ registry.codes = {
     [0x040B] = "tooManyRequests",
     [0x040C] = "rateLimited",
     [0x040D] = "counterTooOld",
+    [0x040E] = "counterReused",
     [0x0500] = "unknownAttachment",
     [0x0501] = "attachmentTooLarge",
     [0x0502] = "attachmentQuota",

@@ -6,6 +6,8 @@ import MartletWire
 struct DriverOutbox {
     let port: OutboxPort
     let counters: CounterSource
+    /// The counter of the first message of this client. Those below belong to earlier ones.
+    let firstCounter: UInt64
     /// Messages of an earlier client whose rooms have not been opened.
     fileprivate var backlog: [RoomName: [OutboxEntry]]
     /// Outcomes of an earlier client's messages, until the application has received their room.
@@ -19,7 +21,8 @@ struct DriverOutbox {
         cursors = RoomCursors(opened.cursors)
         life.keptOutcomes.add(opened.outcomes)
         let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
-        counters = CounterSource(first: max(opened.nextCounter, highest + 1))
+        firstCounter = max(opened.nextCounter, highest + 1)
+        counters = CounterSource(first: firstCounter)
         if let outbox = life.outbox as? any ImmediateOutbox {
             port = .immediate(outbox)
         } else {
@@ -92,6 +95,14 @@ extension ClientDriver {
         transaction.replaced = addition.replaced.filter { failures[$0.key] == nil }
         outbox.commit(transaction)
         end(addition, failures)
+    }
+
+    /// Stores another device ID, at random as the first one (C-103).
+    func storeAnotherDevice() {
+        var random = loop.random
+        let device = DeviceID(rawValue: max(random.next(), 1))
+        outbox.port.commit { $0.device = device }
+        if case .immediate = outbox.port { replaceDevice(by: device) }
     }
 
     /// Reports the results of new messages. Those that were not stored fail before the others are released.
@@ -175,6 +186,7 @@ extension ClientDriver {
             for promise in round.promises { promise.resolve(.failure(failure)) }
         } else {
             marked(round.rest.inFlight)
+            if let device = round.rest.device { replaceDevice(by: device) }
             for promise in round.promises { promise.resolve(.success(())) }
         }
     }
@@ -197,7 +209,9 @@ extension ClientDriver {
     func failed(_ counter: UInt64, _ failure: SendFailure, in core: RoomCore) {
         // The message returns to the backlog.
         if failure == Self.lackOfSession, rooms[core.id]?.isHidden == true { return }
-        log(.warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core)
+        log(
+            .warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core,
+            concernsEarlierClient: counter < outbox.firstCounter)
         core.messagesChanged { $0 == counter }
         let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name, result: .failed(failure))
         outbox.port.commit { $0.outcomes.append(outcome) }

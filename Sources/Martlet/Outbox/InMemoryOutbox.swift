@@ -79,6 +79,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
                 let pending = state.pending
                 state.cursors.advance(room, to: cursor) { Set(pending.keys) }
             }
+            if let device = transaction.device { state.replaceDevice(by: device) }
         }
     }
 
@@ -119,6 +120,18 @@ extension InMemoryOutbox.State {
             || deadLetterByteCount > InMemoryOutbox.maxDeadLetterByteCount && deadLetters.count > 1
         {
             deadLetterByteCount -= deadLetters.removeFirst().byteCount
+        }
+    }
+
+    fileprivate mutating func replaceDevice(by device: DeviceID) {
+        self.device = device
+        pending = pending.mapValues { entries in
+            Deque(
+                entries.map { entry in
+                    var entry = entry
+                    entry.id.device = device
+                    return entry
+                })
         }
     }
 

@@ -75,7 +75,8 @@ package protocol GroupingOutbox: Outbox {
 
 /// The contents of an outbox.
 public struct OutboxState: Sendable {
-    /// The ID of the device that created the messages. It remains the same for the lifetime of the outbox (W-34).
+    /// The ID of the device that created the messages without an outcome. It remains the same for the lifetime of the
+    /// outbox (W-34), unless the relay knows messages of the device that the outbox has lost (C-103).
     public var device: DeviceID
     /// A number above all counters that were ever appended, at least 1 (C-79).
     public var nextCounter: UInt64

@@ -131,7 +131,7 @@ extension OutboxEntry {
     init(_ message: MessageLedger.Pending, in room: RoomCore, isInFlight: Bool, now: UInt64) {
         let lifetime = message.timeToLive.map { UInt64(min(max($0 / .milliseconds(1), 0), 1e15)) }
         self.init(
-            id: MessageID(sender: room.account, device: room.device, counter: message.counter), room: room.name,
+            id: room.messageID(message.counter), room: room.name,
             content: message.content, timeToLive: message.timeToLive,
             expiresAt: lifetime.map { now + $0 },
             isCompressible: message.isCompressible, inFlightSince: isInFlight ? now : nil)

@@ -21,6 +21,9 @@ public struct OutboxTransaction: Sendable, Equatable {
     /// The cursors up to which the application has handled the messages of rooms (``Room/messages``). A lower cursor of
     /// the same log is ignored; another cursor replaces the earlier one.
     public var cursors: [RoomName: RoomCursor] = [:]
+    /// Another device ID. The messages without an outcome belong to it from now on, under their counters; messages with
+    /// an outcome keep their IDs (C-103).
+    public var device: DeviceID?
 
     /// Creates an empty transaction.
     public init() {}
@@ -28,7 +31,7 @@ public struct OutboxTransaction: Sendable, Equatable {
     /// Whether the transaction changes nothing.
     public var isEmpty: Bool {
         appended.isEmpty && edits.isEmpty && inFlight.isEmpty && outcomes.isEmpty && discarded.isEmpty
-            && cursors.isEmpty
+            && cursors.isEmpty && device == nil
     }
 
     /// Adds later changes.
@@ -45,6 +48,7 @@ public struct OutboxTransaction: Sendable, Equatable {
         outcomes += later.outcomes
         discarded += later.discarded
         for (room, cursor) in later.cursors { cursors[room].advance(to: cursor) }
+        device = later.device ?? device
     }
 }
 

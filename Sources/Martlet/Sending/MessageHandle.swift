@@ -34,8 +34,9 @@ public struct MessageHandle: Sendable, Identifiable {
     let room: RoomCore
     let counter: UInt64
 
-    /// The ID of the message, which its receivers see, too.
-    public var id: MessageID { MessageID(sender: room.account, device: room.device, counter: counter) }
+    /// The ID of the message, which its receivers see, too. It changes if the device takes another ID before the
+    /// message has an outcome (``Room/Event/deviceReplaced(former:current:)``).
+    public var id: MessageID { room.messageID(counter) }
 
     /// The most advanced state that the message has reached; nil if the room no longer retains its state.
     public var state: State? {

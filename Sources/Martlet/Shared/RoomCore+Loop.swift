@@ -27,6 +27,7 @@ extension RoomCore {
     ///   - wallClock: The time in milliseconds since 1970.
     ///   - now: The same time on the client's clock.
     func restore(_ entries: [OutboxEntry], _ outcomes: [OutboxOutcome], at wallClock: UInt64, now: Instant) {
+        for outcome in outcomes { note(outcome.id) }
         state.withLock { state in
             var outcomes = outcomes[...]
             for entry in entries {
@@ -38,7 +39,7 @@ extension RoomCore {
                     counter: entry.id.counter, entry.content,
                     timeToLive: entry.isInFlight ? nil : entry.remainingTime(at: wallClock),
                     isCompressible: entry.isCompressible,
-                    resendableUntil: entry.inFlightSince.map { now + ResendWindow.rest(of: $0, at: wallClock) })
+                    resendableUntil: entry.isInFlight ? ResendWindow.end(ofEarlier: now) : nil)
             }
             for outcome in outcomes { state.ledger.restore(outcome) }
         }

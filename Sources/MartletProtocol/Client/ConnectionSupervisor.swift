@@ -256,6 +256,12 @@ struct ConnectionSupervisor: Sendable {
         lose(failure, now: now)
     }
 
+    /// Ends the link. The next connection begins another one (C-42).
+    mutating func endLink(now: Instant) {
+        handshake.discardResumptionState()
+        if isReceiving(on: current) { fail(.none, now: now) }
+    }
+
     // MARK: The link's acknowledgements
 
     /// Reports that welcome or acknowledgements are overdue (C-63).

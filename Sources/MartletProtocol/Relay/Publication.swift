@@ -118,8 +118,7 @@ struct Publication: Neutral, Sendable {
                 count: batch.count, publisher: publisher, confirmTo: publisher, window: window,
                 stampByteCount: batch.stampByteCount))
         batch.close(into: &unstored, areSummed: areSummed)
-        var rest = unstored[first...]
-        while let run = AcceptedRun(takenFrom: &rest) { windows[window].append(run) }
+        windows[window].append(unstored[first...])
     }
 
     /// A message was published again before it is durable: its acceptance goes to the last session. Returns

@@ -30,7 +30,7 @@ extension Room {
             guard mayPublish || windows[members[slot].who] != nil else {
                 return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
             }
-            guard isNew(message.counter, handle, slot, message.byteCount, at: acceptedAt, into: &effects) else {
+            guard isNew(message, handle, slot, at: acceptedAt, into: &effects) else {
                 return
             }
             guard mayPublish else {
@@ -58,15 +58,24 @@ extension Room {
     /// Whether a message is new. Every other message is accepted, refused, or ends its session. The batch is
     /// empty.
     private mutating func isNew(
-        _ counter: UInt64, _ handle: MemberHandle, _ slot: Int, _ credit: Int, at now: UInt64,
+        _ message: ClientMessage, _ handle: MemberHandle, _ slot: Int, at now: UInt64,
         into effects: inout Deque<RoomEffect>
     ) -> Bool {
+        let (counter, credit) = (message.counter, message.byteCount)
+        guard !members[slot].isSetBack else {
+            refuse(slot, counter, credit, .counterReused, into: &effects)
+            return false
+        }
         guard let window = window(ofMember: slot, at: now) else {
             reject(handle, credit, .roomFull, into: &effects)
             return false
         }
-        switch windows[window].find(counter) {
+        switch windows[window].find(counter, digest: message.digest) {
         case .new: return true
+        case .reused:
+            // Later messages are refused, too: they would overtake this one (R-151, Specs/hostile.md row 94).
+            members[slot].isSetBack = true
+            refuse(slot, counter, credit, .counterReused, into: &effects)
         case .tooFarAhead: refuse(slot, counter, credit, .invalidValue, into: &effects)
         case .tooOld: refuse(slot, counter, credit, .counterTooOld, into: &effects)
         case .duplicate(let offset) where windows[window].isDurable(counter):

@@ -406,7 +406,7 @@ struct Room: Sendable {
     private static let baseByteCount = MemoryLayout<Room>.stride + 96
     private static let publicationByteCount = MemoryLayout<Publication>.stride + 96
     private static let memberByteCount = MemoryLayout<RoomMember>.stride + 32
-    private static let windowByteCount = 192
+    private static let windowByteCount = 352
     private static let progressByteCount = 64
     private static let requestByteCount = 256
     /// Bytes of an account in the pending receipts or presence of a member.

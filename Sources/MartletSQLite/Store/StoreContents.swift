@@ -78,16 +78,15 @@ package final class StoreContents {
             next += UInt64(entries.count)
             try body(.messages(entries))
         }
+        let columns = try DeviceRecord.columns(in: database)
         let devices = try database.prepare(
-            "SELECT account, device, counter, seen, gaps, used_at, last_offset FROM devices WHERE room = \(row.id)")
+            "SELECT account, device, last_offset, \(columns) FROM devices WHERE room = \(row.id)")
         while try devices.step() {
-            guard let account = AccountName(devices.text(0)), let gaps = StoreReader.gaps(devices.bytes(4)) else {
+            guard let account = AccountName(devices.text(0)), let record = DeviceRecord(devices, from: 3) else {
                 throw StoreError.damaged(room, offset: 0)
             }
-            let record = DeviceRecord(
-                watermark: devices.uint64(2), seen: devices.uint64(3), gaps: gaps, usedAt: devices.uint64(5))
             let key = DeviceKey(account: account, device: DeviceID(rawValue: devices.uint64(1)))
-            try body(.device(key, record, lastOffset: devices.uint64(6)))
+            try body(.device(key, record, lastOffset: devices.uint64(2)))
         }
         let progress = try database.prepare("SELECT account, delivered, read FROM progress WHERE room = \(row.id)")
         while try progress.step() {

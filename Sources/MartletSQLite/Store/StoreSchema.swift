@@ -18,6 +18,8 @@ package enum StoreSchema {
 
     /// The first version with membership records.
     static let membershipVersion = 2
+    /// The first version with the digests of messages (R-150).
+    static let digestVersion = 4
 
     /// The versions of the schema.
     package static let migrations = Migrations(
@@ -59,5 +61,6 @@ package enum StoreSchema {
             """
             CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;
             """,
+            "ALTER TABLE devices ADD COLUMN digests BLOB NOT NULL DEFAULT x'';",
         ])
 }

@@ -60,11 +60,15 @@ package final class StoreWriter: DatabaseContext {
         deleteBatch = try database.prepare("DELETE FROM batches WHERE room = ? AND first_offset = ?")
         eraser = try BatchEraser(database)
         selectDevice = try database.prepare(
-            "SELECT counter, seen, gaps, used_at FROM devices WHERE room = ? AND account = ? AND device = ?")
+            """
+            SELECT \(try DeviceRecord.columns(in: database)) FROM devices
+            WHERE room = ? AND account = ? AND device = ?
+            """)
         replaceDevice = try database.prepare(
             """
-            INSERT OR REPLACE INTO devices (room, account, device, counter, seen, gaps, last_offset, used_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO devices (room, account, device, counter, seen, gaps, last_offset, used_at,
+                digests)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         raiseProgress = try database.prepare(
             """
@@ -188,9 +192,8 @@ package final class StoreWriter: DatabaseContext {
         selectDevice.bind(3, key.device.rawValue)
         defer { selectDevice.reset() }
         guard try selectDevice.step() else { return nil }
-        return DeviceRecord(
-            watermark: selectDevice.uint64(0), seen: selectDevice.uint64(1),
-            gaps: StoreReader.gaps(selectDevice.bytes(2)) ?? [], usedAt: selectDevice.uint64(3))
+        guard let record = DeviceRecord(selectDevice, from: 0) else { throw StoreError.invalidRecord }
+        return record
     }
 
     private func save(_ record: DeviceRecord, of key: DeviceKey, lastOffset: UInt64, _ id: Int64) throws {
@@ -199,9 +202,10 @@ package final class StoreWriter: DatabaseContext {
         replaceDevice.bind(3, key.device.rawValue)
         replaceDevice.bind(4, record.watermark)
         replaceDevice.bind(5, record.seen)
-        replaceDevice.bind(6, StoreReader.bytes(record.gaps))
+        replaceDevice.bind(6, record.gapBytes)
         replaceDevice.bind(7, lastOffset)
         replaceDevice.bind(8, record.usedAt)
+        replaceDevice.bind(9, record.digestBytes)
         try replaceDevice.run()
     }
 

@@ -319,6 +319,7 @@ public final class SyncedRoom: Sendable {
 
     /// Records the outcomes of messages.
     nonisolated(nonsending) func settle(_ ids: Set<MessageID>) async throws {
+        let ids = try await renew(ids)
         var steps: [OutgoingStep] = []
         var ended: Set<MessageID> = []
         var hasFailures = false
@@ -338,6 +339,23 @@ public final class SyncedRoom: Sendable {
         }
         try await perform(steps)
         state.withLock { $0.unsettled.subtract(ended) }
+    }
+
+    /// Shows messages without an outcome under their current IDs, if their device has taken another one (C-103).
+    /// Returns the current IDs.
+    nonisolated(nonsending) private func renew(_ ids: Set<MessageID>) async throws -> Set<MessageID> {
+        let renewed = ids.compactMap { id in room.currentID(of: id).map { (id, $0) } }
+        guard !renewed.isEmpty else { return ids }
+        // The log has the content of a message that was accepted meanwhile.
+        try await perform(
+            renewed.map { former, current in
+                room.message(current)?.content.map { .replace(former, by: current, $0) } ?? .remove(former)
+            })
+        state.withLock { state in
+            state.unsettled.subtract(renewed.map(\.0))
+            state.unsettled.formUnion(renewed.map(\.1))
+        }
+        return ids.subtracting(renewed.map(\.0)).union(renewed.map(\.1))
     }
 
     nonisolated(nonsending) func readLetters() async throws {

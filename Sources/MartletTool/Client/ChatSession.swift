@@ -133,7 +133,7 @@ struct ChatSession: Sendable {
             case .presence(let name, .away): show(.presence(name, .away))
             case .typing(let name, let isTyping): show(.typing(name, isTyping))
             case .missed: show(.members(room.members))
-            case .delivered, .read, .gap, .logReplaced, .transient: break
+            case .delivered, .read, .gap, .logReplaced, .deviceReplaced, .transient: break
             }
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletSQLite
 import MartletToolSupport
 
 /// `martlet chat`: a conversation in a room, on a terminal or through pipes.
@@ -33,7 +34,9 @@ enum ChatCommandLine {
         exitCodes: [
             ExitMeaning(.success, "the chat ended, and all messages were accepted"),
             ExitMeaning(
-                .failure, "the chat ended with unaccepted messages or refused lines, listed on standard error"),
+                .failure,
+                "unaccepted messages, refused lines, or failed messages of an earlier command, listed on standard error"
+            ),
         ] + ClientOptions.exitCodes + [ExitMeaning(.hungUp, "the terminal was closed")]
     ) { try await run($0) }
 
@@ -57,14 +60,18 @@ enum ChatCommandLine {
         _ chat: (Client, Room, SentLines, Duration?) async throws -> ExitCode
     ) async throws -> ExitCode {
         let outbox = ClientOptions.outbox(arguments)
-        let client = try ClientOptions.client(arguments, agent: "chat", flushTimeout: flushTimeout, outbox: outbox)
+        let earlier = outbox.map { EarlierMessages(path: $0.path) }
+        let client = try ClientOptions.client(
+            arguments, agent: "chat", flushTimeout: flushTimeout, outbox: outbox, earlier: earlier)
         let options = Room.Options(from: .latest(count: arguments[history] ?? 0), waitsForRelay: false)
         do {
-            return try await withClient(client) { client in
+            let code = try await withClient(client) { client in
                 ClientOptions.reportRecovery(of: outbox)
+                await EarlierMessages.reportFailures(in: outbox)
                 let room = try await client.open(room: arguments[ClientOptions.room] ?? "", options: options)
                 return try await chat(client, room, sentLines, arguments[ClientOptions.timeout])
             }
+            return earlier?.exitCode(code) ?? code
         } catch let error as MartletError {
             throw CommandError(error)
         }

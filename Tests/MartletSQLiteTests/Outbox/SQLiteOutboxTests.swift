@@ -232,7 +232,8 @@ struct SQLiteOutboxTests {
         await outbox.close()
         try Database(path: path).execute(
             """
-            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
+            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE message DROP COLUMN device;
+            ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
             PRAGMA user_version=1
             """)
         let next = SQLiteOutbox(path: path)
@@ -242,6 +243,25 @@ struct SQLiteOutboxTests {
         await #expect(throws: MartletError.outboxOfAnotherAccount("alice")) { try await next.claim(for: other) }
         await next.close()
     }
+
+    #if os(Linux)
+        // C-106
+        @Test func `a hundred outboxes with messages in one process → at most four threads write`() async throws {
+            let outboxes = (0..<100).map { SQLiteOutbox(path: folder.file("outbox \($0)")) }
+            for outbox in outboxes {
+                let entries = Entries(device: try await outbox.open().device)
+                try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1)] })
+            }
+            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
+                (try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)) == "martlet-outbox\n"
+            }
+            #expect((1...WriterThread.maxCount).contains(threads))
+            for outbox in outboxes {
+                #expect(try await outbox.open().pending.count == 1)
+                await outbox.close()
+            }
+        }
+    #endif
 
     @Test func `a second outbox with the same file → locked; after the end of the first → it opens`() async throws {
         let (outbox, _) = try await opened()
