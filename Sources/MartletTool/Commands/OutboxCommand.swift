@@ -4,6 +4,7 @@ import MartletDecode
 import MartletProtocol
 import MartletSQLite
 import MartletToolSupport
+import MartletWire
 
 /// `martlet outbox`: the messages in a file of `--outbox`.
 enum OutboxCommand {
@@ -61,7 +62,7 @@ enum OutboxCommand {
 
     /// The line of a message, which is pending unless it has a failure.
     static func line(
-        _ id: MessageID, _ room: String, _ content: MessageContent, failure: SendFailure?, isJSON: Bool
+        _ id: MessageID, _ room: RoomName, _ content: MessageContent, failure: SendFailure?, isJSON: Bool
     ) -> String {
         let state = failure == nil ? "pending" : "failed"
         let reason = failure.map { "\(MartletError.notAccepted($0))" }
@@ -70,7 +71,7 @@ enum OutboxCommand {
             return SafeText.line("\(state) \(room) \(id.counter): \(text)\(reason.map { " (\($0))" } ?? "")")
         }
         var members: [JSONLine.Member] = [
-            .init("state", .string(state)), .init("room", .string(room)), .init("sender", .string(id.sender.text)),
+            .init("state", .string(state)), .init("room", .string(room.text)), .init("sender", .string(id.sender.text)),
             .init("device", .string(String(id.device.rawValue, radix: 16))), .init("counter", .count(id.counter)),
             .init("kind", .count(content.kind.rawValue)),
         ]

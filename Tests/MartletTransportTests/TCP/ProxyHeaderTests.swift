@@ -41,15 +41,15 @@ import Testing
         let expected = address.flatMap { SocketAddress($0) }
         for cut in 0...bytes.count {
             var header = ProxyHeader()
-            let first = header.receive(Array(bytes[..<cut]).rawBytes)
+            let (head, rest) = (Array(bytes[..<cut]), Array(bytes[cut...]) + [22, 3, 1])
+            let first = header.receive(head.rawBytes)
             guard cut < bytes.count else {
                 #expect(first == .complete(expected, byteCount: cut))
                 continue
             }
             #expect(first == .incomplete)
-            #expect(
-                header.receive((bytes[cut...] + [22, 3, 1]).rawBytes)
-                    == .complete(expected, byteCount: bytes.count - cut))
+            let second = header.receive(rest.rawBytes)
+            #expect(second == .complete(expected, byteCount: bytes.count - cut))
         }
     }
 
@@ -72,7 +72,10 @@ import Testing
     @Test(arguments: invalid) func `other bytes → invalid, at the first byte that no header has`(_ bytes: [UInt8]) {
         var header = ProxyHeader()
         var step = ProxyHeader.Step.incomplete
-        for byte in bytes where step == .incomplete { step = header.receive([byte].rawBytes) }
+        for byte in bytes where step == .incomplete {
+            let received = [byte]
+            step = header.receive(received.rawBytes)
+        }
         #expect(step == .invalid)
     }
 }

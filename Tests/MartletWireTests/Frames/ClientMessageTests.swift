@@ -6,7 +6,10 @@ import Testing
 @Suite("The digest of a client's message")
 struct ClientMessageTests {
     private func digest(_ body: [UInt8]) throws -> UInt16 {
-        let message = try #require(ClientMessage(try MessageView(parsing: body.rawBytes)))
+        guard let message = ClientMessage(try MessageView(parsing: body.rawBytes)) else {
+            Issue.record("the fields of a relay")
+            return 0
+        }
         return message.digest
     }
 
@@ -27,8 +30,8 @@ struct ClientMessageTests {
         #expect(try digest(client("hello", counter: 9)) == expected)
         #expect(try digest(client("hello", timeToLive: .seconds(3))) == expected)
         let text = Array("hello".utf8)
-        let message = try #require(ClientMessage(TextMessage(counter: 3, text: text.rawBytes)))
-        #expect(message.digest == expected)
+        let digest = ClientMessage(TextMessage(counter: 3, text: text.rawBytes))?.digest
+        #expect(digest == expected)
     }
 
     @Test("the same content with another kind -> another digest")
