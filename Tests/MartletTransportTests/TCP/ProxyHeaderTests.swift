@@ -47,9 +47,8 @@ import Testing
                 continue
             }
             #expect(first == .incomplete)
-            #expect(
-                header.receive((bytes[cut...] + [22, 3, 1]).rawBytes)
-                    == .complete(expected, byteCount: bytes.count - cut))
+            let second = header.receive((bytes[cut...] + [22, 3, 1]).rawBytes)
+            #expect(second == .complete(expected, byteCount: bytes.count - cut))
         }
     }
 
