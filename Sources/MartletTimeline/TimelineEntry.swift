@@ -70,6 +70,10 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
     /// The reactions, in the order in which each was first given.
     public let reactions: [Reaction]
 
+    /// The account of the message; nil for a gap and a replaced log.
+    public var sender: AccountName? { message?.sender }
+    /// The text of a text or a reply, with its latest edit, or the caption of an attachment; nil for other entries.
+    public var text: String? { if case .message(let body) = content { body.text } else { nil } }
     /// A reference to the message, for a reply, an edit, a deletion or a reaction; nil for other entries.
     public var reference: MessageReference? { message.map { MessageReference($0, offset: offset) } }
 }

@@ -64,4 +64,23 @@ import Testing
         var refusals = AuditRefusals()
         #expect(refusals.add(record, now: Instant(nanoseconds: 1)) == [record])
     }
+
+    private func tag(in content: RawSpan) throws -> Tag? {
+        var reader = TLVReader(content)
+        guard let field = try reader.next() else { return nil }
+        return field.tag
+    }
+
+    @Test func `the names of contents, records and operations → exported`() throws {
+        let id = MessageID(sender: "ada", device: DeviceID(rawValue: 1), counter: 1)
+        #expect(try MessageBody.reply(to: MessageReference(id), text: "hello").content.kind == .reply)
+        var writer = TLVWriter()
+        writer.append(.text, string: "hello")
+        #expect(try RequestAnswer(content: writer.bytes).content == writer.bytes)
+        #expect(ContentValue.text("a") != .null && RoomRole.allCases.count > 1)
+        let device = DeviceKey(account: "ada", device: id.device)
+        #expect(RoomOperationRecord(RoomOperation.kick("ada"), by: device, in: "lobby", .none).target == "ada")
+        let records: (SCRAMRecord?, TokenClaims?, TokenError?, ConnectFailure?) = (nil, nil, nil, nil)
+        #expect(records.0 == nil && DeviceRecord.lifetime > 0)
+    }
 }

@@ -41,7 +41,7 @@ struct EntryTablesTests {
     @Test func `an edit that was accepted without an offset → in the order of the log`() async throws {
         let script = try await TimelineScript()
         let target = script.reference(1, "ada")
-        let own = MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 1), counter: 2)
+        let own = MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 1), counter: 2)
         try await script.apply(
             script.text(1, "one", by: "ada"), script.body(6, .edit(of: target, text: "six"), by: "ada"))
         let edit = try MessageBody.edit(of: target, text: "seven").content

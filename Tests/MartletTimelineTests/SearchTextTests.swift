@@ -85,7 +85,7 @@ struct SearchTextTests {
                 PRAGMA user_version=4;
                 """)
         }
-        let timeline = try await Timeline(path: script.timeline.path, account: AccountName("ada")!)
+        let timeline = try await Timeline(path: script.timeline.path, account: AccountName("ada"))
         #expect(timeline.setAsidePath == nil)
         for (query, offset) in [("天气", 1), ("words", 2), ("C++", 3)] {
             #expect(try await timeline.search(query).map(\.entry.offset) == [UInt64(offset)])

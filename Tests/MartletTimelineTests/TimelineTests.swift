@@ -1,3 +1,4 @@
+import Foundation
 import Martlet
 import MartletProtocol
 import MartletSQLite
@@ -9,6 +10,14 @@ import Testing
 @Suite("Timeline")
 struct TimelineTests {
     // MARK: Log
+
+    @Test func `an entry → its sender, text and date`() async throws {
+        let script = try await TimelineScript()
+        try await script.timeline.apply([script.text(1, "a")], in: "a")
+        let entry = try #require(try await script.timeline.page(of: "a").first)
+        #expect(entry.sender == entry.message?.sender && entry.text == "a")
+        #expect(entry.date?.timeIntervalSince1970 == entry.time.map { Double($0) / 1000 })
+    }
 
     @Test func `messages in any order, and again → each once, in the order of their offsets`() async throws {
         let script = try await TimelineScript()

@@ -45,6 +45,17 @@ struct RuleTests {
     }
 
     @Test(arguments: [
+        ("Sources/CMartletX/include/A.h", "int run(void);", 1),
+        ("Sources/CMartletX/include/A.h", "int martlet_run(void);", 0),
+        ("Sources/CMartletX/include/A.h", "    int run(void);", 0), ("Sources/Martlet/A.swift", "@objc class A {}", 1),
+        ("Sources/Martlet/A.swift", "let home = environment[\"APP_HOME\"]", 1),
+        ("Sources/Martlet/A.swift", "let home = environment[\"MARTLET_HOME\"] ?? environment[\"USER\"]", 0),
+    ])
+    func `a global name without the prefix of the project → a finding`(path: String, code: String, count: Int) {
+        #expect(GlobalNameRule.findings(in: SourceFile(path, code)).count == count)
+    }
+
+    @Test(arguments: [
         "var rooms: [String: Room] = [:]", "let names: Set<String>", "public let room: String", "var sender: String?",
         "let roomName: String",
     ])

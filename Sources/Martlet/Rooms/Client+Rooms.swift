@@ -48,6 +48,11 @@ extension Client {
     /// - Throws: `invalidName`; `answeredWithFailure` with `roomForbidden` if the account may not enter, or with
     ///   `tooManyMemberships`; the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func join(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await join(room: try roomName(room), timeout: timeout)
+    }
+
+    /// Does the same as ``join(room:timeout:)-(String,_)``.
+    nonisolated(nonsending) public func join(room: RoomName, timeout: Duration = .seconds(10)) async throws {
         try await perform(.join, room, timeout)
     }
 
@@ -55,6 +60,11 @@ extension Client {
     ///
     /// - Throws: `invalidName`; the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func leave(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await leave(room: try roomName(room), timeout: timeout)
+    }
+
+    /// Does the same as ``leave(room:timeout:)-(String,_)``.
+    nonisolated(nonsending) public func leave(room: RoomName, timeout: Duration = .seconds(10)) async throws {
         try await perform(.leave, room, timeout)
     }
 
@@ -62,18 +72,23 @@ extension Client {
     ///
     /// - Throws: `invalidName`; the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func decline(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await decline(room: try roomName(room), timeout: timeout)
+    }
+
+    /// Does the same as ``decline(room:timeout:)-(String,_)``.
+    nonisolated(nonsending) public func decline(room: RoomName, timeout: Duration = .seconds(10)) async throws {
         try await perform(.decline, room, timeout)
     }
 
     /// Invites an account to a room. If the relay keeps roles, the account becomes a member unless it has a role.
     ///
-    /// - Throws: `invalidName`; `answeredWithFailure` with `notJoined` if this account has not joined the room, with
+    /// - Throws: `answeredWithFailure` with `notJoined` if this account has not joined the room, with
     ///   `forbidden` if its role does not permit it, or with `tooManyMemberships`; the errors of
     ///   ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func invite(
-        _ account: String, to room: String, timeout: Duration = .seconds(10)
+        _ account: AccountName, to room: RoomName, timeout: Duration = .seconds(10)
     ) async throws {
-        try await perform(.invite(try accountName(account)), room, timeout)
+        try await perform(.invite(account), room, timeout)
     }
 
     /// Marks the messages of a joined room up to an offset as read, without opening the room.
@@ -82,18 +97,18 @@ extension Client {
     ///   - cursor: The offset, and its log. Without a log the offset counts in the present one.
     ///   - room: The room.
     ///   - timeout: The duration for which the method waits.
-    /// - Throws: `invalidName`; `answeredWithFailure` with `notJoined`, or with `refused` if the log is not the room's;
+    /// - Throws: `answeredWithFailure` with `notJoined`, or with `refused` if the log is not the room's;
     ///   the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func markRead(
-        upTo cursor: RoomCursor, in room: String, timeout: Duration = .seconds(10)
+        upTo cursor: RoomCursor, in room: RoomName, timeout: Duration = .seconds(10)
     ) async throws {
         try await perform(.read(upTo: cursor.offset, log: cursor.log), room, timeout)
     }
 
     nonisolated(nonsending) private func perform(
-        _ operation: MembershipOperation, _ room: String, _ timeout: Duration
+        _ operation: MembershipOperation, _ room: RoomName, _ timeout: Duration
     ) async throws {
-        let content = operation.content(of: try roomName(room))
+        let content = operation.content(of: room)
         // A request without an answer may have been executed.
         defer { life.mailbox.post(.roomsOutdated) }
         _ = try await request(operation.method.rawValue, content: content, timeout: timeout)
@@ -130,6 +145,16 @@ extension Client {
         return try await promise.value { [mailbox = life.mailbox] in
             if promise.resolve(.failure(CancellationError())) { mailbox.post(.abandonRequest(promise)) }
         }
+    }
+
+    /// Sends a request with a value of the application, and returns the value in the response.
+    ///
+    /// - Throws: The errors of ``request(_:content:timeout:)``; `invalidContent` if a value cannot be encoded or
+    ///   decoded.
+    nonisolated(nonsending) public func request<Response: Decodable>(
+        _ method: String, _ value: some Encodable, timeout: Duration = .seconds(10)
+    ) async throws -> Response {
+        try await request(method, content: try encoded(value), timeout: timeout).decode()
     }
 
     private func post(_ command: Mailbox.Command) throws(MartletError) {

@@ -99,7 +99,7 @@ extension LifeApplication {
         let text = "question \(number)"
         let timeout = Duration.seconds(Int64(1 + random.next() % 20))
         let answer = try? await call("request", within: timeout + .seconds(1)) {
-            try await room.request("ask", text: text, to: peer().text, timeout: timeout)
+            try await room.request("ask", text: text, to: peer(), timeout: timeout)
         }
         if let answer, answer.text != text {
             ledger.fail(.requestsAreAnswered, "device \(number) receives \(answer.text ?? "nothing")")

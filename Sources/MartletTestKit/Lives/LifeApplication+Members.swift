@@ -13,10 +13,10 @@ extension LifeApplication {
         do {
             try await call("membership", within: .seconds(11)) {
                 switch change {
-                case .join: try await client.join(room: room.text)
-                case .leave: try await client.leave(room: room.text)
-                case .decline: try await client.decline(room: room.text)
-                case .invite: try await client.invite(account.text, to: room.text)
+                case .join: try await client.join(room: room)
+                case .leave: try await client.leave(room: room)
+                case .decline: try await client.decline(room: room)
+                case .invite: try await client.invite(account, to: room)
                 }
             }
             ledger.members.end(pending, isExecuted: true)

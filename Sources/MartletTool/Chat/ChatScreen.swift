@@ -27,7 +27,8 @@ enum ChatScreen {
     private static func title(of model: ChatModel, columns: Int) -> StyledLine {
         let names = model.others.map { SafeText.line($0.name.text) + ($0.presence == .away ? " (away)" : "") }
         let members = names.isEmpty ? "no other members" : "with " + names.joined(separator: ", ")
-        return StyledLine(" \(SafeText.line(model.room.text))  \u{2502}  \(members)", .inverse).padded(to: columns, .inverse)
+        return StyledLine(" \(SafeText.line(model.room.text))  \u{2502}  \(members)", .inverse).padded(
+            to: columns, .inverse)
     }
 
     private static func status(of model: ChatModel, columns: Int) -> StyledLine {

@@ -56,7 +56,7 @@ struct InMemoryStoreTests {
     func erasing() throws {
         let store = InMemoryStore()
         let text = Message.textContent(String(repeating: "x", count: 500))
-        let sender = AccountName("alice")!
+        let sender = AccountName("alice")
         let device = DeviceID(rawValue: 1)
         let new = (UInt64(1)...3).map { number in
             let body = Message.encodeClient(counter: number, kind: .text, content: text)

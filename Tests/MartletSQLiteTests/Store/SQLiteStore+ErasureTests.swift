@@ -13,7 +13,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private let sender = AccountName("alice")!
+    private let sender = AccountName("alice")
     private let device = DeviceID(rawValue: 1)
 
     private func entry(_ offset: UInt64, _ text: String) -> LogEntry {
@@ -76,7 +76,7 @@ import Testing
             _ = try await store.append((start..<start + 5).map { entry($0, "line \($0)") }, to: .lobby)
         }
         let other = MessageErasure(
-            offset: 4, id: MessageID(sender: AccountName("bob")!, device: device, counter: 4))
+            offset: 4, id: MessageID(sender: AccountName("bob"), device: device, counter: 4))
         let erasures = [2, 23, 3, 99, 12].map(erasure) + [other]
         let append = RoomAppend(room: .lobby, entries: [entry(26, "last")], erasures: erasures)
         let results = await withCheckedContinuation { done in

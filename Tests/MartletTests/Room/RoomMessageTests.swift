@@ -17,6 +17,16 @@ struct RoomMessageTests {
         #expect(try message.body == .text("a"))
     }
 
+    @Test func `a reply and an attachment → their text and caption; an edit and a damaged content → none`() throws {
+        let target = MessageReference(MessageID(sender: "bob", device: DeviceID(rawValue: 1), counter: 1))
+        #expect(try received(OutgoingMessage.reply(to: target, text: "/help").content).text == "/help")
+        let attachment = Attachment(data: [1], name: "cat.png", caption: "a cat")
+        #expect(try received(OutgoingMessage.attachment(attachment).content).text == "a cat")
+        #expect(try received(OutgoingMessage.attachment(Attachment(data: [1])).content).text == nil)
+        #expect(try received(OutgoingMessage.edit(of: target, text: "b").content).text == nil)
+        #expect(try received(MessageContent(kind: .reply, bytes: [])).text == nil)
+    }
+
     @Test func `messages of two accounts with the same device ID and counter have different IDs`() throws {
         let messages = try ["ada", "bob"].map { name in
             let account = try #require(AccountName(name))

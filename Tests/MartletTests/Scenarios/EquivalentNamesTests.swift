@@ -42,7 +42,9 @@ struct EquivalentNamesTests {
     // W-31
     @Test func `equivalent names in a transaction → separate cursors, marks, outcomes and dead letters`() async throws {
         let outbox = InMemoryOutbox(device: DeviceID(rawValue: 1))
-        func id(_ counter: UInt64) -> MessageID { MessageID(sender: "alice", device: DeviceID(rawValue: 1), counter: counter) }
+        func id(_ counter: UInt64) -> MessageID {
+            MessageID(sender: "alice", device: DeviceID(rawValue: 1), counter: counter)
+        }
         var transaction = OutboxTransaction()
         transaction.appended = [
             OutboxEntry(id: id(1), room: composed, content: MessageContent(text: "public")),

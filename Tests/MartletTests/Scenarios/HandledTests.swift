@@ -22,7 +22,7 @@ struct HandledTests {
         }
     }
 
-    private func offsets(_ outbox: InMemoryOutbox) -> [String: UInt64] {
+    private func offsets(_ outbox: InMemoryOutbox) -> [RoomName: UInt64] {
         outbox.open().cursors.mapValues(\.offset)
     }
 

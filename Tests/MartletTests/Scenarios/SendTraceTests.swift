@@ -192,7 +192,7 @@ private final class UnreliableOutbox: Outbox {
         await pause()
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] {
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] {
         await pause()
         return base.deadLetters(in: room)
     }

@@ -19,18 +19,18 @@ struct DamagedRowsTests {
             script.text(1, "one"), script.text(2, "C++", by: "ada"), .gap(3...5),
             script.body(6, .reaction("!", to: reference, isRemoved: false)),
             script.body(7, .edit(of: script.reference(2, "ada"), text: "two"), by: "ada"))
-        let stamp = RelayStamp(offset: 9, acceptedAt: 1, sender: AccountName("bob")!, device: DeviceID(rawValue: 7))
+        let stamp = RelayStamp(offset: 9, acceptedAt: 1, sender: AccountName("bob"), device: DeviceID(rawValue: 7))
         let entry = RoomEntry(
-            room: RoomName("a")!, membership: .joined, log: TimelineScript.log, lastOffset: 9,
+            room: RoomName("a"), membership: .joined, log: TimelineScript.log, lastOffset: 9,
             message: Message(counter: 9, content: MessageContent(text: "last"), relay: stamp).encode())
         try await script.timeline.apply(.changed(try #require(RoomSummary(bytes: RoomUpdate(entry).encode()))))
         try await script.timeline.add(script.id(8, "ada"), MessageContent(text: "own"), in: "a")
         await script.timeline.close()
         let path = script.timeline.path
         tables = try TimelineTables(
-            try Database(path: path), lock: try FileLock(path: path + "-lock", of: path), account: AccountName("ada")!,
+            try Database(path: path), lock: try FileLock(path: path + "-lock", of: path), account: AccountName("ada"),
             aside: nil)
-        reader = try TimelineReader(tables.database, account: AccountName("ada")!)
+        reader = try TimelineReader(tables.database, account: AccountName("ada"))
     }
 
     /// Reads and changes the room in a transaction, which is rolled back. An operation may throw the errors of a

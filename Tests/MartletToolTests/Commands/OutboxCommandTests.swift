@@ -6,7 +6,7 @@ import Testing
 // C-105
 @Suite("martlet outbox")
 struct OutboxCommandTests {
-    private let id = MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 10), counter: 7)
+    private let id = MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 10), counter: 7)
 
     @Test func `a pending message → its room, counter and text in a line`() {
         let content = MessageContent(text: "one\ntwo")

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct RoomEntryScanTests {
-    private let ada = AccountName("ada")!
+    private let ada = AccountName("ada")
 
     private func entry(_ offset: UInt64, _ content: MessageContent, by sender: String = "bob") -> LogEntry {
         let (sender, device) = (AccountName(sender)!, DeviceID(rawValue: 7))
@@ -21,7 +21,7 @@ import Testing
     /// The entry of ada, and the number of messages that were read for it.
     private func scan(_ log: [LogEntry], read: UInt64 = 0) -> (entry: RoomEntry, count: Int) {
         var entry = RoomEntry(
-            room: RoomName("lobby")!, membership: .joined, lastOffset: log.last?.offset ?? 0, read: read)
+            room: RoomName("lobby"), membership: .joined, lastOffset: log.last?.offset ?? 0, read: read)
         var scan = RoomEntryScan(of: ada, entry)
         var count = 0
         for message in log.reversed() {
@@ -88,7 +88,7 @@ import Testing
 
     @Test func `bodies that cannot be parsed -> counted, and the last one is the last message`() {
         let broken = LogEntry(
-            offset: 1, sender: AccountName("bob")!, device: DeviceID(rawValue: 7), counter: 1, acceptedAt: 1,
+            offset: 1, sender: AccountName("bob"), device: DeviceID(rawValue: 7), counter: 1, acceptedAt: 1,
             body: EncodedBody([1, 2, 3]))
         #expect(scan([broken]).entry.unreadCount == 1 && scan([broken]).entry.message == [1, 2, 3])
     }
