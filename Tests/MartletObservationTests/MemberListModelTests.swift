@@ -1,4 +1,5 @@
 import Martlet
+import MartletTimeline
 import Testing
 
 @testable import MartletObservation

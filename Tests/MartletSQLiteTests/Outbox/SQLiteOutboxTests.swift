@@ -184,7 +184,7 @@ struct SQLiteOutboxTests {
         options.maxCursorCount = 4
         let (outbox, entries) = try await opened(options)
         try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1, in: "1")] })
-        for (offset, room) in ["1", "2", "3", "4", "2", "5"].enumerated() {
+        for (offset, room) in (["1", "2", "3", "4", "2", "5"] as [RoomName]).enumerated() {
             try await outbox.commit(
                 entries.transaction { $0.cursors = [room: RoomCursor(offset: UInt64(offset + 1))] })
         }

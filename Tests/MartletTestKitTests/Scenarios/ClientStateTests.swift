@@ -111,7 +111,7 @@ struct ClientStateTests {
             var transaction = OutboxTransaction()
             transaction.appended = (1...250).map { number in
                 let id = MessageID(sender: AccountName("alice"), device: device, counter: UInt64(number))
-                return OutboxEntry(id: id, room: "room-\(number)", content: MessageContent(text: "waiting"))
+                return OutboxEntry(id: id, room: RoomName("room-\(number)")!, content: MessageContent(text: "waiting"))
             }
             outbox.commit(transaction)
             alice.configuration.maxRooms = 1

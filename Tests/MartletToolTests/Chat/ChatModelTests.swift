@@ -1,5 +1,6 @@
 import Martlet
 import MartletToolSupport
+import MartletWire
 import Testing
 
 @testable import MartletTool

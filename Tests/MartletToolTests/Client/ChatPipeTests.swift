@@ -1,4 +1,5 @@
 import MartletToolSupport
+import MartletWire
 import Testing
 
 @testable import MartletTool

@@ -1,4 +1,5 @@
 import Martlet
+import MartletWire
 import Testing
 
 @testable import MartletTool
