@@ -94,6 +94,16 @@ extension ClientEngine {
         messagesStored(upTo: counter, in: id, now: now)
     }
 
+    /// Queues a message that an earlier engine may have sent. The bounds do not apply to it, and its acceptance at an
+    /// earlier offset is no sign of a reused counter.
+    package mutating func restore(counter: UInt64, content: MessageContent, in id: RoomID, now: Instant) {
+        guard let room = rooms[id] else { return }
+        room.ledger.withLedger { ledger in
+            ledger.restore(counter: counter, content, timeToLive: nil, isCompressible: true)
+        }
+        messagesStored(upTo: counter, in: id, now: now)
+    }
+
     /// Reports that the outbox has stored the messages up to `counter` of the room's ledger. Their time to live begins.
     ///
     /// - Parameter released: The counter up to which they may be sent; nil for all of them. A later call releases the

@@ -39,6 +39,8 @@ final class SimulatedDevice {
     private(set) var acceptedCounters: Set<UInt64> = []
     /// The first draft not yet sent to the present engine.
     private var nextDraft = 0
+    /// The number of drafts that were sent to an engine, of this life or an earlier one.
+    private var sentDraftCount = 0
     var isRunning = false
     /// Whether the application takes messages.
     var isTaking = true
@@ -284,15 +286,21 @@ final class SimulatedDevice {
                     continue
                 }
                 let text = text(of: draft)
+                let wasSent = nextDraft < sentDraftCount
                 let refusal = world.act(client) { engine, now -> ClientError? in
+                    let content = MessageContent(text: text)
+                    guard !wasSent else {
+                        engine.restore(counter: draft.counter, content: content, in: room, now: now)
+                        return nil
+                    }
                     do throws(ClientError) {
-                        let content = MessageContent(text: text)
                         try engine.send(counter: draft.counter, content: content, in: room, now: now)
                         return nil
                     } catch { return error }
                 }
                 // After a room was closed, drafts of other rooms are sent again and refused.
                 guard refusal == nil || refusal == .counterNotRising else { return }
+                sentDraftCount = max(sentDraftCount, nextDraft + 1)
             }
             nextDraft += 1
         }
