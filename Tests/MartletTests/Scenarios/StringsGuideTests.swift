@@ -46,7 +46,7 @@ struct StringsGuideTests {
             .tooManyRooms(limit: 0), .tooManyRequests(limit: 0), .notStarted, .stopped, .gaveUp(.revoked),
             .roomClosed(), .notAccepted(.expired), .answeredWithFailure(.refused), .deadlineExceeded, .connectionLost,
             .logReplaced(current: nil), .outboxFailed(""), .outboxFull(limit: .messages(0)),
-            .outboxOfAnotherAccount(""), .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged,
+            .outboxOfAnotherAccount("ada"), .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged,
             .tooManyReplies(limit: 0), .attachmentsUnsupported,
             .attachmentRefused(.forbidden), .attachmentDamaged, .fileFailed(path: "", ""), .tooManyTransfers(limit: 0),
         ]
