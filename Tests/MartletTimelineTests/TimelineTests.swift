@@ -16,7 +16,7 @@ struct TimelineTests {
         try await script.timeline.apply([script.text(1, "a")], in: "a")
         let entry = try #require(try await script.timeline.page(of: "a").first)
         #expect(entry.sender == entry.message?.sender && entry.text == "a")
-        #expect(entry.date?.timeIntervalSince1970 == entry.time.map { Double($0) / 1000 })
+        #expect(entry.date.map { UInt64(($0.timeIntervalSince1970 * 1000).rounded()) } == entry.time)
     }
 
     @Test func `messages in any order, and again → each once, in the order of their offsets`() async throws {

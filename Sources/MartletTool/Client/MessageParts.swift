@@ -1,5 +1,6 @@
 import Martlet
 import MartletToolSupport
+import MartletWire
 
 /// The parts of a message in a line: a label in words of this program, and a text of the sender.
 ///
@@ -9,6 +10,7 @@ import MartletToolSupport
 /// | reply, edit | the message concerned | the text |
 /// | deletion, reaction | the message concerned | empty |
 /// | event, attachment | its name | the text beside it |
+/// | erased | that it is deleted | empty |
 /// | another one | the size | empty |
 struct MessageParts: Equatable, Sendable {
     /// The label, which is one line; nil for a text.
@@ -43,6 +45,7 @@ struct MessageParts: Equatable, Sendable {
             let size = Quantity.text(byteCount: Int(clamping: attachment.byteCount))
             self.init(label: "attachment\(name), \(size)", text: attachment.caption ?? "")
         case .command: self.init(label: "command, \(Quantity.text(byteCount: content.byteCount))")
+        case .other(.erased): self.init(label: "deleted")
         case .other, nil:
             if let text = ChatSession.text(of: LineContent(kind: content.kind, content: content.bytes)) {
                 self.init(text: text)

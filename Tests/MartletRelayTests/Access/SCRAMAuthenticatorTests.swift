@@ -225,7 +225,7 @@ import Testing
             }
             let early = try await WirePeer.connect(to: port)
             for answers in [false, false, false, true, true] { try await attempt(answers: answers) }
-            await early.send(FrameWriter.hello())
+            await early.send(FrameWriter.hello("ada"))
             #expect(try await early.expect(Reject.self).notice.code == .serverBusy)
         }
     }
@@ -306,7 +306,7 @@ import Testing
                 await peer.write { $0.frame(.auth, TLVBytes.leaf(.credential, [UInt8](repeating: 1, count: 4097))) }
                 #expect(try await peer.expect(Reject.self).notice == Notice(code: .unauthenticated))
             }
-            await early.send(FrameWriter.hello())
+            await early.send(FrameWriter.hello("ada"))
             #expect(try await early.expect(Reject.self).notice.code == .serverBusy)
         }
     }

@@ -42,7 +42,7 @@ import Testing
             let raw = try await ToolRun("history", "--raw", "--to", relay, "--account", "carol")
             #expect(
                 raw.lines == [
-                    "1 ada: one", "2 ada: two", #"3 ada: three\u{001B}[1m"#, #"4 ada: \[four]"#,
+                    "1 ada: one", "2 ada: [deleted]", #"3 ada: three\u{001B}[1m"#, #"4 ada: \[four]"#,
                     #"5 ada: [edit of message 1 of ada] ONE\nmore"#, "6 ada: [deletion of message 2 of ada]",
                     "7 bob: [deletion of message 3 of ada]", #"8 ada: [reaction "+1" to message 3 of ada]"#,
                     #"9 bob: [reaction "+1" to message 3 of ada]"#, #"10 bob: [reaction "a\"\]" to message 3 of ada]"#,
@@ -59,7 +59,7 @@ import Testing
             let history = try await ToolRun("history", "--json", "--to", relay, "--account", "carol").lines
             #expect(history.count == 5)
             #expect(history[0].hasSuffix(#""type":"text","edited":true,"text":"ONE\nmore"}"#))
-            #expect(history[1].hasSuffix(#""type":"text","deleted":true}"#))
+            #expect(history[1].hasSuffix(#""type":"erased","deleted":true}"#))
             #expect(
                 history[2].hasSuffix(
                     #""reactions":[{"reaction":"+1","account":"ada"},{"reaction":"+1","account":"bob"},"#
@@ -72,7 +72,7 @@ import Testing
                 #expect(line.contains(#""type":"\#(type)""#) && line.contains(#""target":{"sender":"ada","#))
             }
             let lines = try await ToolRun("listen", "--from", "start", "-n", "13", "--to", relay, "--account", "carol")
-            #expect(lines.lines == ["one", "two", "three\u{1B}[1m", "[four]"])
+            #expect(lines.lines == ["one", "three\u{1B}[1m", "[four]"])
         }
     }
 
@@ -98,7 +98,7 @@ import Testing
             let fourth = #"message 4 of ada "\[four\]""#
             #expect(
                 lines == [
-                    "ada: one", "ada: two", #"ada: three\u{001B}[1m"#, #"ada: \[four]"#,
+                    "ada: one", "ada: [deleted]", #"ada: three\u{001B}[1m"#, #"ada: \[four]"#,
                     #"ada: [edit of message 1 of ada "one"] ONE\nmore"#, "ada: [deletion of message 2 of ada]",
                     #"ada: [reaction "+1" to \#(third)]"#, #"bob: [reaction "+1" to \#(third)]"#,
                     #"bob: [reaction "a\"\]" to \#(third)]"#, #"bob: [reaction "!" to \#(fourth)]"#,
