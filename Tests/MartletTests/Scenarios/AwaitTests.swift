@@ -5,7 +5,7 @@ import Testing
 @testable import MartletProtocol
 
 /// Each pending call ends, for each combination of calls and circumstances: some by themselves, all others when the
-/// client has stopped.
+/// client has stopped, and a send to an outbox that does not answer when the outbox has answered.
 @Suite("Each pending call ends", .timeLimit(.minutes(10)))
 struct AwaitTests {
     enum Setting: CaseIterable, Sendable {
@@ -81,6 +81,8 @@ struct AwaitTests {
         let end = CallRun()
         end.begin([.stop], client, nil)
         left += await end.end()
+        // A send whose message the outbox is storing ends with the answer of the outbox (C-108).
+        if setting == .stalledOutbox { stalled.release() }
         left += await run.end()
         await shutdown?.value
         return left
