@@ -167,6 +167,7 @@ final class ClientHost {
             case .transfer(let id, .needs(let position, let byteCount)):
                 engine.provide([UInt8](repeating: 7, count: byteCount), at: position, for: id, now: now)
             case .transfer(let id, .received): engine.consumed(id, now: now)
+            case .replaceDevice: engine.replaceDevice(by: DeviceID(rawValue: 0x99), now: now)
             case .status, .room, .account, .response, .transfer, .stopped: break
             }
         }
