@@ -202,7 +202,14 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
         if let jump { onEvent(.clockJumped(milliseconds: jump)) }
         do {
             try await writer.perform { try $0.saveExpiryTime(now, every: Self.clockInterval) }
-            while try await !writer.perform({ try $0.removeOld(at: now) }) {}
+            var isDone = false
+            while !isDone {
+                let step = try await writer.perform {
+                    (isDone: try $0.removeOld(at: now), damaged: $0.takeDamagedRooms())
+                }
+                for room in step.damaged { onEvent(.retentionFailed(StoreError.damaged(room, offset: 0))) }
+                isDone = step.isDone
+            }
         } catch {
             onEvent(.retentionFailed(error))
         }

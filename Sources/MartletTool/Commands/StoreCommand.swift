@@ -67,8 +67,7 @@ enum StoreCommand {
         case .import: try add(to: directory, path) { readLine() }
         case .compact:
             try change(directory) {
-                let database = try Database(path: path)
-                try StoreSchema.migrations.run(on: database)
+                let database = try StoreFile.open(path, at: EventLoop.wallClock) { _ in }
                 try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
             }
         case .resetRoles: try change(directory) { try StoreFile.resetLostRoles(at: path) }
@@ -119,7 +118,7 @@ enum StoreCommand {
     static func add(to directory: String, _ path: String, _ nextLine: () -> String?) throws {
         let target = try write {
             let lock = try SQLiteStore.lock(directory)
-            return (lock: lock, store: try StoreImport(path: path))
+            return (lock: lock, store: try StoreImport(path: path, isBranching: true))
         }
         defer { withExtendedLifetime(target.lock) {} }
         var number = 0

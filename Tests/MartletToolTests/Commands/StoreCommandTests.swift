@@ -77,7 +77,9 @@ import Testing
             #expect(exported.count == 1 + 300 + 1 + 1 + 1)
             let copy = "\(folder)/copy"
             try add(exported, to: copy)
-            #expect(try lines(copy) == exported)
+            // The log of an imported room is a branch.
+            #expect(try lines(copy).count == exported.count + 1)
+            #expect(try lines(copy).filter { !$0.hasPrefix(#"{"branch""#) }.dropFirst() == exported.dropFirst())
             #expect(try run("check", copy) == .success)
         }
     }
