@@ -204,11 +204,13 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
             try await writer.perform { try $0.saveExpiryTime(now, every: Self.clockInterval) }
             var isDone = false
             while !isDone {
-                let step = try await writer.perform {
-                    (isDone: try $0.removeOld(at: now), damaged: $0.takeDamagedRooms())
-                }
-                for room in step.damaged { onEvent(.retentionFailed(StoreError.damaged(room, offset: 0))) }
-                isDone = step.isDone
+                var damage: DatabaseError?
+                do { isDone = try await writer.perform { try $0.removeOld(at: now) } } catch let error as DatabaseError
+                    where error.isDamage
+                { damage = error }
+                let rooms = try await writer.perform { $0.takeDamagedRooms() }
+                for room in rooms { onEvent(.retentionFailed(StoreError.damaged(room, offset: 0))) }
+                if let damage, rooms.isEmpty { throw damage }
             }
         } catch {
             onEvent(.retentionFailed(error))

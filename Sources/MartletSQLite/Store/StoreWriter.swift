@@ -34,8 +34,7 @@ package final class StoreWriter: DatabaseContext {
     /// The last room that the retention has visited.
     private var position: Int64 = 0
     /// The rooms in which the retention has found damage; those that were not reported.
-    private var damagedRooms: Set<RoomName> = []
-    private var unreportedRooms: [RoomName] = []
+    private var (damagedRooms, unreportedRooms): (Set<RoomName>, [RoomName]) = ([], [])
     /// The number of rooms with damage that are reported.
     private static let maxReportedCount = 1024
 
@@ -397,8 +396,8 @@ package final class StoreWriter: DatabaseContext {
         }
         var budget = Self.maxStepBatchCount
         let cutoff = retention.maxAge.map { now - min(now, UInt64($0)) } ?? 0
-        for (read, name) in rows {
-            try unlessDamaged(name) {
+        for (read, name) in rows where !isDamaged(name) {
+            try noting(name) {
                 var row = read
                 try trim(&row, before: cutoff, &budget)
                 if row.firstOffset != read.firstOffset { try update(row) }
@@ -413,18 +412,19 @@ package final class StoreWriter: DatabaseContext {
         return try removeLeastRecentlyUsed()
     }
 
-    /// Performs the retention of one room. Damage of its rows is reported, and does not concern other rooms.
-    private func unlessDamaged(_ name: String, _ body: () throws -> Void) throws {
-        try database.execute("SAVEPOINT room")
-        do {
-            try body()
-            try database.execute("RELEASE room")
-        } catch let error as DatabaseError where error.isDamage && database.isInTransaction {
-            try database.execute("ROLLBACK TO room; RELEASE room")
-            guard let room = RoomName(name), damagedRooms.count < Self.maxReportedCount else { return }
-            if damagedRooms.insert(room).inserted { unreportedRooms.append(room) }
+    /// Leaves a room with damaged rows as it is from now on. The error ends the transaction: SQLite does not undo
+    /// changes next to a damaged page by a savepoint.
+    private func noting(_ name: String, _ body: () throws -> Void) throws {
+        do { try body() } catch let error as DatabaseError where error.isDamage {
+            if let room = RoomName(name), damagedRooms.count < Self.maxReportedCount {
+                damagedRooms.insert(room)
+                unreportedRooms.append(room)
+            }
+            throw error
         }
     }
+
+    private func isDamaged(_ name: String) -> Bool { RoomName(name).map { damagedRooms.contains($0) } ?? false }
 
     /// The rooms in which the retention has found damage since the last call.
     package func takeDamagedRooms() -> [RoomName] {
@@ -479,8 +479,8 @@ package final class StoreWriter: DatabaseContext {
             let name = select.text(5)
             select.reset()
             var removed = 0
-            if let found {
-                try unlessDamaged(name) {
+            if let found, !isDamaged(name) {
+                try noting(name) {
                     var row = found
                     while total - (found.byteCount - row.byteCount) > bound, budget > 0, row.count > 0,
                         let oldest = try oldestBatch(of: row)
