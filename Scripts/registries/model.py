@@ -15,7 +15,7 @@ FIELDS = {
     "types": "name doc form reliable session sender fragments handshake fields fieldsText when credit feature receiver",
     "tags": "name compact type least most parts ranges shown enum enumDoc repeats fields value doc",
     "choices": "tag name text doc",
-    "kinds": "name meaning doc",
+    "kinds": "name meaning unread listed doc",
     "features": "name version offers doc holds otherwise",
     "flags": "name meaning doc setBy receiver",
     "codes": "name when sentence doc sentIn fault receiver",

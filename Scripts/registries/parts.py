@@ -23,7 +23,7 @@ def plain(name, *columns, with_ranges=False):
 
 def cell(entry, field):
     value = entry.range if field == "number" and entry.range else getattr(entry, field)
-    return "" if value is None else str(value)
+    return "" if value is None else "yes" if value is True else str(value)
 
 
 def fields(registry, entry):
@@ -80,7 +80,9 @@ PARTS = {
         "flags": plain("flags", ("bits", "number"), ("name", "name"), ("meaning", "meaning")),
         "types": types,
         "tags": plain("tags", ("tag", "number"), ("name", "name"), ("value", "value")),
-        "kinds": plain("kinds", ("kind", "number"), ("name", "name"), ("meaning", "meaning")),
+        "kinds": plain(
+            "kinds", ("kind", "number"), ("name", "name"), ("meaning", "meaning"), ("unread", "unread"),
+            ("listed", "listed")),
         "features": plain("features", ("bit", "number"), ("name", "name"), ("an endpoint that offers it", "offers")),
         "codes": plain("codes", ("code", "number"), ("name", "name"), ("meaning", "when")),
         "forms": forms,

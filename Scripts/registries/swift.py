@@ -100,7 +100,17 @@ def codes(registry):
 
 
 def kinds(registry):
-    return source(extension("ContentKind", stored("ContentKind", registry.kinds, lambda entry: entry.number)))
+    def flag(name, field, doc):
+        others = [entry for entry in registry.kinds if not getattr(entry, field)]
+        return switch(f"public var {name}: Bool", doc, [case(others, "false"), "default: true"])
+
+    return source(
+        extension("ContentKind", stored("ContentKind", registry.kinds, lambda entry: entry.number)),
+        extension(
+            "ContentKind",
+            flag("countsAsUnread", "unread", "Whether a message of the kind counts as unread (M-27)."),
+            flag("isListed", "listed", "Whether a message of the kind can be the last one of a room in a list (M-28)."),
+            between="\n\n"))
 
 
 def features(registry):

@@ -30,8 +30,12 @@ void martlet_sha256_stream_finish(martlet_sha256_stream *stream, uint8_t *digest
 
 void martlet_sha256_stream_free(martlet_sha256_stream *stream) { free(stream); }
 #else
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+
+// OpenSSL frees its tables at exit() otherwise, while other threads still use them.
+__attribute__((constructor)) static void keep_at_exit(void) { OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
 
 void martlet_sha256(const void *bytes, size_t count, uint8_t *digest) {
     SHA256(bytes, count, digest);

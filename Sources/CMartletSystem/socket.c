@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -84,6 +85,25 @@ static int32_t make_non_blocking(int32_t descriptor) {
 }
 #endif
 
+// The number of descriptors that sockets leave free: an eighth of the limit, at least 4, at most 64. Libraries trap or
+// fail without one, such as libdispatch, which reads the states of its threads from a file (Specs/hostile.md row 99).
+static int is_reserved(int descriptor) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX) return 0;
+    int count = (int)limit.rlim_cur, reserve = count / 8;
+    if (reserve < 4) reserve = 4;
+    if (reserve > 64) reserve = 64;
+    return descriptor >= count - reserve;
+}
+
+// The system assigns the lowest free number, so a reserved number shows that all others are in use.
+int32_t martlet_unless_reserved(int32_t descriptor) {
+    if (descriptor < 0) return -errno;
+    if (!is_reserved(descriptor)) return descriptor;
+    (void)close(descriptor);
+    return -EMFILE;
+}
+
 int32_t martlet_socket(int32_t family, int32_t multipath) {
     int domain = family == 4 ? AF_INET : AF_INET6;
 #ifdef __linux__
@@ -93,11 +113,11 @@ int32_t martlet_socket(int32_t family, int32_t multipath) {
 #endif
     int descriptor = multipath ? socket(domain, type, IPPROTO_MPTCP) : -1;
     if (descriptor < 0) descriptor = socket(domain, type, 0);
-    return descriptor < 0 ? -errno : descriptor;
+    return martlet_unless_reserved(descriptor);
 #else
     (void)multipath;
-    int descriptor = socket(domain, SOCK_STREAM, 0);
-    return descriptor < 0 ? -errno : make_non_blocking(descriptor);
+    int descriptor = martlet_unless_reserved(socket(domain, SOCK_STREAM, 0));
+    return descriptor < 0 ? descriptor : make_non_blocking(descriptor);
 #endif
 }
 
@@ -155,6 +175,13 @@ int32_t martlet_socket_listen(
 }
 
 int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer) {
+    // A connection that is accepted and closed would be lost; in the backlog it waits.
+    int32_t lowest = martlet_unless_reserved(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (lowest < 0) {
+        struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
+        return poll(&waiting, 1, 0) == 0 ? -EAGAIN : lowest;
+    }
+    (void)close(lowest);
     struct sockaddr_storage storage;
     storage.ss_family = AF_UNSPEC;
     socklen_t length = sizeof storage;

@@ -276,7 +276,11 @@ static size_t decrypt(martlet_tls_connection *connection, uint8_t *plain, size_t
         switch (SSL_get_error(connection->ssl, result)) {
         case SSL_ERROR_WANT_READ: break;
         case SSL_ERROR_ZERO_RETURN: connection->state = martlet_tls_peer_closed; break;
-        default: note_failure(connection); break;
+        default:
+            // OpenSSL sends no alert at a limit that is not its own.
+            if (has_reached_limit(connection)) SSL_shutdown(connection->ssl);
+            note_failure(connection);
+            break;
         }
         break;
     }

@@ -3,12 +3,16 @@
 #ifndef __APPLE__
 #include <arpa/inet.h>
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
+
+// OpenSSL frees its tables at exit() otherwise, while loops still use them.
+__attribute__((constructor)) static void keep_at_exit(void) { OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
 
 void martlet_tls_copy_text(char *target, size_t capacity, const char *text) {
     size_t count = text ? strnlen(text, capacity - 1) : 0;

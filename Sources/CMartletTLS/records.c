@@ -211,7 +211,7 @@ static void receive_handshake(martlet_tls_connection *connection, const uint8_t 
     if (records->message[4] > 1)
         return fail_protocol(connection, SSL_AD_ILLEGAL_PARAMETER, "invalid key update");
     if (++connection->key_update_count > martlet_tls_max_key_updates)
-        return fail(connection, martlet_tls_failure_limit, -1, "too many key updates");
+        return fail(connection, martlet_tls_failure_limit, SSL_AD_UNEXPECTED_MESSAGE, "too many key updates");
     int is_done = martlet_tls_update_key(&records->suite, &records->read)
         && (records->message[4] == 0 || change_write_key(connection));
     if (!is_done) fail_protocol(connection, SSL_AD_INTERNAL_ERROR, "key update failed");

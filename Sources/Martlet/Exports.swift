@@ -29,6 +29,7 @@
 @_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MessageID
 @_exported public import struct MartletWire.MessageReference
+@_exported public import protocol MartletWire.MessageTarget
 @_exported public import enum MartletWire.RoomAccess
 @_exported public import struct MartletWire.RoomName
 @_exported public import enum MartletWire.RoomRole

@@ -54,11 +54,9 @@ struct StreamReader: ~Copyable {
     mutating func consume(_ bytes: RawSpan) {
         var rest = bytes
         while failure == nil, rest.byteCount > 0 {
+            framer.expectsHello = taker.awaitsHello
             rest = rest.extracting(droppingFirst: step(rest))
             framer.maxBodyByteCount = taker.maxBodyByteCount
-        }
-        if failure == nil, taker.awaitsHello, let header = framer.pendingHeader, header.type != .hello {
-            failure = Failure(code: .expectedHello, offset: offset)
         }
     }
 

@@ -1,10 +1,11 @@
+import Martlet
 public import Observation
 
 /// The conversations of an account, those with the latest entry first, for a view.
 ///
 /// ```swift
 /// List(model.rows) { row in
-///     NavigationLink(row.value.name, value: row.value.name).badge(row.value.unreadCount)
+///     NavigationLink(row.value.name.text, value: row.value.name).badge(row.value.unreadCount)
 /// }
 /// .task { await model.run() }
 /// ```
@@ -29,7 +30,7 @@ public final class ConversationListModel {
     @ObservationIgnored private let gate: UpdateGate
     @ObservationIgnored private var list = RowList<ConversationSummary>()
     /// The rooms to read in the next pass; nil for all.
-    @ObservationIgnored private var changed: Set<String>?
+    @ObservationIgnored private var changed: Set<RoomName>?
 
     /// Creates a model of the conversations of a source.
     public convenience init(_ source: any ConversationSource) {
@@ -76,7 +77,7 @@ public final class ConversationListModel {
 
     @concurrent
     private nonisolated static func read(
-        _ source: any ConversationSource, _ names: Set<String>?, _ old: [ConversationSummary]
+        _ source: any ConversationSource, _ names: Set<RoomName>?, _ old: [ConversationSummary]
     ) async throws -> (RowChanges<ConversationSummary>, unread: Int) {
         var all: [ConversationSummary]
         if let names, names.count <= maxSingleCount {

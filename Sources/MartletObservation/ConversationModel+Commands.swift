@@ -11,46 +11,49 @@ extension ConversationModel {
     /// - Returns: The ID of the message; nil if it was not queued (``failure``).
     @discardableResult
     public func send(_ text: String) async -> MessageID? {
-        await endTyping()
-        return await perform { try await $0.send(text) }
+        let endsTyping = reports.ended()
+        return await command {
+            if endsTyping { $0.room.setTyping(false) }
+            return try await $0.send(try OutgoingMessage(text: text), in: $1)
+        }
     }
 
     /// Sends a message.
     @discardableResult
     public func send(_ message: OutgoingMessage) async -> MessageID? {
-        await perform { try await $0.send(message) }
+        await command { try await $0.send(message, in: $1) }
     }
 
     /// Sends a text in reply to a message.
     @discardableResult
     public func reply(to entry: TimelineEntry, _ text: String) async -> MessageID? {
         guard let target = entry.reference else { return nil }
-        return await perform { try await $0.reply(to: target, text: text) }
+        return await command { try await $0.send(.reply(to: target, text: text), in: $1) }
     }
 
     /// Replaces the text of a message of this account.
     public func edit(_ entry: TimelineEntry, text: String) async {
         guard let target = entry.reference else { return }
-        await perform { try await $0.edit(target, text: text) }
+        await command { try await $0.edit(target, text: text, in: $1) }
     }
 
     /// Deletes a message. A message that was not sent yet or has failed is removed from the conversation.
     public func delete(_ entry: TimelineEntry) async {
         guard let target = entry.reference else { return }
-        await perform { try await $0.delete(target) }
+        await command { try await $0.delete(target, in: $1) }
     }
 
     /// Adds a reaction of this account to a message, or removes it.
     public func toggle(_ reaction: String, on entry: TimelineEntry) async {
         guard let target = entry.reference else { return }
         let isRemoved = entry.reactions.contains { $0.includesOwn && $0.text.utf8.elementsEqual(reaction.utf8) }
-        await perform { try await $0.react(reaction, to: target, isRemoved: isRemoved) }
+        await command { try await $0.send(.reaction(reaction, to: target, isRemoved: isRemoved), in: $1) }
     }
 
-    /// Sends a failed message again.
+    /// Sends a failed message again. A second call meanwhile has no effect.
     public func retry(_ entry: TimelineEntry) async {
         guard let id = entry.message else { return }
-        await perform { try await $0.retry(id) }
+        await command { try await $0.retry(id, in: $1) }
     }
 
     /// Reports that the user has read the messages of the window.
@@ -62,12 +65,19 @@ extension ConversationModel {
     /// Reports that the user has typed. Call this method for each change of the text. The model limits the rate of the
     /// reports to the relay.
     public func noteTyping() async {
-        if reports.typed(now: clock.now) { await perform { $0.room.setTyping(true) } }
+        if reports.typed(now: clock.now) { await setTyping(true) }
     }
 
     /// Reports that the user no longer types.
     public func endTyping() async {
-        if reports.ended() { await perform { $0.room.setTyping(false) } }
+        if reports.ended() { await setTyping(false) }
+    }
+
+    private func setTyping(_ isTyping: Bool) async {
+        await command { room, turn in
+            try await turn.begin()
+            room.room.setTyping(isTyping)
+        }
     }
 
     // MARK: Window
@@ -149,6 +159,16 @@ extension ConversationModel {
 
     // MARK: Threads
 
+    /// Performs a command in the order of the calls. Its place is taken before the method suspends.
+    @discardableResult
+    private func command<Value: Sendable>(
+        _ command: @escaping @Sendable (SyncedRoom, CommandTurn) async throws -> Value
+    ) async -> Value? {
+        let turn = sync.turn(in: name)
+        defer { turn.end() }
+        return await perform { try await command($0, turn) }
+    }
+
     @discardableResult
     private func perform<Value: Sendable>(
         _ command: @escaping @Sendable (SyncedRoom) async throws -> Value
@@ -161,7 +181,7 @@ extension ConversationModel {
 
     @concurrent
     private nonisolated static func perform<Value: Sendable>(
-        _ command: @Sendable (SyncedRoom) async throws -> Value, _ name: String, _ sync: TimelineSync
+        _ command: @Sendable (SyncedRoom) async throws -> Value, _ name: RoomName, _ sync: TimelineSync
     ) async throws -> Value {
         try await command(try await sync.open(room: name))
     }

@@ -47,7 +47,7 @@ public final class ConversationModel {
     public private(set) var isLoaded = false
     /// Whether ``loadEarlier()`` is in progress.
     public internal(set) var isLoadingEarlier = false
-    /// The number of unread messages of other accounts, at most ``Timeline/maxUnreadCount``.
+    /// The number of unread messages of other accounts (M-27), at most ``RoomSummary/maxUnreadCount``.
     public private(set) var unreadCount = 0
     /// The highest offset that a device of another account has received.
     public private(set) var deliveredOffset: UInt64 = 0
@@ -59,7 +59,7 @@ public final class ConversationModel {
     public internal(set) var failure: ModelError?
 
     /// The name of the room.
-    public nonisolated let name: String
+    public nonisolated let name: RoomName
     /// The maximum number of entries of the window.
     public var maxEntryCount: Int { window.maxEntryCount }
 
@@ -81,13 +81,13 @@ public final class ConversationModel {
     ///   - pageCount: The number of entries of a page, at least 1.
     ///   - maxEntryCount: The maximum number of entries of the window, which is brought into the range from two pages
     ///     to ``Timeline/maxPageCount``.
-    public convenience init(of room: String, in sync: TimelineSync, pageCount: Int = 50, maxEntryCount: Int = 300) {
+    public convenience init(of room: RoomName, in sync: TimelineSync, pageCount: Int = 50, maxEntryCount: Int = 300) {
         self.init(
             of: room, in: sync, pageCount: pageCount, maxEntryCount: maxEntryCount, clock: ContinuousModelClock())
     }
 
     package init(
-        of room: String, in sync: TimelineSync, pageCount: Int = 50, maxEntryCount: Int = 300, clock: any ModelClock
+        of room: RoomName, in sync: TimelineSync, pageCount: Int = 50, maxEntryCount: Int = 300, clock: any ModelClock
     ) {
         name = room
         self.sync = sync

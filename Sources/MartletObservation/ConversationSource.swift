@@ -27,18 +27,23 @@ public struct ConversationSummary: Sendable, Equatable, Identifiable {
     }
 
     /// The name of the room.
-    public let name: String
+    public let name: RoomName
     /// The last entry; nil if there is none.
     public let lastEntry: LastEntry?
     /// The number of unread messages of other accounts. A source may bound it.
     public let unreadCount: Int
+    /// The account's membership record; nil if the relay's list does not have the room.
+    public let membership: RoomSummary.Membership?
 
     /// The name of the room.
-    public var id: String { name }
+    public var id: RoomName { name }
 
     /// Creates a summary.
-    public init(name: String, lastEntry: LastEntry?, unreadCount: Int) {
+    public init(
+        name: RoomName, lastEntry: LastEntry?, unreadCount: Int, membership: RoomSummary.Membership? = nil
+    ) {
         self.name = name
+        self.membership = membership
         self.lastEntry = lastEntry
         self.unreadCount = unreadCount
     }
@@ -47,7 +52,7 @@ public struct ConversationSummary: Sendable, Equatable, Identifiable {
 /// A source of the conversations of an account, such as a ``Timeline``.
 public protocol ConversationSource: Sendable {
     /// The sequence of changes.
-    associatedtype Changes: AsyncSequence<Set<String>, Never>
+    associatedtype Changes: AsyncSequence<Set<RoomName>, Never>
 
     /// The names of changed rooms, from the start of each iteration.
     var changes: Changes { get }
@@ -56,7 +61,7 @@ public protocol ConversationSource: Sendable {
     func conversations() async throws -> [ConversationSummary]
 
     /// Returns one conversation; nil if there is no such room.
-    func conversation(_ name: String) async throws -> ConversationSummary?
+    func conversation(_ name: RoomName) async throws -> ConversationSummary?
 }
 
 extension Timeline: ConversationSource {
@@ -66,7 +71,7 @@ extension Timeline: ConversationSource {
     }
 
     /// Returns a room of the timeline.
-    public func conversation(_ name: String) async throws -> ConversationSummary? {
+    public func conversation(_ name: RoomName) async throws -> ConversationSummary? {
         try await room(name).map { ConversationSummary($0) }
     }
 }
@@ -77,6 +82,6 @@ extension ConversationSummary {
             name: room.name,
             lastEntry: room.lastEntry.map {
                 LastEntry(sender: $0.message?.sender, time: $0.time, content: $0.content, state: $0.state)
-            }, unreadCount: room.unreadCount)
+            }, unreadCount: room.unreadCount, membership: room.membership)
     }
 }

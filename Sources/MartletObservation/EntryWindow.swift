@@ -1,3 +1,4 @@
+import Martlet
 import MartletTimeline
 
 /// The part of a room that a conversation shows. It has a bounded number of entries, whatever the length of the room.
@@ -18,7 +19,7 @@ struct EntryWindow {
         self.maxEntryCount = min(max(maxEntryCount, 2 * self.pageCount), Timeline.maxPageCount)
     }
 
-    func request(_ room: String) -> WindowRequest {
+    func request(_ room: RoomName) -> WindowRequest {
         WindowRequest(room: room, first: first, last: last, limit: first == nil ? pageCount : maxEntryCount)
     }
 

@@ -25,16 +25,16 @@ public final class MemberListModel {
     /// The error with which the room could not be opened.
     public private(set) var failure: ModelError?
 
-    @ObservationIgnored private let name: String
+    @ObservationIgnored private let name: RoomName
     @ObservationIgnored private let sync: TimelineSync
     @ObservationIgnored private let gate: UpdateGate
 
     /// Creates a model of a room, which `run` opens.
-    public convenience init(of room: String, in sync: TimelineSync) {
+    public convenience init(of room: RoomName, in sync: TimelineSync) {
         self.init(of: room, in: sync, clock: ContinuousModelClock())
     }
 
-    package init(of room: String, in sync: TimelineSync, clock: any ModelClock) {
+    package init(of room: RoomName, in sync: TimelineSync, clock: any ModelClock) {
         name = room
         self.sync = sync
         gate = UpdateGate(clock)

@@ -54,14 +54,16 @@ public final class OutboxModel {
         return (RowChanges(from: old, to: Array(all.prefix(maxRowCount))), all.count - failed, failed)
     }
 
-    /// Sends a failed message again.
+    /// Sends a failed message again. A second call meanwhile has no effect.
     public func retry(_ message: UnsentMessage) async {
-        await perform(in: message.room) { _ = try await $0.retry(message.id) }
+        let turn = sync.turn(in: message.room)
+        await perform(in: message.room) { _ = try await $0.retry(message.id, in: turn) }
     }
 
     /// Cancels a message that was not sent yet, or discards one that has failed.
     public func discard(_ message: UnsentMessage) async {
-        await perform(in: message.room) { _ = try await $0.discard(message.id) }
+        let turn = sync.turn(in: message.room)
+        await perform(in: message.room) { _ = try await $0.discard(message.id, in: turn) }
     }
 
     /// Removes the error.
@@ -69,7 +71,7 @@ public final class OutboxModel {
         failure = nil
     }
 
-    private func perform(in room: String, _ command: @Sendable (SyncedRoom) async throws -> Void) async {
+    private func perform(in room: RoomName, _ command: @Sendable (SyncedRoom) async throws -> Void) async {
         do { try await Self.perform(command, room, sync) } catch {
             if let error = ModelError(error) { failure = error }
         }
@@ -77,7 +79,7 @@ public final class OutboxModel {
 
     @concurrent
     private nonisolated static func perform(
-        _ command: @Sendable (SyncedRoom) async throws -> Void, _ room: String, _ sync: TimelineSync
+        _ command: @Sendable (SyncedRoom) async throws -> Void, _ room: RoomName, _ sync: TimelineSync
     ) async throws {
         try await command(try await sync.open(room: room))
     }

@@ -10,19 +10,16 @@ final class AdmittedPeer: Sendable {
     private struct State {
         /// Whether the connection is not authenticated yet.
         var isHandshake = true
-        /// Whether an authentication is in progress.
-        var isAuthenticating = false
-        /// Whether the authenticator decides about a message of it.
-        var isDeciding = false
-
-        mutating func note(_ start: PeerLimiter.Start) { isDeciding = start == .authenticate(after: .zero) }
+        /// The decision of the authenticator in progress.
+        var decision: PeerLimiter.Decision?
     }
 
-    private let prefix: AddressPrefix
+    /// Nil for an address without limits.
+    private let prefix: AddressPrefix?
     private let parts: RelayParts
     private let state = Guarded(State())
 
-    private init(_ prefix: AddressPrefix, _ parts: RelayParts) {
+    private init(_ prefix: AddressPrefix?, _ parts: RelayParts) {
         self.prefix = prefix
         self.parts = parts
     }
@@ -30,15 +27,17 @@ final class AdmittedPeer: Sendable {
     deinit {
         let state = state.withLock { $0 }
         parts.limiter.withLock { limiter in
-            if state.isDeciding { limiter.decisionEnded(from: prefix) }
-            if state.isAuthenticating { limiter.authenticationEnded(from: prefix) }
-            limiter.closed(prefix, isHandshake: state.isHandshake)
+            if let decision = state.decision { limiter.decisionEnded(decision) }
+            if let prefix { limiter.closed(prefix, isHandshake: state.isHandshake) }
         }
     }
 
     /// Admits a connection; nil if it is to be closed without a byte (C-11).
     static func admit(_ address: SocketAddress?, to parts: RelayParts, now: Instant) -> AdmittedPeer? {
-        let prefix = AddressPrefix(address?.ip ?? .anyV4)
+        let ip = address?.ip ?? .anyV4
+        // C-113
+        if parts.configuration.unlimitedPeers.contains(where: { $0.contains(ip) }) { return AdmittedPeer(nil, parts) }
+        let prefix = AddressPrefix(ip)
         switch parts.limiter.withLock({ $0.accepted(prefix, now: now) }) {
         case .admit: return AdmittedPeer(prefix, parts)
         case .refuse(let report):
@@ -47,30 +46,18 @@ final class AdmittedPeer: Sendable {
         }
     }
 
-    /// Reports a hello, or the renewal of a credential on an authenticated connection. A renewal is not refused because
-    /// of failures of other clients at the same address (C-67).
-    func authenticationBegan(of account: AccountName, now: Instant) -> PeerLimiter.Start {
+    /// Reports that a message is ready for the authenticator: a hello, a further message of its exchange, or the
+    /// renewal of a credential on an authenticated connection, which is not refused because of failures of other
+    /// clients at the same address (C-67).
+    func decisionBegan(of asked: AskedPeer, now: Instant) -> PeerLimiter.Start {
         state.withLock { state in
             parts.limiter.withLock { limiter in
-                guard state.isHandshake else { return .authenticate(after: limiter.delay(of: account, now: now)) }
-                let start = limiter.authenticationBegan(of: account, from: prefix, now: now)
-                if case .authenticate = start { state.isAuthenticating = true }
-                state.note(start)
-                return start
-            }
-        }
-    }
-
-    /// Reports that a message is ready for the authenticator, after its delay or as a further one of an exchange.
-    /// `waited` is the delay of the authentication so far.
-    func decisionBegan(of account: AccountName, waited: Duration, now: Instant) -> PeerLimiter.Start {
-        state.withLock { state in
-            parts.limiter.withLock { limiter in
-                guard state.isHandshake else {
-                    return .authenticate(after: max(limiter.delay(of: account, now: now) - waited, .zero))
+                guard state.isHandshake, let prefix else {
+                    return limiter.unlimitedDecisionBegan(of: asked.account, waited: asked.waited, now: now)
                 }
-                let start = limiter.decisionBegan(of: account, from: prefix, waited: waited, now: now)
-                state.note(start)
+                let start = limiter.decisionBegan(
+                    of: PeerLimiter.Peer(asked.account, asked.device, from: prefix), waited: asked.waited, now: now)
+                if case .decide(let decision) = start { state.decision = decision }
                 return start
             }
         }
@@ -82,37 +69,37 @@ final class AdmittedPeer: Sendable {
         state.withLock { state in
             guard !state.isHandshake else { return }
             state.isHandshake = true
-            parts.limiter.withLock { $0.handshakeResumed(prefix) }
+            if let prefix { parts.limiter.withLock { $0.handshakeResumed(prefix) } }
         }
     }
 
     /// Reports the answer of the authenticator. An answer without a decision about the credential counts as neither
     /// success nor failure.
-    func authenticationEnded(
-        of account: AccountName, _ verdict: AuthenticationVerdict, now: Instant
-    ) {
+    func authenticationEnded(of asked: AskedPeer, _ verdict: AuthenticationVerdict, now: Instant) {
         let before = state.withLock { state in
             defer {
-                state.isDeciding = false
-                switch verdict {
-                case .challenge: break
-                case .accepted: (state.isAuthenticating, state.isHandshake) = (false, false)
-                case .refused: state.isAuthenticating = false
-                }
+                state.decision = nil
+                if case .accepted = verdict { state.isHandshake = false }
             }
             return state
         }
         // A failed decision counts without an interruption: first in progress, then as a failure (C-67).
         parts.limiter.withLock { limiter in
-            if before.isDeciding { limiter.decisionEnded(from: prefix) }
-            if case .challenge = verdict { return }
-            if before.isAuthenticating { limiter.authenticationEnded(from: prefix) }
+            if let decision = before.decision { limiter.decisionEnded(decision) }
+            let peer = prefix.map { PeerLimiter.Peer(asked.account, asked.device, from: $0) }
             switch verdict {
-            case .accepted: if before.isHandshake { limiter.handshakeEnded(prefix) }
             case .challenge: break
+            case .accepted:
+                guard let peer else { break }
+                limiter.authenticationSucceeded(of: peer, now: now)
+                if before.isHandshake { limiter.handshakeEnded(peer.prefix) }
             case .refused(let failure):
-                guard failure.notice.code == .unauthenticated else { return }
-                limiter.authenticationFailed(of: account, from: prefix, now: now)
+                guard failure.notice.code == .unauthenticated else { break }
+                if let peer {
+                    limiter.authenticationFailed(of: peer, now: now)
+                } else {
+                    limiter.authenticationFailed(of: asked.account, now: now)
+                }
             }
         }
     }

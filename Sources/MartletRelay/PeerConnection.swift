@@ -57,12 +57,13 @@ final class PeerConnection: TransportHandler {
 /// The parts of a request that are needed for the whole authentication.
 struct AskedPeer: Sendable {
     let account: AccountName
+    let device: DeviceID
     let presentedToken: ResumeToken?
     /// The delay of the authentication so far.
     var waited = Duration.zero
 
     init(_ request: AuthenticationRequest) {
-        (account, presentedToken) = (request.account, request.presentedToken)
+        (account, device, presentedToken) = (request.account, request.device, request.presentedToken)
     }
 }
 

@@ -26,6 +26,13 @@ extension Relay {
         public var maxAcceptsPerSecond: Int? = 1500
         /// The bounds on connections and failed authentications of one address.
         public var limits = PeerLimits()
+        /// The peers to which `limits` do not apply, for example an office with many clients behind one address.
+        /// Guesses from there are bounded by the delay of the account only (C-113).
+        public var unlimitedPeers: [IPNetwork] = []
+        /// The proxies whose connections begin with a header of the PROXY protocol, version 1 or 2. The address that it
+        /// states is the peer's for `limits` and events. A connection from them without a valid header within
+        /// `engine.handshakeTimeout` is closed (C-114, Specs/hostile.md row 105).
+        public var proxies: [IPNetwork] = []
         /// The maximum number of concurrent authentications. A further hello is answered with `serverBusy`.
         public var maxAuthentications = 1024
         /// The maximum number of concurrent calls of the `RequestHandler`. A further request is answered with
@@ -40,6 +47,9 @@ extension Relay {
         /// spinning and saves processor time. After longer work a loop spins for up to twenty times this limit. Linux
         /// only.
         public var spinLimit: Duration = .microseconds(50)
+        /// The free space of the file system of the store, by which the relay refuses messages before the disk is full,
+        /// and reports it; nil for a store without one.
+        public var disk: DiskSpace?
         /// The timeout of the drain when the task of `run()` is cancelled.
         public var drainTimeout: Duration = .seconds(10)
         /// The interval at which the relay notifies the store of the rooms that have members.
@@ -56,8 +66,11 @@ extension Relay {
                 ("limits.maxConnections", limits.maxConnections, 1...(.max)),
                 ("limits.maxHandshakes", limits.maxHandshakes, 1...(.max)),
                 ("limits.maxTotalHandshakes", limits.maxTotalHandshakes, 1...(.max)),
-                ("limits.maxAuthentications", limits.maxAuthentications, 1...(.max)),
                 ("limits.maxFailures", limits.maxFailures, 1...(.max)),
+                (
+                    "limits.failureBurst", limits.failureBurst == .max ? 1 : limits.failureBurst,
+                    1...PeerLimits.maxFailureRate
+                ), ("limits.failuresPerMinute", limits.failuresPerMinute, 1...PeerLimits.maxFailureRate),
                 ("engine.maxConnections", engine.maxConnections, 1...(.max)),
                 ("engine.maxLinks", engine.maxLinks, 1...(.max)),
                 ("engine.maxLinksPerAccount", engine.maxLinksPerAccount, 1...(.max)),

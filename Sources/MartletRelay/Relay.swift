@@ -176,13 +176,18 @@ public final class Relay: Sendable {
         }
         for driver in drivers { driver.loop.execute { driver.setDrivers(drivers) } }
         let first = drivers[0]
+        let acceptor = ProxyAcceptor(
+            proxies: parts.configuration.proxies, timeout: parts.configuration.engine.handshakeTimeout
+        ) { [onEvent = parts.onEvent] in onEvent(.proxyRefused($0)) }
         return Running(
             loops: group, drivers: drivers,
             listeners: sockets.map { socket in
                 socket.accept(on: first.loop, options: options) { connection in
-                    guard let peer = first.admit(connection.remoteAddress) else { return }
-                    guard let tls else { return first.accept(connection, peer) }
-                    if let secure = tls.transport(over: connection) { first.accept(secure, peer) }
+                    acceptor.accept(connection) { connection in
+                        guard let peer = first.admit(connection.remoteAddress) else { return }
+                        guard let tls else { return first.accept(connection, peer) }
+                        if let secure = tls.transport(over: connection) { first.accept(secure, peer) }
+                    }
                 }
             }, tls: tls)
     }

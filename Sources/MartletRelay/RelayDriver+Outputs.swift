@@ -23,7 +23,7 @@ extension RelayDriver {
         case .pauseReading(let key): peers[key]?.isPaused = true
         case .resumeReading(let key): peers[key]?.isPaused = false
         case .load(let room): load(room)
-        case .append(let room, let entries): append(entries, to: room)
+        case .append(let room, let entries, let erasures): append(entries, erasing: erasures, to: room)
         case .saveProgress(let room, let progress): save(progress, of: room)
         case .saveRoles(let room, let roles, let creation): save(roles, of: room, creation)
         case .saveMemberships(let room, let changes): save(changes, of: room)
@@ -43,10 +43,10 @@ extension RelayDriver {
     private func report(_ note: RelayNote, on key: ConnectionKey?) {
         // The engine has refused a message of an exchange without the authenticator. The exchange counts as a failed
         // authentication (C-67, C-69).
-        if case .refused(let account, .unauthenticated, _) = note, let peer = key.flatMap({ peers[$0] }),
-            peer.exchange.take() != nil
+        if case .refused(_, .unauthenticated, _) = note, let peer = key.flatMap({ peers[$0] }),
+            let exchange = peer.exchange.take()
         {
-            peer.admitted.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
+            peer.admitted.authenticationEnded(of: exchange.peer, .refused(.unauthenticated), now: now)
         }
         // The limits of C-67 apply to the next hello too.
         if case .refused(_, .resumeRejected, _) = note, let peer = key.flatMap({ peers[$0] }) {
@@ -71,40 +71,34 @@ extension RelayDriver {
                 return engine.authenticated(key, .refused(Notice(code: .unauthenticated), cause: cause), now: now)
             }
         }
-        let limit = peer.admitted.authenticationBegan(of: request.account, now: now)
-        start(limit, of: peer, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
+        start(of: peer, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
     }
 
-    /// Checks the limits again before the exchange continues, because authentications on other connections may have
-    /// failed since it began, or be in progress (C-67, Specs/hostile.md row 64).
     private func continueExchange(_ key: ConnectionKey, _ message: Credential, now: Instant) {
         guard let peer = peers[key], let pending = peer.exchange.take() else { return }
-        let asked = pending.peer
-        let limit = peer.admitted.decisionBegan(of: asked.account, waited: asked.waited, now: now)
-        start(limit, of: peer, asked, now: now) { [parts, exchange = pending.exchange] in
-            await parts.proceed(exchange, of: asked.account, with: message)
+        start(of: peer, pending.peer, now: now) {
+            [parts, account = pending.peer.account, exchange = pending.exchange] in
+            await parts.proceed(exchange, of: account, with: message)
         }
     }
 
-    /// Calls the authenticator at once, checks the limits again after a delay, or refuses the peer.
+    /// Calls the authenticator at once, checks the limits again after a delay, or refuses the peer. The limits apply to
+    /// each message of an exchange, because authentications on other connections may have failed since it began, or be
+    /// in progress (C-67, Specs/hostile.md row 64).
     private func start(
-        _ start: PeerLimiter.Start, of peer: PeerConnection, _ asked: AskedPeer, now: Instant,
+        of peer: PeerConnection, _ asked: AskedPeer, now: Instant,
         _ call: @escaping @Sendable () async -> AuthenticationVerdict
     ) {
-        switch start {
-        case .refuse(let retryAfter):
-            engine.authenticated(
-                peer.key, .refused(Notice(code: .serverBusy, retryAfter: retryAfter)), now: now)
-        case .authenticate(.zero): ask(peer.key, asked, now: now, call)
-        case .authenticate(let delay):
+        switch peer.admitted.decisionBegan(of: asked, now: now) {
+        case .refuse(let notice): engine.authenticated(peer.key, .refused(notice, cause: notice.reason), now: now)
+        case .decide: ask(peer.key, asked, now: now, call)
+        case .wait(let delay):
             var asked = asked
             asked.waited += delay
             let timer = LoopTimer(on: loop) { [weak self, key = peer.key, asked] in
                 guard let self, let peer = self.peers[key] else { return }
                 peer.authenticationDelay = nil
-                let now = self.enter()
-                let limit = peer.admitted.decisionBegan(of: asked.account, waited: asked.waited, now: now)
-                self.start(limit, of: peer, asked, now: now, call)
+                self.start(of: peer, asked, now: self.enter(), call)
             }
             peer.authenticationDelay = timer
             timer.set(deadline: (now + delay).nanoseconds)
@@ -117,8 +111,7 @@ extension RelayDriver {
     ) {
         guard let peer = peers[key] else { return }
         guard authentications < parts.configuration.maxAuthentications else {
-            peer.admitted.authenticationEnded(
-                of: asked.account, .refused(AuthenticationFailure(parts.busy)), now: now)
+            peer.admitted.authenticationEnded(of: asked, .refused(AuthenticationFailure(parts.busy)), now: now)
             return engine.authenticated(key, .refused(parts.busy), now: now)
         }
         authentications += 1
@@ -127,7 +120,7 @@ extension RelayDriver {
         peer.authentication = loop.startTask { [loop, admitted = peer.admitted] in
             let verdict = await call()
             loop.execute {
-                admitted.authenticationEnded(of: asked.account, verdict, now: self.now)
+                admitted.authenticationEnded(of: asked, verdict, now: self.now)
                 self.authenticated(key, asked, number, verdict)
             }
         }
@@ -179,18 +172,26 @@ extension RelayDriver {
         }
     }
 
-    private func append(_ entries: [LogEntry], to room: RoomName) {
+    private func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) {
         let offset = entries.last?.offset
+        if parts.configuration.disk?.level == .exhausted {
+            return appended(entries.count, to: room, upTo: offset, .failed)
+        }
         if let store = parts.immediateStore {
-            let done = parts.storing(room) { try store.append(entries, to: room) }
+            let eraser = erasures.isEmpty ? nil : parts.immediateErasureStore
+            let done = parts.storing(room) {
+                try eraser?.append(entries, erasing: erasures, to: room) ?? store.append(entries, to: room)
+            }
             return appended(entries.count, to: room, upTo: offset, done)
         }
         guard parts.groupingStore == nil else {
-            appends.append(RoomAppend(room: room, entries: entries))
+            appends.append(RoomAppend(room: room, entries: entries, erasures: erasures))
             return
         }
+        let eraser = erasures.isEmpty ? nil : parts.erasureStore
         callStore(room) { store in
-            try await store.append(entries, to: room)
+            guard let eraser else { return try await store.append(entries, to: room) }
+            return try await eraser.append(entries, erasing: erasures, to: room)
         } then: { driver, done in
             driver.appended(entries.count, to: room, upTo: offset, done)
         }

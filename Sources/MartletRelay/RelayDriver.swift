@@ -53,6 +53,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private lazy var touchTimer = LoopTimer(on: loop) { [weak self] in self?.touchRooms() }
     private lazy var expiryTimer = LoopTimer(on: loop) { [weak self] in self?.expireAttachments() }
+    private lazy var diskTimer = LoopTimer(on: loop) { [weak self] in self?.measureDisk() }
+    private var diskLevel = DiskSpace.Level.ample
     private var idleWaiters: [IdleWaiter] = []
     private var heapTrim: HeapTrim
 
@@ -80,6 +82,25 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         // One of the loops suffices.
         let expires = parts.attachments != nil && drivers.first === self
         expiryTimer.set(deadline: expires ? loop.deadline(after: Self.expiryInterval) : nil)
+        if parts.configuration.disk != nil {
+            diskTimer.set(deadline: drivers.first === self ? loop.currentTime : nil)
+        }
+    }
+
+    /// Measures the free space on another thread, and reports a change.
+    private func measureDisk() {
+        guard let disk = parts.configuration.disk else { return }
+        loop.startTask { [loop] in
+            disk.update()
+            loop.execute {
+                guard !self.drivers.isEmpty else { return }
+                if disk.level != self.diskLevel {
+                    self.diskLevel = disk.level
+                    self.parts.onEvent(.diskSpaceChanged(disk.level, freeByteCount: disk.freeByteCount))
+                }
+                self.diskTimer.set(deadline: self.loop.deadline(after: DiskSpace.interval))
+            }
+        }
     }
 
     private func expireAttachments() {

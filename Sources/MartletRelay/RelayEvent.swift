@@ -10,6 +10,9 @@ public enum RelayEvent: Sendable {
     /// A number of connections were closed at once because of the limits of their addresses, since the last such event,
     /// with the address of the latest one. There is at most one such event a second (C-11, C-67).
     case connectionsRefused(Int, latest: SocketAddress?)
+    /// A connection of one of `Relay.Configuration.proxies` was closed, because it had no valid header in time, or too
+    /// many others had none yet.
+    case proxyRefused(SocketAddress?)
     /// `Relay.revoke(_:)` ended the links of an account.
     case revoked(AccountName)
     /// `Relay.revokeRoomDecisions(of:in:)` requested new decisions of the room policy; nil for all accounts, or all
@@ -27,6 +30,8 @@ public enum RelayEvent: Sendable {
     case membershipsFailed(AccountName, any Error)
     /// The attachment store threw an error when it removed expired attachments. It is called again.
     case attachmentsFailed(any Error)
+    /// The free space of the store's file system has reached another state.
+    case diskSpaceChanged(DiskSpace.Level, freeByteCount: UInt64)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
     /// The authenticator refused a credential. The cause is not sent to the client.

@@ -10,6 +10,10 @@ final class RelayParts: Sendable {
     let immediateStore: (any ImmediateRoomStore)?
     /// The store, if it takes the appends of a turn together.
     let groupingStore: (any GroupingRoomStore)?
+    /// The store, if it erases messages.
+    let erasureStore: (any RoomErasureStore)?
+    /// The store, if it is synchronous and erases messages.
+    let immediateErasureStore: (any ImmediateRoomErasureStore)?
     /// The store, if it keeps roles.
     let roleStore: (any RoomRoleStore)?
     /// The store, if it keeps membership records.
@@ -34,6 +38,8 @@ final class RelayParts: Sendable {
         self.store = store
         immediateStore = store as? any ImmediateRoomStore
         groupingStore = store as? any GroupingRoomStore
+        erasureStore = store as? any RoomErasureStore
+        immediateErasureStore = store as? any ImmediateRoomErasureStore
         roleStore = store as? any RoomRoleStore
         membershipStore = store as? any RoomMembershipStore
         immediateRoleStore = store as? any ImmediateRoomRoleStore

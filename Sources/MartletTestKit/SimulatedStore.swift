@@ -5,8 +5,8 @@ public import MartletWire
 public protocol SimulatedStore: AnyObject {
     /// The snapshot of a room; a new room begins a log.
     func load(_ room: RoomName) throws -> RoomSnapshot
-    /// Makes messages durable.
-    func append(_ entries: [LogEntry], to room: RoomName) throws
+    /// Makes messages durable, and erases earlier ones.
+    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws
     /// The kept messages of a range.
     func read(_ range: ReadRange, of room: RoomName) throws -> [LogEntry]
     /// Keeps the progress of accounts.

@@ -100,7 +100,7 @@ public final class VirtualClient {
             onOutput?(output)
             if remembers { outputs.append((now, output)) }
             switch output {
-            case .connect, .startBackup, .close, .fetchCredential: forWorld.append(output)
+            case .connect, .startBackup, .close, .fetchCredential, .replaceDevice: forWorld.append(output)
             case .room(let room, .message(let message, let byteCount)):
                 if remembers { received[room, default: []].append((now, message)) }
                 untaken.append((room, byteCount, RoomCursor(log: logs[room], offset: message.relay?.offset ?? 0)))

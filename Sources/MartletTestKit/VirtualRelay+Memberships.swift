@@ -19,10 +19,10 @@ extension VirtualRelay {
         let rooms: [RoomName]
         switch read {
         case .names: rooms = Array(memberships.keys)
-        case .page(let after, _, _): rooms = memberships.keys.filter { after?.precedes($0) ?? true }
+        case .page(let after, _, _): rooms = memberships.keys.filter { room in after.map { $0 < room } ?? true }
         case .rooms(let wanted): rooms = Array(wanted.keys)
         }
-        let found = rooms.sorted { $0.precedes($1) }.compactMap { room in
+        let found = rooms.sorted().compactMap { room in
             memberships[room]?[account].map { record in
                 StoredRoomEntry(
                     entry(of: room, record, account, read), roles: read != .names && hasLog(room) ? roles[room] : nil)
@@ -48,10 +48,9 @@ extension VirtualRelay {
             .raised(to: read.progress(in: room), lastOffset: entry.lastOffset)
         (entry.delivered, entry.read) = (progress.delivered, progress.read)
         entry.firstOffset = first(room)
-        let kept = messages.filter { $0.offset >= first(room) }
-        entry.unreadCount = UInt32(
-            min(kept.count { $0.offset > entry.read && $0.sender != account }, RoomEntry.maxUnreadCount))
-        if let newest = kept.last { entry.setMessage(newest.body.bytes) }
+        var scan = RoomEntryScan(of: account, entry)
+        for message in messages.reversed() { guard scan.add(message) else { break } }
+        scan.finish(&entry)
         return entry
     }
 }

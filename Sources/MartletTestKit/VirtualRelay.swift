@@ -107,7 +107,7 @@ public final class VirtualRelay {
         case continueExchange(ConnectionKey, Credential)
         case authorize(QuestionID, RoomAuthorizationRequest)
         case load(RoomName)
-        case append(RoomName, [LogEntry])
+        case append(RoomName, [LogEntry], [MessageErasure])
         case saveRoles(RoomName, [UInt8], RoomCreation?)
         case saveMemberships(RoomName, MembershipChanges)
         case readMemberships(MembershipReadID, MembershipRead)
@@ -216,7 +216,8 @@ public final class VirtualRelay {
                 later(.authorize(question, request), policyDelay, &work, now: now)
             case .policyOverdue(let room): overdueRooms.append(room)
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
-            case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
+            case .append(let room, let entries, let erasures):
+                later(.append(room, entries, erasures), storeDelay, &work, now: now)
             case .saveProgress(let room, let marks): save(marks, of: room)
             case .saveRoles(let room, let roles, let creation):
                 later(.saveRoles(room, roles, creation), storeDelay, &work, now: now)
@@ -263,9 +264,9 @@ public final class VirtualRelay {
             snapshot.memberships = memberships[room] ?? [:]
             checked { check(try $0.load(room), snapshot) }
             loops.loaded(room, refusesLoads ? nil : snapshot)
-        case .append(let room, let entries):
+        case .append(let room, let entries, let erasures):
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
-            store(taken, in: room)
+            store(taken, in: room, erasing: taken.count == entries.count ? erasures : [])
             loops.stored(room, upTo: taken.last?.offset, first: first(room), messageCount: taken.count)
         case .saveRoles(let room, let roles, let creation):
             loops.rolesSaved(room, refusesAppends ? .failed : store(roles, of: room, creation))
@@ -292,8 +293,14 @@ public final class VirtualRelay {
     }
 
     /// Makes messages durable.
-    func store(_ entries: [LogEntry], in room: RoomName) {
-        if !entries.isEmpty { checked { try $0.append(entries, to: room) } }
+    func store(_ entries: [LogEntry], in room: RoomName, erasing erasures: [MessageErasure] = []) {
+        if !entries.isEmpty { checked { try $0.append(entries, erasing: erasures, to: room) } }
+        for erasure in erasures {
+            guard let index = log[room]?.firstIndex(where: { $0.offset == erasure.offset }),
+                let erased = log[room].flatMap({ erasure.erased($0[index]) })
+            else { continue }
+            log[room]?[index] = erased
+        }
         for entry in entries {
             log[room, default: []].append(entry)
             lastOffsets[room] = entry.offset

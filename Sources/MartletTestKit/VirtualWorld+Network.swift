@@ -104,6 +104,7 @@ extension VirtualWorld {
         case .transmit(let id):
             guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else { return }
             fill(connection, atRelay: false)
+        case .replaceDevice: client.engine.replaceDevice(by: DeviceID(rawValue: random.next() | 1), now: now)
         default: break
         }
     }

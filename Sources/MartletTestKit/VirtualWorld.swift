@@ -141,8 +141,10 @@ public final class VirtualWorld {
         }
         for number in eventOfNumber.keys.sorted() {
             switch eventOfNumber[number] {
-            case .work(.append(let room, let entries), generation):
-                if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(entries, in: room) }
+            case .work(.append(let room, let entries, let erasures), generation):
+                if !relay.refusesAppends, random.happens(perMille: 500) {
+                    relay.store(entries, in: room, erasing: erasures)
+                }
             case .work(.saveRoles(let room, let roles, let creation), generation):
                 if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(roles, of: room, creation) }
             case .work(.saveMemberships(let room, let changes), generation):

@@ -28,7 +28,11 @@ final class ChangeTables {
     private let setFlags: Statement
     private let setText: Statement
     private let erase: Statement
+    private let eraseChanges: Statement
+    private let erased: Statement
     private let database: Database
+    /// Whether content was erased that the index, the log of the database and free pages may still have.
+    var hasErased = false
 
     init(_ database: Database) throws {
         self.database = database
@@ -46,7 +50,8 @@ final class ChangeTables {
         confirmed = try database.prepare(
             """
             UPDATE change SET generation = ?5, position = ?6
-            WHERE \(own) AND generation = \(TimelineSchema.pendingGeneration)
+            WHERE \(own) AND (generation = \(TimelineSchema.pendingGeneration)
+                OR (?7 AND generation = ?5 AND position <> ?6))
             """)
         exists = try database.prepare("SELECT 1 FROM change WHERE \(own)")
         target = try database.prepare(
@@ -75,10 +80,17 @@ final class ChangeTables {
                 SELECT generation, position FROM change WHERE room = ?1 AND is_waiting = 1
                 ORDER BY generation, position LIMIT 1)
             """)
-        entry = try database.prepare("SELECT id, kind, content, text, flags FROM entry WHERE \(own)")
+        entry = try database.prepare("SELECT id, kind, content, text, flags, terms FROM entry WHERE \(own)")
         setFlags = try database.prepare("UPDATE entry SET flags = ? WHERE id = ?")
-        setText = try database.prepare("UPDATE entry SET text = ? WHERE id = ?")
+        setText = try database.prepare("UPDATE entry SET text = ?, terms = ? WHERE id = ?")
         erase = try database.prepare("UPDATE entry SET content = x'' WHERE id = ?")
+        let isDeletion = "effect = \(TimelineSchema.deletion) AND \(accepted)"
+        eraseChanges = try database.prepare(
+            """
+            DELETE FROM change WHERE \(targeted) AND effect <> \(TimelineSchema.deletion) AND \(accepted)
+                AND EXISTS (SELECT 1 FROM change WHERE \(targeted) AND \(isDeletion))
+            """)
+        erased = try database.prepare("SELECT 1 FROM change WHERE \(targeted) AND \(isDeletion) LIMIT 1")
     }
 
     /// Stores a change, and updates its target.
@@ -104,12 +116,14 @@ final class ChangeTables {
         try dropWaiting.run()
     }
 
-    /// Gives a pending change its place. Returns whether the change is known.
-    func confirm(_ id: MessageID, at place: EntryPlace, _ room: Int64) throws -> Bool {
+    /// Gives a pending change its place, or the place of the log to one that its outcome has placed. Returns whether
+    /// the change is known.
+    func confirm(_ id: MessageID, at place: EntryPlace, isOfLog: Bool, _ room: Int64) throws -> Bool {
         confirmed.bind(1, room)
         confirmed.bind(identity: id, from: 2)
         confirmed.bind(5, place.generation)
         confirmed.bind(6, place.position)
+        confirmed.bind(7, isOfLog ? 1 : 0 as Int64)
         try confirmed.run()
         guard database.changedRowCount > 0 else { return try contains(id, room) }
         guard let (target, slot) = try target(of: id, room) else { return true }
@@ -158,18 +172,30 @@ final class ChangeTables {
         target.bind(1, room)
         target.bind(identity: id, from: 2)
         defer { target.reset() }
-        guard try target.step(), let sender = AccountName(target.text(0)) else { return nil }
+        guard try target.step(), let sender = AccountName(target.text(0)), target.uint64(2) > 0 else { return nil }
         let id = MessageID(
             sender: sender, device: DeviceID(rawValue: target.uint64(1)), counter: target.uint64(2))
         return (id, target.text(3))
     }
 
-    /// Removes the accepted changes of a slot before its latest one, and reactions beyond their bound (M-10, M-12).
+    /// Whether the relay has stored a deletion of a message.
+    func isErased(_ target: MessageID, _ room: Int64) throws -> Bool {
+        erased.bind(1, room)
+        erased.bind(identity: target, from: 2)
+        return try erased.firstInt64() != nil
+    }
+
+    /// Removes the accepted changes of a slot before its latest one, reactions beyond their bound, and all other
+    /// changes of a message that was deleted (M-10, M-12, M-5).
     private func settle(_ target: MessageID, slot: String, _ room: Int64) throws {
         prune.bind(1, room)
         prune.bind(identity: target, from: 2)
         prune.bind(5, slot)
         try prune.run()
+        eraseChanges.bind(1, room)
+        eraseChanges.bind(identity: target, from: 2)
+        try eraseChanges.run()
+        if database.changedRowCount > 0 { hasErased = true }
         guard slot.hasPrefix("r") else { return }
         surplus.bind(1, room)
         surplus.bind(identity: target, from: 2)
@@ -183,13 +209,14 @@ final class ChangeTables {
         entry.bind(identity: target, from: 2)
         guard try entry.step() else { return false }
         let (id, kind, content) = (entry.int64(0), entry.int64(1), entry.bytes(2))
-        let (text, flags) = (entry.optionalText(3), entry.int64(4))
+        let (text, flags, terms) = (entry.optionalText(3), entry.int64(4), entry.optionalText(5))
         entry.reset()
         let loaded = try rows.load(target, room: room)
-        let own = body(kind, content)
+        let own = MessageBody(kind: kind, content: content)
         var newFlags = flags & (TimelineSchema.placedByOutcome | TimelineSchema.withoutOffset)
-        if loaded.effects.isDeleted { newFlags |= TimelineSchema.deleted }
-        var newText = loaded.effects.isDeleted ? nil : own?.searchText
+        let isDeleted = loaded.effects.isDeleted || kind == Int64(ContentKind.erased.rawValue)  // M-37
+        if isDeleted { newFlags |= TimelineSchema.deleted }
+        var newText = isDeleted ? nil : own?.searchText
         if let edited = loaded.effects.text, own?.isEditable == true {
             newText = edited
             newFlags |= TimelineSchema.edited
@@ -200,21 +227,18 @@ final class ChangeTables {
             setFlags.bind(2, id)
             try setFlags.run()
         }
-        if newText.map({ Array($0.utf8) }) != text.map({ Array($0.utf8) }) {
+        let newTerms = newText.flatMap { own?.searchTerms(of: $0) }
+        if newText.map({ Array($0.utf8) }) != text.map({ Array($0.utf8) }) || newTerms != terms {
             setText.bind(1, newText)
-            setText.bind(2, id)
+            setText.bind(2, newTerms)
+            setText.bind(3, id)
             try setText.run()
         }
         if loaded.isErased, !content.isEmpty {
             erase.bind(1, id)
             try erase.run()
+            hasErased = true
         }
         return true
-    }
-
-    private func body(_ kind: Int64, _ content: [UInt8]) -> MessageBody? {
-        guard let number = UInt16(exactly: kind) else { return nil }
-        let content = try? MessageContent(kind: ContentKind(rawValue: number), bytes: content)
-        return content.flatMap { try? MessageBody($0) }
     }
 }

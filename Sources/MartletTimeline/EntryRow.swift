@@ -25,6 +25,7 @@ struct EntryRow {
     init(_ row: Statement, path: String) throws {
         room = row.int64(1)
         position = TimelineEntry.Position(generation: row.int64(2), offset: row.int64(3), id: row.int64(0))
+        guard position.generation >= 0, position.offset >= 0 else { throw DatabaseError.corrupt(path: path) }
         time = row.optionalUInt64(7)
         flags = row.int64(15)
         let bytes = row.bytes(9)
@@ -90,6 +91,13 @@ extension MessageBody {
         case .system(_, let text): text
         case .edit, .delete, .reaction, .command, .other: nil
         }
+    }
+
+    /// The terms of a text of the message, and of the name of its file.
+    func searchTerms(of text: String) -> String {
+        var name: String?
+        if case .attachment(let attachment) = self, attachment.name != text { name = attachment.name }
+        return SearchText.terms(of: text, name: name)
     }
 }
 

@@ -46,8 +46,9 @@ final class EntryTables {
         insert = try database.prepare(
             """
             INSERT OR IGNORE INTO entry (
-                room, sender, device, counter, generation, position, accepted_at, kind, content, text, state, is_read)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                room, sender, device, counter, generation, position, accepted_at, kind, content, text, state, is_read,
+                terms)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         find = try database.prepare(
             "SELECT generation, state, flags, kind, content, position, accepted_at FROM entry WHERE \(own)")
@@ -111,9 +112,13 @@ final class EntryTables {
         _ id: MessageID, _ content: MessageContent, at place: EntryPlace, time: UInt64, _ room: Int64, isModerator: Bool
     ) throws {
         guard let found = try found(id, room) else {
-            if try changes.confirm(id, at: place, room) { return }
+            if try changes.confirm(id, at: place, isOfLog: true, room) { return }
             return try insert(
                 id, content, at: place, time: time, room, state: TimelineSchema.accepted, isModerator: isModerator)
+        }
+        if content.kind == .erased, found.kind != Int64(ContentKind.erased.rawValue) {
+            try replaceContent(of: id, found, content, room)
+            changes.hasErased = true
         }
         guard found.isPending || found.flags & TimelineSchema.placedByOutcome != 0 else { return }
         let kept = ~(TimelineSchema.placedByOutcome | TimelineSchema.withoutOffset)
@@ -158,10 +163,16 @@ final class EntryTables {
         }
         insert.bind(1, room)
         insert.bind(identity: id, from: 2)
+        // A message whose deletion was stored before is never written.
+        let isErased = try changes.isErased(id, room)
+        let text = isErased ? nil : body?.searchText
+        insert.bind(13, text.flatMap { body?.searchTerms(of: $0) })
         try run(
-            insert, place, time: time, kind: Int64(content.kind.rawValue), content.bytes, text: body?.searchText,
-            state, isRead: id.sender == account)
+            insert, place, time: time, kind: Int64(content.kind.rawValue), isErased ? [] : content.bytes, text: text,
+            state,
+            isRead: id.sender == account || !content.kind.countsAsUnread)
         try changes.claim(id, room)
+        if content.kind == .erased { try changes.refresh(id, room) }
     }
 
     private func run(
@@ -187,6 +198,7 @@ final class EntryTables {
         insert.bind(2, "")
         insert.bind(3, place.generation)
         insert.bind(4, counter)
+        insert.bindNull(13)
         try run(insert, place, time: nil, kind: kind, content, text: nil, TimelineSchema.accepted, isRead: true)
     }
 
@@ -230,12 +242,12 @@ final class EntryTables {
     /// - Parameter hasOffset: Whether the place is that of the message.
     func accept(_ id: MessageID, at place: EntryPlace, hasOffset: Bool, _ room: Int64) throws {
         guard let found = try found(id, room) else {
-            _ = try changes.confirm(id, at: place, room)
+            _ = try changes.confirm(id, at: place, isOfLog: false, room)
             return
         }
-        guard found.isPending else { return }
+        guard found.isPending || hasOffset && found.flags & TimelineSchema.withoutOffset != 0 else { return }
         let flags = TimelineSchema.placedByOutcome | (hasOffset ? 0 : TimelineSchema.withoutOffset)
-        try setPlace(id, place, time: nil, flags: found.flags | flags, room)
+        try setPlace(id, place, time: nil, flags: found.flags & ~TimelineSchema.withoutOffset | flags, room)
     }
 
     /// Stores a failure. A change that has failed is removed.
@@ -269,12 +281,13 @@ final class EntryTables {
     func replace(
         _ id: MessageID, by new: MessageID, _ content: MessageContent, time: UInt64, _ room: Int64, isModerator: Bool
     ) throws {
-        let accepted = try found(new, room)
+        let known = try found(new, room)
+        let accepted = known?.isPending == true ? nil : known
         guard let failed = try found(id, room), failed.isPending else {
             try changes.remove(id, room)
             return try add(new, content, time: time, room, isModerator: isModerator)
         }
-        if accepted != nil {
+        if known != nil {
             erase.bind(1, room)
             erase.bind(identity: new, from: 2)
             try erase.run()
@@ -284,8 +297,8 @@ final class EntryTables {
         try identify(as: new)
         if let accepted {
             try setPlace(new, accepted.place, time: accepted.time, flags: accepted.flags, room)
-            try changes.refresh(new, room)
         }
+        try changes.refresh(new, room)
     }
 
     /// Removes a message that was not accepted.
@@ -293,6 +306,7 @@ final class EntryTables {
         remove.bind(1, room)
         remove.bind(identity: id, from: 2)
         try remove.run()
+        changes.hasErased = true
         try changes.remove(id, room)
     }
 }

@@ -47,7 +47,7 @@ final class OutgoingQueries {
     }
 
     private func identity(_ row: Statement) throws -> MessageID {
-        guard let sender = AccountName(row.text(0)) else { throw DatabaseError.corrupt(path: path) }
+        guard let sender = AccountName(row.text(0)), row.uint64(2) > 0 else { throw DatabaseError.corrupt(path: path) }
         return MessageID(sender: sender, device: DeviceID(rawValue: row.uint64(1)), counter: row.uint64(2))
     }
 

@@ -14,15 +14,13 @@ public import MartletWire
 ///
 /// The file is an SQLite database. The same folder contains files with the suffixes `-wal`, `-shm` and `-lock`, and one
 /// with the suffix `-damaged` after damage was found. One object of one process uses the file at a time. The contents
-/// are not encrypted.
+/// are not encrypted. The text of a deleted message is erased from these files when the deletion is applied (M-29).
 ///
 /// All methods throw ``DatabaseError``. After `corrupt`, open the timeline again: the damaged file is then set aside
 /// (``setAsidePath``), and an empty one takes its place.
 public final class Timeline: Sendable {
     /// The maximum number of entries of a page and of results of a search.
     public static let maxPageCount = 1000
-    /// The maximum of an unread count. A room can have more unread messages.
-    public static let maxUnreadCount = 1000
     /// The maximum number of operations that wait for a thread.
     private static let maxJobCount = 1024
 
@@ -82,7 +80,7 @@ public final class Timeline: Sendable {
     ///   - room: The name of the room.
     ///   - isModerator: Whether an account may delete messages of others (M-9). It is called on another thread.
     nonisolated(nonsending) public func apply(
-        _ items: [RoomItem], in room: String, isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
+        _ items: [RoomItem], in room: RoomName, isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
     ) async throws {
         try await write(room) { try $0.apply(items, in: room, isModerator: isModerator) }
     }
@@ -96,7 +94,7 @@ public final class Timeline: Sendable {
     ///   - room: The name of the room.
     ///   - isModerator: As in ``apply(_:in:isModerator:)``.
     nonisolated(nonsending) public func add(
-        _ id: MessageID, _ content: MessageContent, in room: String,
+        _ id: MessageID, _ content: MessageContent, in room: RoomName,
         isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
     ) async throws {
         try await perform([.add(id, content)], in: room, isModerator: isModerator)
@@ -111,42 +109,60 @@ public final class Timeline: Sendable {
     ///   - result: The outcome.
     ///   - log: The log of the offset (``Room/log``); nil for the present one.
     nonisolated(nonsending) public func settle(
-        _ id: MessageID, in room: String, as result: OutboxOutcome.Result, log: LogID? = nil
+        _ id: MessageID, in room: RoomName, as result: OutboxOutcome.Result, log: LogID? = nil
     ) async throws {
         try await perform([.settle(id, result, log: log)], in: room)
     }
 
     /// Removes an outgoing message that was not accepted, for example a dead letter that was discarded or retried.
-    nonisolated(nonsending) public func remove(_ id: MessageID, in room: String) async throws {
+    nonisolated(nonsending) public func remove(_ id: MessageID, in room: RoomName) async throws {
         try await perform([.remove(id)], in: room)
+    }
+
+    /// Records a change of the list of the account's rooms (``Client/roomUpdates``). A room that is no longer in the
+    /// relay's list is not listed until the relay lists it again, or it is opened. Its entries remain in the file.
+    nonisolated(nonsending) public func apply(_ update: RoomListUpdate) async throws {
+        let rooms = try await write { try $0.apply(update) }
+        for room in rooms { feed.publish(room) }
+    }
+
+    /// Lists a room that the account had left, because it is opened again.
+    nonisolated(nonsending) func list(_ room: RoomName) async throws {
+        try await write { try $0.list(room) }
+    }
+
+    /// Removes a room with all its entries, and its read mark. Messages that the outbox still has appear again when the
+    /// room is opened.
+    nonisolated(nonsending) public func remove(room: RoomName) async throws {
+        try await write(room) { try $0.remove(room) }
     }
 
     /// Records that the user has read all messages up to a cursor. An earlier cursor, and one of an unknown log,
     /// has no effect.
-    nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: String) async throws {
+    nonisolated(nonsending) public func markRead(upTo cursor: RoomCursor, in room: RoomName) async throws {
         _ = try await storeReadMark(cursor, in: room)
     }
 
     /// - Returns: Whether the log of the cursor is known.
-    nonisolated(nonsending) func storeReadMark(_ cursor: RoomCursor, in room: String) async throws -> Bool {
+    nonisolated(nonsending) func storeReadMark(_ cursor: RoomCursor, in room: RoomName) async throws -> Bool {
         try await write(room) { try $0.markRead(upTo: cursor, in: room) }
     }
 
     /// Records that the user has read all messages up to an entry. An entry without an offset has no effect.
-    nonisolated(nonsending) package func markRead(upTo entry: TimelineEntry, in room: String) async throws {
+    nonisolated(nonsending) package func markRead(upTo entry: TimelineEntry, in room: RoomName) async throws {
         guard entry.offset != nil else { return }
         try await write(room) { try $0.markRead(upTo: entry.position, in: room) }
     }
 
     /// Removes the entries of the room's log. Outgoing messages and the read mark remain. The application then reads
     /// the room again from its start.
-    nonisolated(nonsending) public func clear(_ room: String) async throws {
+    nonisolated(nonsending) public func clear(_ room: RoomName) async throws {
         try await write(room) { try $0.clear(room) }
     }
 
     /// Performs changes of outgoing messages in one transaction.
     nonisolated(nonsending) package func perform(
-        _ steps: [OutgoingStep], in room: String,
+        _ steps: [OutgoingStep], in room: RoomName,
         isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
     ) async throws {
         guard !steps.isEmpty else { return }
@@ -158,7 +174,7 @@ public final class Timeline: Sendable {
     ///
     /// - Returns: False, without an effect, if they are of another log than the present one.
     nonisolated(nonsending) package func apply(
-        _ page: HistoryPart, in room: String, isModerator: @escaping @Sendable (AccountName) -> Bool
+        _ page: HistoryPart, in room: RoomName, isModerator: @escaping @Sendable (AccountName) -> Bool
     ) async throws -> Bool {
         try await write(room) { try $0.apply(page, in: room, isModerator: isModerator) }
     }
@@ -166,7 +182,7 @@ public final class Timeline: Sendable {
     // MARK: Reading
 
     /// The cursor at which the room is opened, to continue after the last applied item; nil if there is none.
-    nonisolated(nonsending) public func cursor(of room: String) async throws -> RoomCursor? {
+    nonisolated(nonsending) public func cursor(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.cursor(of: room) }
     }
 
@@ -177,54 +193,58 @@ public final class Timeline: Sendable {
     ///   - position: The position of the first entry of the next page; nil for the last page.
     ///   - limit: The maximum number of entries, at most ``maxPageCount``.
     nonisolated(nonsending) public func page(
-        of room: String, before position: TimelineEntry.Position? = nil, limit: Int = 50
+        of room: RoomName, before position: TimelineEntry.Position? = nil, limit: Int = 50
     ) async throws -> [TimelineEntry] {
         try await read { try $0.page(of: room, before: position, limit: limit) }
     }
 
     /// The entries below a position, in ascending order.
     nonisolated(nonsending) public func page(
-        of room: String, after position: TimelineEntry.Position, limit: Int = 50
+        of room: RoomName, after position: TimelineEntry.Position, limit: Int = 50
     ) async throws -> [TimelineEntry] {
         try await read { try $0.page(of: room, after: position, limit: limit) }
     }
 
     /// The entry of a message, for example of the target of a reply; nil if it is unknown.
-    nonisolated(nonsending) public func entry(_ id: MessageID, in room: String) async throws -> TimelineEntry? {
+    nonisolated(nonsending) public func entry(_ id: MessageID, in room: RoomName) async throws -> TimelineEntry? {
         try await read { try $0.entry(id, in: room) }
     }
 
-    /// The number of messages of other accounts after the read mark, at most ``maxUnreadCount``.
-    nonisolated(nonsending) public func unreadCount(of room: String) async throws -> Int {
+    /// The number of unread messages of other accounts among the newest 256 offsets of the room (M-27), at most
+    /// ``RoomSummary/maxUnreadCount``.
+    nonisolated(nonsending) public func unreadCount(of room: RoomName) async throws -> Int {
         try await read { try $0.unreadCount(of: room) }
     }
 
     /// The first message that was accepted at or after a time, in milliseconds since 1970; nil if the file has none.
     nonisolated(nonsending) public func entry(
-        acceptedFrom time: UInt64, in room: String
+        acceptedFrom time: UInt64, in room: RoomName
     ) async throws -> TimelineEntry? {
         try await read { try $0.entry(acceptedFrom: time, in: room) }
     }
 
-    /// The room with its last entry and unread count; nil if it is unknown.
-    nonisolated(nonsending) public func room(_ name: String) async throws -> TimelineRoom? {
+    /// The room with its last message and unread count; nil if it is unknown, or if the account has left it.
+    nonisolated(nonsending) public func room(_ name: RoomName) async throws -> TimelineRoom? {
         try await read { try $0.listed(name) }
     }
 
-    /// The rooms with their last entries and unread counts, those with the latest entry first.
+    /// The rooms with their last messages and unread counts, those with the latest message first. They are the rooms of
+    /// the relay's list (``apply(_:)``), and others that the file has and the account has not left.
     nonisolated(nonsending) public func rooms() async throws -> [TimelineRoom] {
         try await read { try $0.list() }
     }
 
-    /// The entries whose text contains all words, those that were received last first. The last word may be the start
-    /// of a word; letters are compared without case and diacritics.
+    /// The entries whose text or file name contains all words, those that were received last first. The last word may
+    /// be the start of a word; letters are compared without case and diacritics, ß as ss, and ä, ö, ü also as ae, oe,
+    /// ue. In Chinese, Japanese, Korean, Thai and other scripts without spaces a word may be a part of a run. Symbols
+    /// and emoji are found, and other punctuation is ignored.
     ///
     /// - Parameters:
     ///   - text: The words, at most 16 of them.
     ///   - room: The name of the room; nil for all rooms.
     ///   - limit: The maximum number of results, at most ``maxPageCount``.
     nonisolated(nonsending) public func search(
-        _ text: String, in room: String? = nil, limit: Int = 50
+        _ text: String, in room: RoomName? = nil, limit: Int = 50
     ) async throws -> [TimelineMatch] {
         try await read { try $0.search(text, in: room, limit: limit) }
     }
@@ -235,48 +255,53 @@ public final class Timeline: Sendable {
     }
 
     /// The first known offset of a room's present log; nil if the file has none.
-    nonisolated(nonsending) package func earliest(of room: String) async throws -> RoomCursor? {
+    nonisolated(nonsending) package func earliest(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.earliest(of: room) }
     }
 
     /// The cursor at an offset of a generation's log; nil if the log was replaced.
     nonisolated(nonsending) func cursor(
-        at offset: UInt64, of generation: Int64, in room: String
+        at offset: UInt64, of generation: Int64, in room: RoomName
     ) async throws -> RoomCursor? {
         try await read { try $0.cursor(at: offset, of: generation, in: room) }
     }
 
     /// The read mark in a room's present log; nil if there is none.
-    nonisolated(nonsending) package func readCursor(of room: String) async throws -> RoomCursor? {
+    nonisolated(nonsending) package func readCursor(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.readCursor(of: room) }
     }
 
     /// The messages of a room without an acceptance, changes included.
-    nonisolated(nonsending) package func unsettled(in room: String) async throws -> [UnsettledMessage] {
+    nonisolated(nonsending) package func unsettled(in room: RoomName) async throws -> [UnsettledMessage] {
         try await read { try $0.unsettled(in: room) }
     }
 
     /// The messages that the timeline has, as entries or as changes.
     nonisolated(nonsending) package func contained(
-        _ ids: [MessageID], in room: String
+        _ ids: [MessageID], in room: RoomName
     ) async throws -> Set<MessageID> {
         try await read { try $0.contained(ids, in: room) }
     }
 
     /// Reports a change of a room that is not in the file.
-    func publish(_ room: String) {
+    func publish(_ room: RoomName) {
         feed.publish(room)
     }
 
     // MARK: Threads
 
     nonisolated(nonsending) private func write<Value: Sendable>(
-        _ room: String, _ body: @escaping @Sendable (TimelineTables) throws -> Value
+        _ room: RoomName, _ body: @escaping @Sendable (TimelineTables) throws -> Value
     ) async throws -> Value {
-        let value: Value
-        do { value = try await writer.perform(body) } catch { throw noted(error) }
+        let value = try await write(body)
         feed.publish(room)
         return value
+    }
+
+    nonisolated(nonsending) private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (TimelineTables) throws -> Value
+    ) async throws -> Value {
+        do { return try await writer.perform(body) } catch { throw noted(error) }
     }
 
     nonisolated(nonsending) private func read<Value: Sendable>(

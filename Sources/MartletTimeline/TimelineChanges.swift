@@ -1,9 +1,10 @@
 import MartletTransport
+public import MartletWire
 
 /// An asynchronous sequence of the names of changed rooms; see ``Timeline/changes``.
 public struct TimelineChanges: AsyncSequence, Sendable {
     /// The names of the rooms that have changed since the previous element.
-    public typealias Element = Set<String>
+    public typealias Element = Set<RoomName>
     /// The sequence throws no errors.
     public typealias Failure = Never
 
@@ -25,12 +26,12 @@ public struct TimelineChanges: AsyncSequence, Sendable {
         }
 
         /// Waits for a change and returns the changed rooms; nil if the timeline is closed or the task is cancelled.
-        public mutating func next() async -> Set<String>? {
+        public mutating func next() async -> Set<RoomName>? {
             await next(isolation: nil)
         }
 
         /// Waits for a change and returns the changed rooms; nil if the timeline is closed or the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Set<String>? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Set<RoomName>? {
             while await signals.next(isolation: actor) != nil {
                 let rooms = subscription.take()
                 if !rooms.isEmpty { return rooms }
@@ -43,7 +44,7 @@ public struct TimelineChanges: AsyncSequence, Sendable {
 /// The changed rooms of each iteration. A room that changes again before it is read is reported once.
 final class ChangeFeed: Sendable {
     private struct Subscriber {
-        var rooms: Set<String> = []
+        var rooms: Set<RoomName> = []
         let signal: AsyncStream<Void>.Continuation
     }
 
@@ -70,13 +71,13 @@ final class ChangeFeed: Sendable {
             feed.unsubscribe(id)
         }
 
-        func take() -> Set<String> { feed.take(id) }
+        func take() -> Set<RoomName> { feed.take(id) }
     }
 
     private let state = Guarded(State())
 
     /// Reports a changed room.
-    func publish(_ room: String) {
+    func publish(_ room: RoomName) {
         state.withLock { state in
             for id in state.subscribers.keys {
                 state.subscribers[id]?.rooms.insert(room)
@@ -108,7 +109,7 @@ final class ChangeFeed: Sendable {
         state.withLock { state in _ = state.subscribers.removeValue(forKey: id) }
     }
 
-    private func take(_ id: UInt64) -> Set<String> {
+    private func take(_ id: UInt64) -> Set<RoomName> {
         state.withLock { state in
             let rooms = state.subscribers[id]?.rooms ?? []
             state.subscribers[id]?.rooms = []

@@ -1,3 +1,4 @@
+public import Martlet
 public import MartletProtocol
 public import MartletWire
 
@@ -69,6 +70,10 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
     /// The reactions, in the order in which each was first given.
     public let reactions: [Reaction]
 
+    /// The account of the message; nil for a gap and a replaced log.
+    public var sender: AccountName? { message?.sender }
+    /// The text of a text or a reply, with its latest edit, or the caption of an attachment; nil for other entries.
+    public var text: String? { if case .message(let body) = content { body.text } else { nil } }
     /// A reference to the message, for a reply, an edit, a deletion or a reaction; nil for other entries.
     public var reference: MessageReference? { message.map { MessageReference($0, offset: offset) } }
 }
@@ -76,17 +81,20 @@ public struct TimelineEntry: Sendable, Equatable, Identifiable {
 /// A room in the list of a timeline.
 public struct TimelineRoom: Sendable, Equatable {
     /// The name of the room.
-    public let name: String
-    /// The last entry; nil if the room has none.
+    public let name: RoomName
+    /// The last message of a listed kind (M-28), with the text of its latest edit; nil if the room has none. If the
+    /// file does not have the message yet, it is that of the relay's list, with the ID 0.
     public let lastEntry: TimelineEntry?
-    /// The number of unread messages of other accounts, at most ``Timeline/maxUnreadCount``.
+    /// The number of unread messages of other accounts (M-27), at most ``RoomSummary/maxUnreadCount``.
     public let unreadCount: Int
+    /// The account's membership record; nil if the relay's list does not have the room.
+    public let membership: RoomSummary.Membership?
 }
 
 /// A result of a search.
 public struct TimelineMatch: Sendable, Equatable {
     /// The name of the room.
-    public let room: String
+    public let room: RoomName
     /// The entry with the text.
     public let entry: TimelineEntry
 }

@@ -54,9 +54,12 @@ struct TimelineFile {
         // The relay's log and the outbox contain everything that a loss of power can remove. The cursor is lost
         // together with its messages.
         try database.execute("PRAGMA synchronous=NORMAL")
+        // Deleted texts leave the pages of the file (M-29).
+        try database.execute("PRAGMA secure_delete=ON")
         try TimelineSchema.migrations.run(on: database)
+        try TimelineIndex.complete(in: database)
         let owner = try OwnerTable(database).claim(for: account)
-        guard owner == account.text else { throw DatabaseError.otherAccount(owner, path: path) }
+        guard owner == account else { throw DatabaseError.otherAccount(owner, path: path) }
         return database
     }
 }

@@ -9,12 +9,10 @@ final class TimelineReader: DatabaseContext {
     private let rows: ChangeRows
     private let outgoing: OutgoingQueries
     private let windows: WindowQueries
-    private let room: Statement
-    private let rooms: Statement
+    private let rooms: RoomQueries
     private let before: Statement
     private let after: Statement
     private let single: Statement
-    private let unread: Statement
     private let matches: Statement
 
     init(_ database: Database, account: AccountName) throws {
@@ -23,13 +21,7 @@ final class TimelineReader: DatabaseContext {
         rows = try ChangeRows(database)
         outgoing = try OutgoingQueries(database)
         windows = try WindowQueries(database)
-        room = try database.prepare(
-            """
-            SELECT id, log, cursor, read_generation, read_position, generation,
-                (SELECT max(position) FROM entry WHERE entry.room = room.id AND entry.generation = room.generation)
-            FROM room WHERE name = ?
-            """)
-        rooms = try database.prepare("SELECT id, name, read_generation, read_position FROM room")
+        rooms = try RoomQueries(database)
         func page(_ sign: String, _ order: String) throws -> Statement {
             try database.prepare(
                 """
@@ -42,12 +34,6 @@ final class TimelineReader: DatabaseContext {
         after = try page(">", "ASC")
         single = try database.prepare(
             "SELECT \(EntryRow.columns) FROM entry WHERE room = ? AND sender = ? AND device = ? AND counter = ?")
-        unread = try database.prepare(
-            """
-            SELECT count(*) FROM (
-                SELECT 1 FROM entry WHERE room = ? AND is_read = 0 AND (generation, position) > (?, ?)
-                AND flags & \(TimelineSchema.deleted) = 0 LIMIT \(Timeline.maxUnreadCount))
-            """)
         matches = try database.prepare(
             """
             SELECT \(EntryRow.columns), room.name FROM entry_text JOIN entry ON entry.id = entry_text.rowid
@@ -56,28 +42,25 @@ final class TimelineReader: DatabaseContext {
             """)
     }
 
-    private func roomID(_ name: String) throws -> Int64? {
-        room.bind(1, name)
-        return try room.firstInt64()
-    }
+    private func roomID(_ name: RoomName) throws -> Int64? { try rooms.state(of: name)?.id }
 
     // MARK: Entries
 
     func page(
-        of name: String, before position: TimelineEntry.Position?, limit: Int
+        of name: RoomName, before position: TimelineEntry.Position?, limit: Int
     ) throws -> [TimelineEntry] {
         guard let room = try roomID(name) else { return [] }
         return try page(before, room, position ?? .end, limit).reversed()
     }
 
     func page(
-        of name: String, after position: TimelineEntry.Position, limit: Int
+        of name: RoomName, after position: TimelineEntry.Position, limit: Int
     ) throws -> [TimelineEntry] {
         guard let room = try roomID(name) else { return [] }
         return try page(after, room, position, limit)
     }
 
-    func entry(_ id: MessageID, in name: String) throws -> TimelineEntry? {
+    func entry(_ id: MessageID, in name: RoomName) throws -> TimelineEntry? {
         guard let room = try roomID(name) else { return nil }
         single.bind(1, room)
         single.bind(identity: id, from: 2)
@@ -122,35 +105,35 @@ final class TimelineReader: DatabaseContext {
     // MARK: Windows
 
     func window(_ request: WindowRequest) throws -> TimelineWindow {
-        guard let room = try roomID(request.room) else { return TimelineWindow() }
-        let (rows, hasEarlier, hasLater) = try windows.rows(request, room, entries)
+        guard let room = try rooms.state(of: request.room) else { return TimelineWindow() }
+        let (rows, hasEarlier, hasLater) = try windows.rows(request, room.id, entries)
         return TimelineWindow(
-            entries: rows, hasEarlier: hasEarlier, hasLater: hasLater, unreadCount: try unreadCount(of: request.room),
-            earliest: try earliest(of: request.room))
+            entries: rows, hasEarlier: hasEarlier, hasLater: hasLater, unreadCount: try rooms.unreadCount(room),
+            earliest: try earliest(room))
     }
 
     /// The first known offset of the present log; nil if the file has none.
-    func earliest(of name: String) throws -> RoomCursor? {
-        room.bind(1, name)
-        defer { room.reset() }
-        guard try room.step() else { return nil }
-        guard let offset = try windows.earliest(room.int64(0), generation: room.int64(5)) else { return nil }
-        return RoomCursor(log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: offset)
+    func earliest(of name: RoomName) throws -> RoomCursor? {
+        try rooms.state(of: name).flatMap(earliest)
+    }
+
+    private func earliest(_ room: RoomState) throws -> RoomCursor? {
+        try windows.earliest(room.id, generation: room.generation).map { room.cursor(at: $0) }
     }
 
     /// The first message that was accepted at or after a time, as far as the file has messages.
-    func entry(acceptedFrom time: UInt64, in name: String) throws -> TimelineEntry? {
+    func entry(acceptedFrom time: UInt64, in name: RoomName) throws -> TimelineEntry? {
         guard let room = try roomID(name) else { return nil }
         return try entries(windows.first(acceptedFrom: time, room)).first
     }
 
     /// The messages without an acceptance, changes included.
-    func unsettled(in name: String) throws -> [UnsettledMessage] {
+    func unsettled(in name: RoomName) throws -> [UnsettledMessage] {
         guard let room = try roomID(name) else { return [] }
         return try outgoing.unsettled(room)
     }
 
-    func contained(_ ids: [MessageID], in name: String) throws -> Set<MessageID> {
+    func contained(_ ids: [MessageID], in name: RoomName) throws -> Set<MessageID> {
         guard let room = try roomID(name) else { return [] }
         return try outgoing.contained(ids, room)
     }
@@ -159,74 +142,42 @@ final class TimelineReader: DatabaseContext {
 
     /// The cursor of the last item. The cursor of a room that has only pages of history is the highest offset of these
     /// pages.
-    func cursor(of name: String) throws -> RoomCursor? {
-        room.bind(1, name)
-        defer { room.reset() }
-        guard try room.step(), room.int64(2) > 0 || !room.isNull(1) else { return nil }
-        let offset = room.int64(2) > 0 ? room.int64(2) : room.optionalInt64(6) ?? 0
-        return RoomCursor(
-            log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: offset))
+    func cursor(of name: RoomName) throws -> RoomCursor? {
+        guard let room = try rooms.state(of: name), room.itemOffset > 0 || room.log != nil else { return nil }
+        return room.cursor(at: UInt64(clamping: room.itemOffset > 0 ? room.itemOffset : room.lastOffset))
     }
 
     /// The cursor at an offset of a generation's log; nil if it is not the present log.
-    func cursor(at offset: UInt64, of generation: Int64, in name: String) throws -> RoomCursor? {
-        room.bind(1, name)
-        defer { room.reset() }
-        guard try room.step(), room.int64(5) == generation else { return nil }
-        return RoomCursor(log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: offset)
+    func cursor(at offset: UInt64, of generation: Int64, in name: RoomName) throws -> RoomCursor? {
+        guard let room = try rooms.state(of: name), room.generation == generation else { return nil }
+        return room.cursor(at: offset)
     }
 
     /// The read mark; nil if there is none, and if it is in an earlier log.
-    func readCursor(of name: String) throws -> RoomCursor? {
-        room.bind(1, name)
-        defer { room.reset() }
-        guard try room.step(), room.int64(3) == room.int64(5), room.int64(4) > 0 else { return nil }
-        return RoomCursor(
-            log: room.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: UInt64(clamping: room.int64(4)))
+    func readCursor(of name: RoomName) throws -> RoomCursor? {
+        guard let room = try rooms.state(of: name), room.readGeneration == room.generation, room.readPosition > 0
+        else { return nil }
+        return room.cursor(at: UInt64(clamping: room.readPosition))
     }
 
-    func unreadCount(of name: String) throws -> Int {
-        room.bind(1, name)
-        defer { room.reset() }
-        guard try room.step() else { return 0 }
-        return try unreadCount(room.int64(0), room.int64(3), room.int64(4))
+    func unreadCount(of name: RoomName) throws -> Int {
+        try rooms.state(of: name).map(rooms.unreadCount) ?? 0
     }
 
-    private func unreadCount(_ room: Int64, _ generation: Int64, _ position: Int64) throws -> Int {
-        unread.bind(1, room)
-        unread.bind(2, generation)
-        unread.bind(3, position)
-        return Int(try unread.firstInt64() ?? 0)
+    /// The room with its last message and unread count; nil if it is unknown or was left.
+    func listed(_ name: RoomName) throws -> TimelineRoom? {
+        try rooms.state(of: name).flatMap { try rooms.listed($0, entries) }
     }
 
-    /// The room with its last entry and unread count; nil if it is unknown.
-    func listed(_ name: String) throws -> TimelineRoom? {
-        room.bind(1, name)
-        defer { room.reset() }
-        guard try room.step() else { return nil }
-        let id = room.int64(0)
-        return TimelineRoom(
-            name: name, lastEntry: try page(before, id, .end, 1).first,
-            unreadCount: try unreadCount(id, room.int64(3), room.int64(4)))
-    }
-
-    /// The rooms, those with the latest entry first.
+    /// The rooms, those with the latest message first.
     func list() throws -> [TimelineRoom] {
-        var list: [TimelineRoom] = []
-        defer { rooms.reset() }
-        while try rooms.step() {
-            let id = rooms.int64(0)
-            list.append(
-                TimelineRoom(
-                    name: rooms.text(1), lastEntry: try page(before, id, .end, 1).first,
-                    unreadCount: try unreadCount(id, rooms.int64(2), rooms.int64(3))))
-        }
-        return list.sorted { ($0.lastEntry?.time ?? 0, $1.name) > ($1.lastEntry?.time ?? 0, $0.name) }
+        try rooms.states().compactMap { try rooms.listed($0, entries) }
+            .sorted { ($0.lastEntry?.time ?? 0, $1.name) > ($1.lastEntry?.time ?? 0, $0.name) }
     }
 
     // MARK: Search
 
-    func search(_ text: String, in name: String?, limit: Int) throws -> [TimelineMatch] {
+    func search(_ text: String, in name: RoomName?, limit: Int) throws -> [TimelineMatch] {
         guard let query = TimelineQuery(text) else { return [] }
         var id: Int64?
         if let name {
@@ -238,8 +189,9 @@ final class TimelineReader: DatabaseContext {
         var found: [TimelineMatch] = []
         defer { matches.reset() }
         while try matches.step() {
+            guard let name = RoomName(matches.text(16)) else { throw DatabaseError.corrupt(path: database.path) }
             let entry = try EntryRow(matches, path: database.path).entry(reactions)
-            found.append(TimelineMatch(room: matches.text(16), entry: entry))
+            found.append(TimelineMatch(room: name, entry: entry))
         }
         return found
     }

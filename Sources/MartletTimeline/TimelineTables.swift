@@ -22,6 +22,7 @@ final class TimelineTables: DatabaseContext {
     private let lock: FileLock
     private let entries: EntryTables
     private let gaps: GapTable
+    private let list: ListTable
 
     private let room: Statement
     private let insertRoom: Statement
@@ -29,6 +30,11 @@ final class TimelineTables: DatabaseContext {
     private let generation: Statement
     private let insertLog: Statement
     private let markRead: Statement
+    /// Removes the entries of erased texts from the index, which otherwise remain until it is merged. Nil if the index
+    /// does so itself.
+    private let mergeIndex: Statement?
+    /// Whether the log of the database has erased texts.
+    private var needsTruncation = true
 
     init(_ database: Database, lock: FileLock, account: AccountName, aside: String?) throws {
         self.database = database
@@ -36,6 +42,7 @@ final class TimelineTables: DatabaseContext {
         self.aside = aside
         entries = try EntryTables(database, account: account)
         gaps = try GapTable(database)
+        list = try ListTable(database)
         room = try database.prepare("SELECT id, log, generation, cursor FROM room WHERE name = ?")
         insertRoom = try database.prepare("INSERT OR IGNORE INTO room (name) VALUES (?)")
         saveRoom = try database.prepare("UPDATE room SET log = ?, generation = ?, cursor = ? WHERE id = ?")
@@ -46,18 +53,44 @@ final class TimelineTables: DatabaseContext {
             UPDATE room SET read_generation = ?2, read_position = ?3
             WHERE id = ?1 AND (read_generation, read_position) < (?2, ?3)
             """)
+        mergeIndex =
+            try TimelineSchema.erasesIndex(of: database)
+            ? nil : database.prepare("INSERT INTO entry_text (entry_text) VALUES ('optimize')")
+        committed()
+    }
+
+    // MARK: Erasure
+
+    /// Erases the texts of deleted messages in the index (M-29).
+    func willCommit() throws {
+        guard entries.changes.hasErased else { return }
+        try mergeIndex?.run()
+    }
+
+    /// Erases the texts of deleted messages in the log of the database. A later commit does it if a reader has
+    /// prevented it.
+    func committed() {
+        if entries.changes.hasErased { needsTruncation = true }
+        entries.changes.hasErased = false
+        guard needsTruncation else { return }
+        let isBusy = try? database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").firstInt64()
+        needsTruncation = isBusy != 0
     }
 
     // MARK: Rooms
 
-    private func row(of name: String) throws -> RoomRow {
-        insertRoom.bind(1, name)
+    private func row(of name: RoomName) throws -> RoomRow {
+        insertRoom.bind(1, name.text)
         try insertRoom.run()
-        room.bind(1, name)
+        room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step() else { throw DatabaseError.corrupt(path: database.path) }
-        return RoomRow(
+        let row = RoomRow(
             id: room.int64(0), log: room.optionalUInt64(1), generation: room.int64(2), cursor: room.int64(3))
+        guard 0..<TimelineSchema.pendingGeneration - 1 ~= row.generation, row.cursor >= 0 else {
+            throw DatabaseError.corrupt(path: database.path)
+        }
+        return row
     }
 
     private func save(_ row: RoomRow) throws {
@@ -114,7 +147,7 @@ final class TimelineTables: DatabaseContext {
     // MARK: Items
 
     /// Applies items of the room's log. Items that were applied before have no effect.
-    func apply(_ items: [RoomItem], in name: String, isModerator: (AccountName) -> Bool) throws {
+    func apply(_ items: [RoomItem], in name: RoomName, isModerator: (AccountName) -> Bool) throws {
         var row = try row(of: name)
         for (index, item) in items.enumerated() {
             switch item {
@@ -188,7 +221,7 @@ final class TimelineTables: DatabaseContext {
     /// a gap follows a page that ends before the first known offset.
     ///
     /// - Returns: False, without an effect, if the page is of another log.
-    func apply(_ page: HistoryPart, in name: String, isModerator: (AccountName) -> Bool) throws -> Bool {
+    func apply(_ page: HistoryPart, in name: RoomName, isModerator: (AccountName) -> Bool) throws -> Bool {
         var row = try row(of: name)
         if row.log == nil, let log = page.log { try begin(log, &row) }
         guard page.log?.rawValue == row.log else { return false }
@@ -209,7 +242,7 @@ final class TimelineTables: DatabaseContext {
 
     /// Performs changes of outgoing messages in their order.
     func perform(
-        _ steps: [OutgoingStep], in name: String, time: UInt64, isModerator: (AccountName) -> Bool
+        _ steps: [OutgoingStep], in name: RoomName, time: UInt64, isModerator: (AccountName) -> Bool
     ) throws {
         var row = try row(of: name)
         for step in steps {
@@ -240,17 +273,33 @@ final class TimelineTables: DatabaseContext {
 
     // MARK: Rooms as a whole
 
+    /// Records a change of the relay's list. Returns the changed rooms.
+    func apply(_ update: RoomListUpdate) throws -> [RoomName] { try list.apply(update) }
+
+    /// Lists a room that was left.
+    func list(_ name: RoomName) throws { try list.enter(name) }
+
+    func remove(_ name: RoomName) throws {
+        let row = try row(of: name)
+        for (table, column) in [("entry", "room"), ("change", "room"), ("log", "room"), ("room", "id")] {
+            let delete = try database.prepare("DELETE FROM \(table) WHERE \(column) = ?")
+            delete.bind(1, row.id)
+            try delete.run()
+        }
+        entries.changes.hasErased = true
+    }
+
     /// Raises the read mark.
     ///
     /// - Returns: False, without an effect, if the log of the cursor is unknown.
-    func markRead(upTo cursor: RoomCursor, in name: String) throws -> Bool {
+    func markRead(upTo cursor: RoomCursor, in name: RoomName) throws -> Bool {
         let row = try row(of: name)
         guard let generation = try knownGeneration(of: cursor.log, row) else { return false }
         try markRead(generation, Int64(clamping: cursor.offset), row)
         return true
     }
 
-    func markRead(upTo position: TimelineEntry.Position, in name: String) throws {
+    func markRead(upTo position: TimelineEntry.Position, in name: RoomName) throws {
         try markRead(position.generation, position.offset, try row(of: name))
     }
 
@@ -262,14 +311,20 @@ final class TimelineTables: DatabaseContext {
     }
 
     /// Removes the entries of the log, so that it is read again from its start.
-    func clear(_ name: String) throws {
+    func clear(_ name: RoomName) throws {
         var row = try row(of: name)
-        for table in ["entry", "change"] {
-            let delete = try database.prepare("DELETE FROM \(table) WHERE room = ? AND generation < ?")
+        // A deletion is final (M-11): the message stays deleted when the log is read again.
+        for condition in ["FROM entry WHERE", "FROM change WHERE effect <> \(TimelineSchema.deletion) AND"] {
+            let delete = try database.prepare("DELETE \(condition) room = ? AND generation < ?")
             delete.bind(1, row.id)
             delete.bind(2, TimelineSchema.pendingGeneration)
             try delete.run()
         }
+        let wait = try database.prepare("UPDATE change SET is_waiting = 1 WHERE room = ? AND generation < ?")
+        wait.bind(1, row.id)
+        wait.bind(2, TimelineSchema.pendingGeneration)
+        try wait.run()
+        entries.changes.hasErased = true
         row.cursor = 0
         try save(row)
     }

@@ -1,5 +1,6 @@
 package import MartletProtocol
 import MartletSQLite
+package import MartletWire
 
 /// The part of a room that a view shows.
 package struct WindowRequest: Sendable, Equatable {
@@ -15,14 +16,14 @@ package struct WindowRequest: Sendable, Equatable {
         }
     }
 
-    package let room: String
+    package let room: RoomName
     /// The first entry; nil if the window begins with the first entry of the room.
     package let first: Anchor?
     /// The last entry; nil if the window ends with the last entry of the room.
     package let last: Anchor?
     package let limit: Int
 
-    package init(room: String, first: Anchor?, last: Anchor?, limit: Int) {
+    package init(room: RoomName, first: Anchor?, last: Anchor?, limit: Int) {
         self.room = room
         self.first = first
         self.last = last

@@ -20,11 +20,8 @@ CREDENTIAL = data(0, 4096)
 
 
 def check_content(kind, content, faults):
-    """Checks W-27 and W-63. All other contents belong to the application."""
-    if content is None:
-        return
-    faults.refuse(len(content) > 6 * MAX_CONTENT_TLVS and count(content) > MAX_CONTENT_TLVS, ErrorCode.TOO_MANY_TLVS)
-    if kind != ContentKind.TEXT:
+    """Checks W-63. All other contents belong to the application."""
+    if content is None or kind != ContentKind.TEXT:
         return
     found = [value for tag, value in children(content) if tag == Tag.TEXT]
     faults.refuse(not found, ErrorCode.MISSING_FIELD)
@@ -347,18 +344,27 @@ BODIES = {
 def read_body(frame_type, body, tlvs, sender=CLIENT):
     """The value of a body with these outermost TLVs, whose structure `walk` has checked."""
     cls = BODIES[frame_type]
+    check_counts(cls, body, tlvs)
     faults = Faults()
     found = cls.read(tlvs, sender, faults)
-    if cls is Data:
-        relayed = any(tag in OF_RELAY for tag, _ in tlvs)
-        most = MAX_CLIENT_DATA_TLVS
-        faults.refuse(not relayed and len(body) > 6 * most and count(body) > most, ErrorCode.TOO_MANY_TLVS)
     if not faults:
         return found
     if cls is Hello:
         faults = [ErrorCode.INVALID_HELLO if is_of_a_field(code) else code for code in faults]
     scopes = {code: scope_of(cls, code, tlvs, sender) for code in faults}
     raise WireError(faults[0], scopes[faults[0]], also=scopes)
+
+
+def check_counts(cls, body, tlvs):
+    """W-27: the bounds on a content and on a client's message, which precede all fields (W-8)."""
+    if cls not in (Data, Transient, Request, Response) or len(body) < 6 * MAX_CONTENT_TLVS:
+        return
+    contents = [value for tag, value in tlvs if tag == Tag.CONTENT]
+    relayed = cls is not Data or any(tag in OF_RELAY for tag, _ in tlvs)
+    if any(count(content) > MAX_CONTENT_TLVS for content in contents) or (
+        not relayed and count(body) > MAX_CLIENT_DATA_TLVS
+    ):
+        raise WireError(ErrorCode.TOO_MANY_TLVS, Scope.CONNECTION)
 
 
 def is_of_a_field(code):

@@ -159,6 +159,7 @@ class ContentKind(Named):
     REPLY = 0x100C, "reply"
     SYSTEM = 0x100D, "system"
     ATTACHMENT = 0x100E, "attachment"
+    ERASED = 0x100F, "erased"
     ACK = 0x2001, "ack"
     HEARTBEAT = 0x3001, "heartbeat"
 
@@ -230,6 +231,7 @@ class ErrorCode(Named):
     TOO_MANY_REQUESTS = 0x040B, "tooManyRequests"
     RATE_LIMITED = 0x040C, "rateLimited"
     COUNTER_TOO_OLD = 0x040D, "counterTooOld"
+    COUNTER_REUSED = 0x040E, "counterReused"
     UNKNOWN_ATTACHMENT = 0x0500, "unknownAttachment"
     ATTACHMENT_TOO_LARGE = 0x0501, "attachmentTooLarge"
     ATTACHMENT_QUOTA = 0x0502, "attachmentQuota"

@@ -150,8 +150,7 @@ class Framer:
         if have[17] not in (NONE, ZLIB):
             raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED, also=later)
         if self.first_is_hello and kind != FrameType.HELLO:
-            # A receiver of the complete frame may check its checksum first.
-            raise WireError(ErrorCode.EXPECTED_HELLO, also=later | {ErrorCode.BAD_CHECKSUM: Scope.CONNECTION})
+            raise WireError(ErrorCode.EXPECTED_HELLO, also=later)
 
 
 def is_known(header, sender):

@@ -231,10 +231,25 @@ function body.find(fields, tagName)
     end
 end
 
--- Checks a content (W-27, W-63).
+-- The types with a content.
+local withContent = { data = true, transient = true, request = true, response = true }
+
+-- Checks the numbers of TLVs (W-27), which precede all fields (W-8).
+local function checkCounts(s, typeName, count)
+    if count <= maxContentCount or not withContent[typeName] then return nil end
+    local isRelayed = typeName ~= "data"
+    for _, field in ipairs(body.level(s, 1, #s + 1)) do
+        if field.tag == registry.tag.content then
+            local _, inside = walk(s, field.at, field.at + field.length)
+            if inside > maxContentCount then return "tooManyTLVs", field.at - 1 end
+        end
+        for _, tag in ipairs(relayTags) do isRelayed = isRelayed or field.tag == registry.tag[tag] end
+    end
+    if not isRelayed and count > maxClientCount then return "tooManyTLVs", 0 end
+end
+
+-- Checks a content (W-63).
 local function checkContent(s, content, kind)
-    local _, count = walk(s, content.at, content.at + content.length)
-    if count > maxContentCount then return "tooManyTLVs", content.at - 1 end
     if kind ~= registry.kind.text then return nil end
     local found
     for _, field in ipairs(body.level(s, content.at, content.at + content.length)) do
@@ -284,12 +299,11 @@ end
 -- The rules between the fields of a type.
 local checks = {}
 
-function checks.data(s, seen, sender, count)
+function checks.data(s, seen, sender)
     local relayed = 0
     for _, tag in ipairs(relayTags) do
         if seen[tag] then relayed = relayed + 1 end
     end
-    if relayed == 0 and count > maxClientCount then return "tooManyTLVs", 0 end
     if relayed ~= 0 and relayed ~= 4 then return "invalidValue", 0 end
     if sender and relayed ~= (sender == "server" and 4 or 0) then return "invalidValue", 0 end
     return checkContent(s, seen.content, u16(s, seen.kind.at))
@@ -333,11 +347,6 @@ function checks.update(s, seen)
     end
 end
 
-local function checkContentOf(s, seen)
-    if seen.content then return checkContent(s, seen.content, nil) end
-end
-checks.request, checks.response = checkContentOf, checkContentOf
-
 local function checkContainers(kind)
     return function(s, seen)
         for _, container in ipairs({ "limits", "resume" }) do
@@ -361,10 +370,11 @@ local function isOfField(code) return registry.code[code] >= 0x0400 end
 function body.check(typeName, s, sender)
     local code, at = walk(s, 1, #s + 1)
     if code then return code, at end
-    local count = at
+    code, at = checkCounts(s, typeName, at)
+    if code then return code, at end
     local seen
     seen, code, at = checkLevel(s, typeName, 1, #s + 1)
-    if seen and checks[typeName] then code, at = checks[typeName](s, seen, sender, count) end
+    if seen and checks[typeName] then code, at = checks[typeName](s, seen, sender) end
     if not code then return nil end
     if typeName == "hello" and isOfField(code) then code = "invalidHello" end
     if isOfField(code) and namedBy[typeName] then

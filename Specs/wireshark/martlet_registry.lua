@@ -149,6 +149,7 @@ registry.kinds = {
     [0x100C] = "reply",
     [0x100D] = "system",
     [0x100E] = "attachment",
+    [0x100F] = "erased",
     [0x2001] = "ack",
     [0x3001] = "heartbeat",
 }
@@ -231,6 +232,7 @@ registry.codes = {
     [0x040B] = "tooManyRequests",
     [0x040C] = "rateLimited",
     [0x040D] = "counterTooOld",
+    [0x040E] = "counterReused",
     [0x0500] = "unknownAttachment",
     [0x0501] = "attachmentTooLarge",
     [0x0502] = "attachmentQuota",

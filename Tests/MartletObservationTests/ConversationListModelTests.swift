@@ -13,16 +13,16 @@ struct ConversationListModelTests {
     private final class Source: ConversationSource {
         struct Broken: Error {}
 
-        private let state = Mutex<[String: ConversationSummary]?>([:])
-        let changes: AsyncStream<Set<String>>
-        private let change: AsyncStream<Set<String>>.Continuation
+        private let state = Mutex<[RoomName: ConversationSummary]?>([:])
+        let changes: AsyncStream<Set<RoomName>>
+        private let change: AsyncStream<Set<RoomName>>.Continuation
         let singleReads = Mutex(0)
 
         init() {
-            (changes, change) = AsyncStream.makeStream(of: Set<String>.self)
+            (changes, change) = AsyncStream.makeStream(of: Set<RoomName>.self)
         }
 
-        func set(_ name: String, time: UInt64, unread: Int = 0) {
+        func set(_ name: RoomName, time: UInt64, unread: Int = 0) {
             let last = ConversationSummary.LastEntry(sender: nil, time: time, content: .message(.text("\(time)")))
             state.withLock {
                 $0?[name] = ConversationSummary(name: name, lastEntry: last, unreadCount: unread)
@@ -40,7 +40,7 @@ struct ConversationListModelTests {
             return Array(all.values)
         }
 
-        func conversation(_ name: String) async throws -> ConversationSummary? {
+        func conversation(_ name: RoomName) async throws -> ConversationSummary? {
             singleReads.withLock { $0 += 1 }
             guard let all = state.withLock({ $0 }) else { throw Broken() }
             return all[name]
@@ -50,7 +50,7 @@ struct ConversationListModelTests {
     @Test func `changed conversations → the latest first, in the same rows, without other reads`() async throws {
         try await ModelScript.run { script in
             let source = Source()
-            for (name, time) in [("a", 1), ("b", 3), ("c", 2)] as [(String, UInt64)] { source.set(name, time: time) }
+            for (name, time) in [("a", 1), ("b", 3), ("c", 2)] as [(RoomName, UInt64)] { source.set(name, time: time) }
             let model = ConversationListModel(source, clock: script.clock)
             try await script.with(model.run) {
                 await observed { model.rows.map(\.id) == ["b", "c", "a"] }

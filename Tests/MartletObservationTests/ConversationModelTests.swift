@@ -122,6 +122,23 @@ struct ConversationModelTests {
         }
     }
 
+    // C-107
+    @Test(arguments: [false, true])
+    func `1,000 sends without waiting, in a new room or an open one → in the log in their order`(
+        _ isOpen: Bool
+    ) async throws {
+        try await withRelay { address in
+            try await ModelScript.run(at: address, isRunning: true) { script in
+                let model = script.model()
+                if isOpen { _ = try await script.sync.open(room: "a") }
+                let sends = (0..<1000).map { number in Task { @MainActor in await model.send("\(number)") } }
+                var ids: [MessageID] = []
+                for send in sends { ids.append(try #require(await send.value)) }
+                #expect(zip(ids, ids.dropFirst()).allSatisfy { $0.counter < $1.counter })
+            }
+        }
+    }
+
     @Test func `a command that fails → its typed error, until it is cleared`() async throws {
         try await ModelScript.run { script in
             let model = script.model()
@@ -210,7 +227,7 @@ struct ConversationModelTests {
                         }
                         room.setTyping(true)
                         await observed { model.readOffset == 1 && model.deliveredOffset == 1 }
-                        await observed { model.typing == [AccountName("bob")!] }
+                        await observed { model.typing == [AccountName("bob")] }
                         try await room.send("hi")
                         await observed { model.texts == ["hello", "hi"] && model.unreadCount == 1 }
                     }
@@ -231,7 +248,7 @@ struct ConversationModelTests {
                         for await snapshot in room.snapshots
                         where snapshot.members.contains(where: { $0.account == script.client.account }) { break }
                         room.setTyping(true)
-                        await observed { model.typing == [AccountName("bob")!] }
+                        await observed { model.typing == [AccountName("bob")] }
                         await script.sync.close(room: "a")
                         await observed { model.typing.isEmpty }
                         await model.send("hello")

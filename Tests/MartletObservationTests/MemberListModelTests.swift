@@ -1,4 +1,5 @@
 import Martlet
+import MartletTimeline
 import Testing
 
 @testable import MartletObservation
@@ -30,9 +31,11 @@ struct MemberListModelTests {
 
     @Test func `a room that cannot be opened → the error`() async throws {
         try await ModelScript.run { script in
-            let model = MemberListModel(of: "", in: script.sync, clock: script.clock)
+            let room = try await script.sync.client.open(room: "a", options: Room.Options(waitsForRelay: false))
+            let model = MemberListModel(of: "a", in: script.sync, clock: script.clock)
             await model.run()
-            #expect(model.failure == .messaging(.invalidName("")))
+            #expect(model.failure == .messaging(.roomAlreadyOpen("a")))
+            await room.close()
         }
     }
 }

@@ -16,6 +16,27 @@ import Testing
 
     private func prefix(_ text: String) throws -> AddressPrefix { AddressPrefix(try #require(IPAddress(text))) }
 
+    private func asked(_ name: String, device: UInt64 = 1) throws -> AskedPeer {
+        AskedPeer(
+            AuthenticationRequest(account: try #require(AccountName(name)), device: DeviceID(rawValue: device)))
+    }
+
+    private enum Begin: Equatable {
+        case decided
+        case waits(Duration)
+        case refused(Duration?)
+    }
+
+    private func begin(_ asked: AskedPeer, _ share: AdmittedPeer?, waited: Duration = .seconds(2)) throws -> Begin {
+        var asked = asked
+        asked.waited = waited
+        return switch try #require(share).decisionBegan(of: asked, now: now) {
+        case .decide: .decided
+        case .wait(let delay): .waits(delay)
+        case .refuse(let notice): .refused(notice.retryAfter)
+        }
+    }
+
     @Test func `IPv4 addresses → equal prefixes for equal addresses only`() throws {
         #expect(try prefix("192.0.2.1") == prefix("192.0.2.1"))
         #expect(try prefix("192.0.2.1") != prefix("192.0.2.2"))
@@ -49,11 +70,11 @@ import Testing
         var limits = PeerLimits()
         limits.maxHandshakes = 2
         let parts = try parts(limits)
-        let account = try #require(AccountName("alice"))
+        let alice = try asked("alice")
         let shares = (0..<2).map { _ in AdmittedPeer.admit(nil, to: parts, now: now) }
         #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
         for _ in 0..<2 {
-            shares[0]?.authenticationEnded(of: account, .accepted(Identity(account), final: nil), now: now)
+            shares[0]?.authenticationEnded(of: alice, .accepted(Identity(alice.account), final: nil), now: now)
         }
         let third = AdmittedPeer.admit(nil, to: parts, now: now)
         #expect(third != nil)
@@ -66,33 +87,51 @@ import Testing
         var limits = PeerLimits()
         limits.maxFailures = 1
         let parts = try parts(limits)
-        let account = try #require(AccountName("alice"))
+        let alice = try asked("alice")
         let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
         for failure in [AuthenticationFailure.forbidden, .redirected(to: "other"), AuthenticationFailure(parts.busy)] {
-            share.authenticationEnded(of: account, .refused(failure), now: now)
-            #expect(share.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
+            share.authenticationEnded(of: alice, .refused(failure), now: now)
+            #expect(try begin(alice, share) == .decided)
         }
-        share.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
-        #expect(share.authenticationBegan(of: account, now: now) == .refuse(retryAfter: .seconds(1)))
+        share.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
+        #expect(try begin(alice, share) == .refused(.seconds(1)))
     }
 
     // C-67
-    @Test func `a renewal at a refused address → delayed by its account, not refused and not counted`() throws {
+    @Test func `a renewal of an account with failures → delayed, not refused and not counted in progress`() throws {
         var limits = PeerLimits()
         limits.maxFailures = 1
-        limits.maxAuthentications = 1
         let parts = try parts(limits)
-        let (alice, bob) = (try #require(AccountName("alice")), try #require(AccountName("bob")))
+        let (alice, guess) = (try asked("alice"), try asked("alice", device: 2))
         let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
         let other = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
-        #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .zero))
-        share.authenticationEnded(of: alice, .accepted(Identity(alice), final: nil), now: now)
-        #expect(other.authenticationBegan(of: bob, now: now) == .authenticate(after: .zero))
-        #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .zero))
-        other.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
-        #expect(share.authenticationBegan(of: alice, now: now) == .authenticate(after: .milliseconds(200)))
-        #expect(share.decisionBegan(of: bob, waited: .zero, now: now) == .authenticate(after: .zero))
-        #expect(other.decisionBegan(of: bob, waited: .zero, now: now) == .refuse(retryAfter: .seconds(1)))
+        #expect(try begin(alice, share) == .decided)
+        share.authenticationEnded(of: alice, .accepted(Identity(alice.account), final: nil), now: now)
+        #expect(try begin(guess, other) == .decided)
+        #expect(try begin(alice, share, waited: .zero) == .decided)
+        other.authenticationEnded(of: guess, .refused(.unauthenticated), now: now)
+        #expect(try begin(alice, share, waited: .zero) == .waits(.milliseconds(200)))
+        #expect(try begin(guess, other) == .refused(.seconds(1)))
+    }
+
+    // C-113
+    @Test func `a peer without limits → admitted beyond them, its failures delay the account only`() throws {
+        var limits = PeerLimits()
+        (limits.maxConnections, limits.maxFailures) = (1, 1)
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.limits = limits
+        configuration.unlimitedPeers = [try #require(IPNetwork("192.0.2.0/24"))]
+        let parts = RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, nil) { _ in }
+        let address = try #require(SocketAddress("192.0.2.7:4711"))
+        let alice = try asked("alice")
+        let shares = (0..<3).map { _ in AdmittedPeer.admit(address, to: parts, now: now) }
+        #expect(shares.allSatisfy { $0 != nil })
+        for share in shares { share?.authenticationEnded(of: alice, .refused(.unauthenticated), now: now) }
+        #expect(try begin(alice, shares[0], waited: .zero) == .waits(.milliseconds(600)))
+        #expect(try begin(alice, shares[0]) == .decided)
+        let other = SocketAddress(IPAddress(v4: 0xC000_0301), port: 1)
+        let outside = (0..<2).map { _ in AdmittedPeer.admit(other, to: parts, now: now) }
+        #expect(outside[0] != nil && outside[1] == nil)
     }
 
     // C-67, Specs/hostile.md row 52
@@ -101,44 +140,22 @@ import Testing
         limits.maxHandshakes = 2
         limits.maxFailures = 1
         let parts = try parts(limits)
-        let (alice, bob) = (try #require(AccountName("alice")), try #require(AccountName("bob")))
+        let (alice, bob) = (try asked("alice"), try asked("bob"))
         let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
-        #expect(share.authenticationBegan(of: bob, now: now) == .authenticate(after: .zero))
-        share.authenticationEnded(of: bob, .accepted(Identity(bob), final: nil), now: now)
+        #expect(try begin(bob, share) == .decided)
+        share.authenticationEnded(of: bob, .accepted(Identity(bob.account), final: nil), now: now)
         for _ in 0..<2 { share.handshakeResumed() }
         var other = AdmittedPeer.admit(nil, to: parts, now: now)
         #expect(other != nil)
         #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
         other?.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
-        #expect(share.authenticationBegan(of: alice, now: now) == .refuse(retryAfter: .seconds(1)))
-        #expect(share.decisionBegan(of: alice, waited: .zero, now: now) == .refuse(retryAfter: .seconds(1)))
+        #expect(try begin(alice, share) == .refused(.seconds(1)))
         other = nil
-        let later = now + .seconds(1)
-        #expect(share.authenticationBegan(of: bob, now: later) == .authenticate(after: .zero))
-        share.authenticationEnded(of: bob, .accepted(Identity(bob), final: nil), now: later)
-        let next = (0..<2).map { _ in AdmittedPeer.admit(nil, to: parts, now: later) }
+        #expect(try begin(bob, share) == .decided)
+        share.authenticationEnded(of: bob, .accepted(Identity(bob.account), final: nil), now: now)
+        let next = (0..<2).map { _ in AdmittedPeer.admit(nil, to: parts, now: now) }
         #expect(next.allSatisfy { $0 != nil })
         withExtendedLifetime((share, next)) {}
-    }
-
-    // Specs/hostile.md row 64
-    @Test func `row 64, an authentication in progress → ended by a verdict, and by the end of its connection`() throws {
-        var limits = PeerLimits()
-        limits.maxAuthentications = 1
-        let parts = try parts(limits)
-        let account = try #require(AccountName("alice"))
-        let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
-        var other = AdmittedPeer.admit(nil, to: parts, now: now)
-        let busy = PeerLimiter.Start.refuse(retryAfter: .seconds(1))
-        #expect(other?.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
-        #expect(share.authenticationBegan(of: account, now: now) == busy)
-        other = nil
-        #expect(share.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
-        let third = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
-        #expect(third.authenticationBegan(of: account, now: now) == busy)
-        share.authenticationEnded(of: account, .refused(AuthenticationFailure(parts.busy)), now: now)
-        #expect(third.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
-        withExtendedLifetime(share) {}
     }
 
     // C-67, Specs/hostile.md row 64
@@ -146,27 +163,27 @@ import Testing
         var limits = PeerLimits()
         limits.maxFailures = 1
         let parts = try parts(limits)
-        let account = try #require(AccountName("alice"))
+        let alice = try asked("alice")
         let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
-        let decided = PeerLimiter.Start.authenticate(after: .zero)
-        let wait = PeerLimiter.Start.authenticate(after: .milliseconds(100))
+        let wait = Begin.waits(.milliseconds(100))
         var other = AdmittedPeer.admit(nil, to: parts, now: now)
-        #expect(other?.authenticationBegan(of: account, now: now) == decided)
-        #expect(share.authenticationBegan(of: account, now: now) == wait)
+        #expect(try begin(alice, other) == .decided)
+        #expect(try begin(alice, share) == wait)
         other = nil
-        #expect(share.decisionBegan(of: account, waited: .zero, now: now) == decided)
+        #expect(try begin(alice, share) == .decided)
         let third = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
-        #expect(third.authenticationBegan(of: account, now: now) == wait)
+        #expect(try begin(alice, third) == wait)
         let challenge = AuthenticationVerdict.challenge(try #require(Credential("r=1")), SilentExchange())
-        share.authenticationEnded(of: account, challenge, now: now)
-        #expect(third.decisionBegan(of: account, waited: .zero, now: now) == decided)
-        #expect(share.decisionBegan(of: account, waited: .zero, now: now) == wait)
-        third.authenticationEnded(of: account, .accepted(Identity(account), final: nil), now: now)
-        #expect(share.decisionBegan(of: account, waited: .zero, now: now) == decided)
-        share.authenticationEnded(of: account, .refused(AuthenticationFailure(parts.busy)), now: now)
-        #expect(share.authenticationBegan(of: account, now: now) == decided)
-        share.authenticationEnded(of: account, .refused(.unauthenticated), now: now)
-        #expect(share.authenticationBegan(of: account, now: now) == .refuse(retryAfter: .seconds(1)))
+        share.authenticationEnded(of: alice, challenge, now: now)
+        #expect(try begin(alice, third) == .decided)
+        #expect(try begin(alice, share) == wait)
+        third.authenticationEnded(of: alice, .refused(AuthenticationFailure(parts.busy)), now: now)
+        #expect(try begin(alice, share) == .decided)
+        share.authenticationEnded(of: alice, .refused(.unauthenticated), now: now)
+        #expect(try begin(alice, share) == .refused(.seconds(1)))
+        #expect(try begin(try asked("bob"), third) == .decided)
+        third.authenticationEnded(of: alice, .accepted(Identity(alice.account), final: nil), now: now)
+        #expect(try begin(try asked("bob"), AdmittedPeer.admit(nil, to: parts, now: now)) == .decided)
     }
 
     /// An exchange that is not continued.

@@ -5,8 +5,8 @@ import MartletWire
 import Testing
 
 @Suite struct AuditRecordTests {
-    private let alice = AccountName("alice")!
-    private let lobby = RoomName("lobby")!
+    private let alice = AccountName("alice")
+    private let lobby = RoomName("lobby")
 
     @Test func `events without meaning for an audit → no record`() throws {
         let key = DeviceKey(account: alice, device: DeviceID(rawValue: 7))
@@ -67,7 +67,7 @@ import Testing
             await peer.cut()
             let again = try await WirePeer.connect(to: port)
             try await again.hello(FrameWriter.hello(device: 7, credential: "secret", resume: point))
-            await again.send(Open(room: RoomName("vault")!, cursor: 0), on: .first)
+            await again.send(Open(room: RoomName("vault"), cursor: 0), on: .first)
             #expect(try await again.expect(Reset.self).code == .roomForbidden)
             await relay.revokeRoomDecisions(in: lobby)
             await relay.revoke(alice)

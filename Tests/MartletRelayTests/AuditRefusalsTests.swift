@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AuditRefusalsTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
-    private static let key = DeviceKey(account: AccountName("ada")!, device: DeviceID(rawValue: 1))
+    private static let key = DeviceKey(account: AccountName("ada"), device: DeviceID(rawValue: 1))
     private var refusals = AuditRefusals()
 
     private func refusal(_ account: String, _ code: ErrorCode = .unauthenticated) -> AuditRecord {
@@ -40,7 +40,7 @@ import Testing
         #expect(add(refusal("ada"), after: 1).isEmpty)
         let signIn = try #require(AuditRecord(.note(.linked(Self.key, LinkID(rawValue: 1)), peer: nil)))
         let operation = RoomOperationRecord(
-            .ban(AccountName("bob")!), by: Self.key, in: RoomName("lobby")!, ErrorCode.none)
+            .ban(AccountName("bob")), by: Self.key, in: RoomName("lobby"), ErrorCode.none)
         let change = try #require(AuditRecord(.note(.roomOperation(operation), peer: nil)))
         let revocation = try #require(AuditRecord(.revoked(Self.key.account)))
         for record in [signIn, signIn, change, change, revocation] {

@@ -5,12 +5,12 @@ import Testing
 
 /// Commands of the application to rooms, over sockets.
 @Suite struct RelayRoomsTests {
-    private static let lobby = RoomName("lobby")!
+    private static let lobby = RoomName("lobby")
     private static let text = MessageContent(text: "closing at ten")
 
     private static var engine: RelayConfiguration {
         var engine = RelayConfiguration.withoutTimeouts
-        engine.serverAccount = AccountName("server")!
+        engine.serverAccount = AccountName("server")
         return engine
     }
 
@@ -49,7 +49,7 @@ import Testing
         try await withRelay(Self.engine, loopCount: loopCount) { relay, port in
             let alice = try await member("alice", at: port)
             let bob = try await member("bob", at: port)
-            try await relay.remove(AccountName("bob")!, from: Self.lobby)
+            try await relay.remove(AccountName("bob"), from: Self.lobby)
             #expect(try await bob.expect(Reset.self).code == .kicked)
             try await relay.publish(Self.text, in: Self.lobby)
             #expect(try await alice.expect(Message.self).text == "closing at ten")

@@ -88,7 +88,7 @@ struct RelayDriverLoopsTests {
     @Test("traffic beyond the window between loops is stored completely")
     func window() async throws {
         let loops = LoopPlace(index: 0, count: 2)
-        let accountLoop = loops.loop(of: AccountName("alice")!)
+        let accountLoop = loops.loop(of: AccountName("alice"))
         let room = try #require((0..<100).map { "room\($0)" }.first { loops.loop(of: RoomName($0)!) != accountLoop })
         try await withRelay(loopCount: 2) { relay, port in
             let alice = try await WirePeer.connect(to: port)

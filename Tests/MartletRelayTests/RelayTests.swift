@@ -235,7 +235,7 @@ struct RelayTests {
         store.openGate()
         await end
         #expect(store.appends == [[1]])
-        let name = RoomName("lobby")!
+        let name = RoomName("lobby")
         #expect(try await store.load(name).lastOffset == 1)
     }
 
@@ -246,7 +246,7 @@ struct RelayTests {
             let point = try await alice.hello().resumePoint([:])
             let bob = try await WirePeer.connect(to: port)
             try await bob.hello(FrameWriter.hello("bob", device: 2))
-            await relay.revoke(AccountName("alice")!)
+            await relay.revoke(AccountName("alice"))
             #expect(try await alice.finalNotice()?.code == .revoked)
             #expect(await relay.statistics.links == 1)
             let again = try await WirePeer.connect(to: port)

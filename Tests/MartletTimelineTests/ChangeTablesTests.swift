@@ -27,7 +27,7 @@ struct ChangeTablesTests {
             try script.body(5, .edit(of: target, text: "d"), by: "eve"),
         ]
         for (index, order) in orders(of: items).enumerated() {
-            let room = "room \(index)"
+            let room = RoomName("room \(index)")!
             try await script.timeline.apply(order + order, in: room)
             #expect(try await script.page(room) == ["c* !1+"])
         }
@@ -44,7 +44,7 @@ struct ChangeTablesTests {
             try script.body(4, .reaction("!", to: target, isRemoved: false)),
         ]
         for (index, order) in orders(of: items).enumerated() {
-            let room = "room \(index)"
+            let room = RoomName("room \(index)")!
             try await script.timeline.apply(order, in: room)
             #expect(try await script.page(room) == ["deleted"])
         }

@@ -37,6 +37,42 @@ struct EntryTablesTests {
         #expect(try await script.timeline.page(of: "a")[1].offset == nil)
     }
 
+    // M-10
+    @Test func `an edit that was accepted without an offset → in the order of the log`() async throws {
+        let script = try await TimelineScript()
+        let target = script.reference(1, "ada")
+        let own = MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 1), counter: 2)
+        try await script.apply(
+            script.text(1, "one", by: "ada"), script.body(6, .edit(of: target, text: "six"), by: "ada"))
+        let edit = try MessageBody.edit(of: target, text: "seven").content
+        try await script.timeline.add(own, edit, in: "a")
+        try await script.timeline.settle(own, in: "a", as: .accepted(offset: 0))
+        try await script.apply(
+            .message(
+                RoomMessage(
+                    id: own, at: RoomCursor(log: TimelineScript.log, offset: 7), content: edit, acceptedAt: 1007)))
+        #expect(try await script.page() == ["seven*"])
+    }
+
+    @Test
+    func `a failed message that is replaced by one that is still pending → pending, with the changes of the new one`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        let (old, new) = (script.id(1, "ada"), script.id(2, "ada"))
+        let content = MessageContent(text: "own")
+        try await script.timeline.add(old, content, in: "a")
+        let reaction = try MessageBody.reaction("!", to: MessageReference(old), isRemoved: false).content
+        try await script.timeline.add(script.id(3, "ada"), reaction, in: "a")
+        try await script.timeline.settle(old, in: "a", as: .failed(.closed))
+        try await script.timeline.add(new, content, in: "a")
+        #expect(try await script.page() == ["own! !1+", "own…"])
+        try await script.timeline.perform([.replace(old, by: new, content)], in: "a")
+        #expect(try await script.page() == ["own…"])
+        try await script.timeline.settle(new, in: "a", as: .accepted(offset: 4), log: TimelineScript.log)
+        #expect(try await script.timeline.page(of: "a").map(\.offset) == [4])
+    }
+
     @Test func `a deleted message after its outcome → its content is not restored by the log`() async throws {
         let script = try await TimelineScript()
         let own = script.id(1, "ada")

@@ -1,13 +1,13 @@
 import Foundation
 import Martlet
-import MartletSQLite
 import Testing
 
+@testable import MartletSQLite
 @testable import MartletTimeline
 
 @Suite("File of a timeline")
 struct TimelineFileTests {
-    private let ada = AccountName("ada")!
+    private let ada = AccountName("ada")
 
     @Test func `a file that is no database → set aside, and an empty one`() async throws {
         let folder = TemporaryFolder()
@@ -65,7 +65,7 @@ struct TimelineFileTests {
         let path = folder.file("timeline")
         await (try Timeline(path: path, account: ada)).close()
         await #expect(throws: DatabaseError.otherAccount("ada", path: path)) {
-            try await Timeline(path: path, account: AccountName("bob")!)
+            try await Timeline(path: path, account: AccountName("bob"))
         }
         let again = try await Timeline(path: path, account: ada)
         #expect(again.setAsidePath == nil)
@@ -78,9 +78,13 @@ struct TimelineFileTests {
         await (try Timeline(path: path, account: ada)).close()
         do {
             let database = try Database(path: path)
-            try database.execute("DROP TABLE owner; PRAGMA user_version=2")
+            for table in ["entry_text", "entry", "change", "room", "log", "owner"] {
+                try database.execute("DROP TABLE \(table)")
+            }
+            try database.execute("PRAGMA user_version=0; PRAGMA application_id=0")
+            try TimelineSchema.migrations.run(on: database, upTo: 2)
         }
-        await (try Timeline(path: path, account: AccountName("bob")!)).close()
+        await (try Timeline(path: path, account: AccountName("bob"))).close()
         await #expect(throws: DatabaseError.otherAccount("bob", path: path)) {
             try await Timeline(path: path, account: ada)
         }
@@ -95,7 +99,9 @@ struct TimelineFileTests {
             let database = try Database(path: path)
             try database.execute("PRAGMA user_version=99")
         }
-        await #expect(throws: DatabaseError.newerSchema(found: 99, known: 3, path: path)) {
+        await #expect(
+            throws: DatabaseError.newerSchema(found: 99, known: TimelineSchema.migrations.version, path: path)
+        ) {
             try await Timeline(path: path, account: ada)
         }
         do {

@@ -1,3 +1,4 @@
+import Foundation
 import Martlet
 import MartletProtocol
 import MartletSQLite
@@ -9,6 +10,14 @@ import Testing
 @Suite("Timeline")
 struct TimelineTests {
     // MARK: Log
+
+    @Test func `an entry → its sender, text and date`() async throws {
+        let script = try await TimelineScript()
+        try await script.timeline.apply([script.text(1, "a")], in: "a")
+        let entry = try #require(try await script.timeline.page(of: "a").first)
+        #expect(entry.sender == entry.message?.sender && entry.text == "a")
+        #expect(entry.date?.timeIntervalSince1970 == entry.time.map { Double($0) / 1000 })
+    }
 
     @Test func `messages in any order, and again → each once, in the order of their offsets`() async throws {
         let script = try await TimelineScript()
@@ -200,6 +209,55 @@ struct TimelineTests {
         #expect(rooms.first?.lastEntry.map(TimelineScript.short) == "new")
     }
 
+    // M-27, M-28
+    @Test func `changes, commands and system messages → not unread; the last message is the last listed one`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        try await script.apply(
+            script.text(1, "a"), script.body(2, .reply(to: script.reference(1), text: "b")),
+            script.body(3, .system(event: EventName("renamed")!, text: "c")), script.body(4, .command(.null)),
+            script.body(5, .reaction("!", to: script.reference(1), isRemoved: false)))
+        let room = try #require(try await script.timeline.room("a"))
+        #expect(room.unreadCount == 2 && room.lastEntry?.offset == 3)
+        try await script.apply(script.text(6, "d"), script.body(7, .edit(of: script.reference(6), text: "e")))
+        #expect(try await script.timeline.room("a")?.lastEntry.map(TimelineScript.short) == "e*")
+        try await script.apply(script.body(8, .delete(script.reference(6))), .gap(9...12))
+        let later = try #require(try await script.timeline.room("a"))
+        #expect(later.unreadCount == 2 && later.lastEntry.map(TimelineScript.short) == "deleted")
+    }
+
+    // M-28
+    @Test func `kinds of the registry that are no entries of a list → not the last message of a room`() async throws {
+        for number in UInt16(0x1000)...0x3100 where !ContentKind(rawValue: number).isListed {
+            let script = try await TimelineScript()
+            try await script.apply(
+                script.text(1, "a"), script.message(2, try MessageContent(kind: .init(rawValue: number), bytes: [])))
+            #expect(try await script.timeline.room("a")?.lastEntry?.offset == 1)
+        }
+    }
+
+    // M-27
+    @Test func `earlier messages that are loaded → the same unread count`() async throws {
+        let script = try await TimelineScript()
+        let reaction = try MessageBody.reaction("!", to: script.reference(1), isRemoved: false).content
+        try await script.timeline.apply(
+            (745...1000).map { $0 % 16 == 0 ? script.text($0, "\($0)") : script.message($0, reaction) }, in: "a")
+        #expect(try await script.timeline.unreadCount(of: "a") == 16)
+        for first in stride(from: UInt64(545), through: 45, by: -100) {
+            let messages = (first..<first + 200).compactMap { offset -> RoomMessage? in
+                guard case .message(let message) = script.text(offset, "\(offset)") else { return nil }
+                return message
+            }
+            let part = HistoryPart(
+                messages: messages, offsets: first...first + 199, log: TimelineScript.log)
+            #expect(try await script.timeline.apply(part, in: "a", isModerator: { _ in false }))
+            #expect(try await script.timeline.unreadCount(of: "a") == 16)
+        }
+        try await script.timeline.apply((1001...1200).map { script.text($0, "\($0)") }, in: "a")
+        #expect(try await script.timeline.unreadCount(of: "a") == RoomSummary.maxUnreadCount)
+    }
+
     @Test func `a cleared room → its pending messages, and the log when it is applied again`() async throws {
         let script = try await TimelineScript()
         try await script.apply(
@@ -270,11 +328,11 @@ struct TimelineTests {
         try await script.apply(script.text(1, "a"))
         let path = script.timeline.path
         await #expect(throws: DatabaseError.locked(path: path)) {
-            try await Timeline(path: path, account: AccountName("ada")!)
+            try await Timeline(path: path, account: AccountName("ada"))
         }
         await script.timeline.close()
         await #expect(throws: DatabaseError.closed) { try await script.apply(script.text(2, "b")) }
-        let again = try await Timeline(path: path, account: AccountName("ada")!)
+        let again = try await Timeline(path: path, account: AccountName("ada"))
         #expect(try await again.page(of: "a").map(TimelineScript.short) == ["a"] && again.setAsidePath == nil)
         await again.close()
     }

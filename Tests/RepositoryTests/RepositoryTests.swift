@@ -25,6 +25,15 @@ struct RepositoryTests {
         expectNone(TargetNameRule.findings(in: tree))
     }
 
+    @Test func `symbols of C and variables of the environment have the prefix of the project`() {
+        expectNone(tree.files.flatMap(GlobalNameRule.findings(in:)))
+    }
+
+    @Test func `names are not keys or properties of the type String`() {
+        expectNone(tree.files.flatMap(NameKeyRule.findings(in:)))
+        expectNone(NameKeyRule.findings(ofPermissionsIn: tree))
+    }
+
     @Test func `no file contains a mark of unfinished work`() {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }

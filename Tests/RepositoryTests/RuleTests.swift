@@ -44,6 +44,33 @@ struct RuleTests {
         #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "// " + code)) == [])
     }
 
+    @Test(arguments: [
+        ("Sources/CMartletX/include/A.h", "int run(void);", 1),
+        ("Sources/CMartletX/include/A.h", "int martlet_run(void);", 0),
+        ("Sources/CMartletX/include/A.h", "    int run(void);", 0), ("Sources/Martlet/A.swift", "@objc class A {}", 1),
+        ("Sources/Martlet/A.swift", "let home = environment[\"APP_HOME\"]", 1),
+        ("Sources/Martlet/A.swift", "let home = environment[\"MARTLET_HOME\"] ?? environment[\"USER\"]", 0),
+    ])
+    func `a global name without the prefix of the project → a finding`(path: String, code: String, count: Int) {
+        #expect(GlobalNameRule.findings(in: SourceFile(path, code)).count == count)
+    }
+
+    @Test(arguments: [
+        "var rooms: [String: Room] = [:]", "let names: Set<String>", "public let room: String", "var sender: String?",
+        "let roomName: String",
+    ])
+    func `a key or a property of the type String for a name → a finding`(code: String) {
+        #expect(NameKeyRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)).count == 1)
+        #expect(NameKeyRule.findings(in: SourceFile("Sources/MartletLab/A.swift", code)) == [])
+        #expect(NameKeyRule.findings(in: SourceFile("Sources/Martlet/A.swift", "// " + code)) == [])
+        #expect(NameKeyRule.findings(in: SourceFile("Sources/MartletTransport/TLS/TLSClient.swift", code)) == [])
+    }
+
+    @Test(arguments: ["var rooms: [RoomName: Room] = [:]", "public let room: RoomName", "func open(room: String)"])
+    func `a key or a property of a type of name, and an argument → no finding`(code: String) {
+        #expect(NameKeyRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
+    }
+
     @Test func `a longer word that contains a forbidden one → no finding`() {
         #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "let d = CandiDate(1)")) == [])
         #expect(MarkRule.findings(in: SourceFile("A.swift", "let HACK_COUNT = shack")) == [])

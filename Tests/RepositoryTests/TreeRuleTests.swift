@@ -21,6 +21,14 @@ struct TreeRuleTests {
         #expect(findings(".target(\n    name: \"Fault\", path: \"Tests/Fault\")").count == 1)
     }
 
+    @Test func `a permitted file without a key or a property of the type String → a finding`() {
+        func count(_ text: String) -> Int {
+            let file = SourceFile("Sources/Martlet/Credentials.swift", text)
+            return NameKeyRule.findings(ofPermissionsIn: SourceTree([file])).count
+        }
+        #expect(count("") - count("let account: String") == 1)
+    }
+
     @Test func `a test without its source file → a finding`() {
         let source = SourceFile("Sources/MartletX/A/B.swift", "")
         func findings(_ test: String, _ text: String = "import Testing") -> [Finding] {

@@ -31,7 +31,7 @@ package enum Handshake {
     package static func hello(resuming isResuming: Bool = false) -> Frame {
         .hello(
             Hello(
-                features: .supported, limits: Limits(), device: DeviceID(rawValue: 7), account: AccountName("ada")!,
+                features: .supported, limits: Limits(), device: DeviceID(rawValue: 7), account: AccountName("ada"),
                 credential: Credential("open sesame"),
                 resume: isResuming ? ResumePoint(link: link, token: token, positions: []) : nil))
     }
@@ -39,7 +39,7 @@ package enum Handshake {
     package static func welcome(resumed: Bool = false, features: Features = .supported) -> Frame {
         .welcome(
             Welcome(
-                version: .current, features: features, limits: Limits(), account: AccountName("ada")!, link: link,
+                version: .current, features: features, limits: Limits(), account: AccountName("ada"), link: link,
                 resumeToken: token, epoch: Epoch(rawValue: resumed ? 2 : 1), resumeLifetime: .seconds(60),
                 resumed: resumed ? [] : nil))
     }

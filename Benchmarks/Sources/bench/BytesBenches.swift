@@ -130,7 +130,7 @@ enum ConnectBenches {
         var dialled = world.now
         client.onOutput = { if case .connect = $0 { dialled = world.now } }
         world.act(client) { engine, now in engine.start(now: now) }
-        let room = RoomName("lobby")!
+        let room = RoomName("lobby")
         guard let id = world.act(client, { engine, now in try? engine.open(room, now: now) }) else { return [:] }
         if resumed {
             world.run(for: .seconds(5))

@@ -13,7 +13,7 @@ import Observation
 enum ObservationBenches {
     private static let batchCount = 1000
     private static let batchSize = 10
-    private static let account = AccountName("bench")!
+    private static let account = AccountName("bench")
 
     static func cases() -> [Case] {
         [
@@ -68,7 +68,7 @@ enum ObservationBenches {
             for batch in 0..<batchCount {
                 let first = UInt64(batch / roomCount * batchSize) + 1
                 let items = (0..<UInt64(batchSize)).map { message(first + $0) }
-                try await timeline.apply(items, in: "room \(batch % roomCount)")
+                try await timeline.apply(items, in: RoomName("room \(batch % roomCount)")!)
                 try await Task.sleep(for: .milliseconds(1))
             }
             await changes.finished()
@@ -94,7 +94,7 @@ enum ObservationBenches {
     private static func message(_ number: UInt64) -> RoomItem {
         .message(
             RoomMessage(
-                id: MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 1), counter: number),
+                id: MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 1), counter: number),
                 at: RoomCursor(log: LogID(rawValue: 1), offset: number),
                 content: MessageContent(text: "message \(number), which has about sixty-four bytes of text in all"),
                 acceptedAt: 1_700_000_000_000 + number))

@@ -177,7 +177,7 @@ final class RelayRig {
                 engine.authenticated(key, .accepted(Identity(request.account), token, presented: nil), now: now)
             case .transmit(let keys): asked += keys
             case .load(let room): engine.loaded(room, RoomSnapshot())
-            case .append(let room, let entries):
+            case .append(let room, let entries, _):
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
             case .close(let key, _): preconditionFailure("the relay closes \(key)")
             default: break

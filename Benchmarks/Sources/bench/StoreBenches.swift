@@ -81,7 +81,7 @@ enum StoreBenches {
         let start = measure_now()
         let nanoseconds = try wait {
             let store = try await SQLiteStore(at: folder.path)
-            let room = RoomName("room-9999")!
+            let room = RoomName("room-9999")
             let snapshot = try await store.load(room)
             let range = ReadRange(
                 from: snapshot.lastOffset - min(snapshot.lastOffset, 20), maxCount: 20, maxByteCount: .max)
@@ -139,7 +139,7 @@ enum StoreBenches {
             counter: first, kind: .text, content: Message.textContent(String(repeating: "m", count: 64)))
         return (0..<UInt64(count)).map {
             LogEntry(
-                offset: first + $0, sender: AccountName("bench")!, device: DeviceID(rawValue: 1), counter: first + $0,
+                offset: first + $0, sender: AccountName("bench"), device: DeviceID(rawValue: 1), counter: first + $0,
                 acceptedAt: 1_700_000_000_000, body: EncodedBody(body))
         }
     }

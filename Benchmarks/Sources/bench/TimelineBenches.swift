@@ -9,7 +9,7 @@ import MartletTimeline
 enum TimelineBenches {
     private static let messageCount = 100_000
     private static let roomCount = 100
-    private static let account = AccountName("bench")!
+    private static let account = AccountName("bench")
     private static let log = LogID(rawValue: 1)
 
     static func cases() -> [Case] {
@@ -27,6 +27,11 @@ enum TimelineBenches {
                         try query { _ = try await $0.search("haystack", in: "room 1") }
                     },
                     Subject("start of a word") { try query { _ = try await $0.search("hay") } },
+                    Subject("five searches: scripts without spaces, an emoji, a symbol") {
+                        try query { timeline in
+                            for text in ["天气", "タワー", "พรุ่งนี้", "👍", "C++"] { _ = try await timeline.search(text) }
+                        }
+                    },
                     Subject("list of rooms") { try query { _ = try await $0.rooms() } },
                 ]),
             Case("timeline/apply \(size)", per: "message", [Subject("100 at once") { try apply() }]),
@@ -67,7 +72,7 @@ enum TimelineBenches {
     }
 
     private static let page: @Sendable (Timeline) async throws -> Void = { timeline in
-        let id = MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 1), counter: 25_000)
+        let id = MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 1), counter: 25_000)
         guard let entry = try await timeline.entry(id, in: "room 0") else { return }
         _ = try await timeline.page(of: "room 0", before: entry.position)
     }
@@ -101,7 +106,7 @@ enum TimelineBenches {
                 let count = room == 0 ? messageCount - perRoom * (roomCount - 1) : perRoom
                 for first in stride(from: 1, through: count, by: 1000) {
                     let items = (first...min(first + 999, count)).map { message(UInt64($0)) }
-                    try await timeline.apply(items, in: "room \(room)")
+                    try await timeline.apply(items, in: RoomName("room \(room)")!)
                 }
             }
             await timeline.close()
@@ -110,11 +115,16 @@ enum TimelineBenches {
         return folder
     }
 
+    private static let rareTexts = [
+        "needle", "今天天气很好我们去公园", "東京タワーに行きました", "สวัสดีพรุ่งนี้เจอกัน", "great👍", "C++ code",
+    ]
+
     private static func message(_ number: UInt64) -> RoomItem {
-        let rare = number % 10_000 == 0 ? " needle" : ""
+        let place = Int(number % 10_000)
+        let rare = place < rareTexts.count ? " \(rareTexts[place])" : ""
         return .message(
             RoomMessage(
-                id: MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 1), counter: number),
+                id: MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 1), counter: number),
                 at: RoomCursor(log: log, offset: number),
                 content: MessageContent(text: "message \(number) in the haystack\(rare), of about sixty-four bytes"),
                 acceptedAt: 1_700_000_000_000 + number))

@@ -28,6 +28,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case certificate
     /// `MessageBody` and `ContentValue`.
     case content
+    /// `ProxyHeader`.
+    case proxy
 
     /// The invariant in one sentence.
     public var invariant: String {
@@ -60,6 +62,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "no names trap, none are invented, and the account of a certificate is one of them"
         case .content:
             "no content traps, a parsed content is restored, and a value has one encoding"
+        case .proxy:
+            "any split of a header gives the same address or the same refusal, within its bound"
         }
     }
 
@@ -80,6 +84,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .roles: RolesTarget.run(input)
         case .certificate: CertificateTarget.run(input)
         case .content: ContentTarget.run(input)
+        case .proxy: ProxyTarget.run(input)
         }
     }
 }

@@ -59,6 +59,9 @@ void martlet_error_text(int32_t number, char *buffer, size_t count);
 
 // MARK: sockets
 
+/// Returns a descriptor that a call has opened. A failed call gives the negative errno. If only reserved descriptors
+/// remain for the process, the descriptor is closed, and the result is -EMFILE.
+int32_t martlet_unless_reserved(int32_t descriptor);
 /// Opens a non-blocking, close-on-exec stream socket of family 4 or 6 that never raises SIGPIPE. `multipath`: of
 /// multipath TCP (RFC 8684) where the system has it, else of plain TCP.
 int32_t martlet_socket(int32_t family, int32_t multipath);

@@ -5,8 +5,9 @@ import MartletWire
 
 /// The file or the memory into which an attachment is downloaded.
 ///
-/// A download to a file writes a partial file in the same folder, which a later download continues. After the last
-/// byte, the digest of a whole attachment is verified, and the partial file is synced and renamed.
+/// A download to a file writes a partial file in the same folder, which a later download of a whole attachment
+/// continues. After the last byte, the digest of a whole attachment is verified, and the partial file is synced and
+/// renamed.
 ///
 /// `@unchecked Sendable`: the thread for files accesses all state; the loop reads `kind` after the preparation, and the
 /// caller reads the memory after the end.
@@ -20,7 +21,7 @@ final class DownloadWork: TransferWork, @unchecked Sendable {
     private let byteCount: UInt64
     private let range: Range<UInt64>
     private let destination: Destination
-    private var file: RegularFile?
+    private var part: PartialFile?
     private var stream = DigestStream()
     /// The number of written bytes of the range, and the number of those that an earlier process has written.
     private var written: UInt64 = 0
@@ -39,25 +40,27 @@ final class DownloadWork: TransferWork, @unchecked Sendable {
     var totalByteCount: UInt64? { length }
     var kind: TransferKind { .download(digest, range.lowerBound + written..<range.upperBound, byteCount: byteCount) }
 
-    private func partPath(_ path: String) -> String {
+    private func partName(_ path: String) -> String {
         let part = isWhole ? "" : ".\(range.lowerBound)-\(range.upperBound)"
-        return "\(path).\(digest.description.prefix(16))\(part).part"
+        return "\(path).\(digest.description.prefix(16))\(part)"
     }
 
     func prepareStep() throws -> Bool {
         guard case .file(let path) = destination else { return true }
         return try checked(path) { () throws(FileError) in
-            guard let file, let earlier else {
-                let opened = try RegularFile(partPath(path), .write)
-                let found = try opened.byteCount()
-                if found > length { try opened.truncate(to: 0) }
-                earlier = found > length ? 0 : found
-                self.file = opened
+            guard let part, let earlier else {
+                let opened = try PartialFile(partName(path))
+                let found = try opened.file.byteCount()
+                // Only the digest of a whole attachment verifies the bytes of an earlier process.
+                let isContinued = isWhole && found <= length
+                if !isContinued { try opened.file.truncate(to: 0) }
+                earlier = isContinued ? found : 0
+                part = opened
                 return earlier == 0
             }
             // The digest of the bytes of an earlier process.
             let step = Int(min(earlier - written, UInt64(UploadWork.stepByteCount)))
-            stream.add(try file.read(step, at: written))
+            stream.add(try part.file.read(step, at: written))
             written += UInt64(step)
             return written == earlier
         }
@@ -72,7 +75,7 @@ final class DownloadWork: TransferWork, @unchecked Sendable {
     func write(_ bytes: [UInt8], at position: UInt64) throws {
         switch destination {
         case .memory: memory.append(contentsOf: bytes)
-        case .file(let path): try checked(path) { () throws(FileError) in try file?.write(bytes, at: written) }
+        case .file(let path): try checked(path) { () throws(FileError) in try part?.file.write(bytes, at: written) }
         }
         stream.add(bytes)
         written += UInt64(bytes.count)
@@ -81,16 +84,13 @@ final class DownloadWork: TransferWork, @unchecked Sendable {
     func conclude() throws -> TransferConclusion {
         guard !isWhole || stream.finish() == digest.bytes else {
             guard case .file(let path) = destination else { throw MartletError.attachmentDamaged }
-            try checked(path) { () throws(FileError) in try Folder.removeFile(partPath(path)) }
+            try checked(path) { () throws(FileError) in try part?.discard() }
             guard let earlier, earlier > 0 else { throw MartletError.attachmentDamaged }
-            (file, self.earlier, written, stream) = (nil, nil, 0, DigestStream())
+            (part, self.earlier, written, stream) = (nil, nil, 0, DigestStream())
             return .restart
         }
         if case .file(let path) = destination {
-            try checked(path) { () throws(FileError) in
-                try file?.sync()
-                try Folder.rename(partPath(path), to: path)
-            }
+            try checked(path) { () throws(FileError) in try part?.complete(as: path) }
         }
         return .done(nil)
     }

@@ -24,12 +24,10 @@ final class LocalWork: TransferWork {
     func prepareStep() throws -> Bool {
         guard case .file(let path) = destination else { return true }
         do throws(FileError) {
-            let part = "\(path).part"
-            let file = try RegularFile(part, .write)
-            try file.truncate(to: 0)
-            try file.write(bytes, at: 0)
-            try file.sync()
-            try Folder.rename(part, to: path)
+            let part = try PartialFile(path)
+            try part.file.truncate(to: 0)
+            try part.file.write(bytes, at: 0)
+            try part.complete(as: path)
         } catch {
             throw MartletError.fileFailed(path: path, "\(error)")
         }

@@ -55,8 +55,9 @@ extension Room {
     /// Downloads an attachment of this room into a file.
     ///
     /// The bytes are written to a partial file, whose name begins with `path` and ends in `.part`. Another call for the
-    /// same file, even from a later process, continues the partial file. At the end, the digest of a whole attachment
-    /// is verified, and the partial file replaces any file at `path`.
+    /// same whole attachment, even from a later process, continues the partial file, and writes another one while the
+    /// first one is in use. At the end, the digest of a whole attachment is verified, and the partial file replaces any
+    /// file at `path`.
     ///
     /// - Parameters:
     ///   - attachment: The attachment of a message of this room, with its bytes or at the relay.
@@ -94,7 +95,7 @@ extension Room {
         _ attachment: Attachment, _ range: Range<UInt64>?, _ destination: DownloadWork.Destination
     ) -> (core: TransferCore, work: DownloadWork?) {
         let isInRange = range.map { $0.upperBound <= attachment.byteCount } ?? true
-        if case .data(let bytes) = attachment.source, isInRange {
+        if case .data(let bytes) = attachment.source, UInt64(bytes.count) == attachment.byteCount, isInRange {
             let core = TransferCore(LocalWork(bytes, range, destination), in: core)
             core.start()
             return (core, nil)

@@ -19,14 +19,14 @@ final class TransferCore: Sendable {
     let room: RoomCore
     let files: FileThread
     let work: any TransferWork
-    let progress: Latest<TransferProgress>
+    /// The progress; nil until the transferred bytes are known.
+    let progress = Latest<TransferProgress?>(nil)
     private let state = Guarded(State())
 
     init(_ work: any TransferWork, in room: RoomCore) {
         self.room = room
         self.work = work
         files = room.mailbox.files
-        progress = Latest(TransferProgress(byteCount: 0, totalByteCount: work.totalByteCount))
     }
 
     var isOver: Bool { state.withLock { $0.outcome != nil } }
@@ -41,9 +41,7 @@ final class TransferCore: Sendable {
     private func prepare() {
         if isCancelled { return end(.failure(CancellationError())) }
         do {
-            let isReady = try work.prepareStep()
-            note { $0.totalByteCount = work.totalByteCount }
-            guard isReady else { return files.execute { [self] in prepare() } }
+            guard try work.prepareStep() else { return files.execute { [self] in prepare() } }
             guard room.mailbox.post(.transfer(self)) == .posted else { throw MartletError.stopped }
         } catch {
             end(.failure(error))
@@ -51,7 +49,7 @@ final class TransferCore: Sendable {
     }
 
     func note(_ change: (inout TransferProgress) -> Void) {
-        var value = progress.value
+        var value = progress.value ?? TransferProgress(byteCount: 0, totalByteCount: work.totalByteCount)
         change(&value)
         progress.set(value)
     }

@@ -4,29 +4,30 @@ public struct TransferProgress: Sendable, Hashable {
     /// were written. A transfer that is continued begins above 0. The number decreases if the other side has lost
     /// bytes.
     public internal(set) var byteCount: UInt64
-    /// The number of bytes to transfer; nil for the upload of a file until the file is opened.
+    /// The number of bytes to transfer; nil while it is unknown.
     public internal(set) var totalByteCount: UInt64?
 }
 
 /// An asynchronous sequence of the progress of a transfer. An iterator returns the latest value and may omit earlier
-/// ones. It begins with the present value, and ends with the transfer.
+/// ones. It begins when the number of transferred bytes is known: for an upload when the relay has named the bytes that
+/// it has, for a download when the partial file was read. It ends with the transfer.
 public struct TransferProgressUpdates: AsyncSequence, Sendable {
     /// The progress of the transfer.
     public typealias Element = TransferProgress
     /// The sequence throws no errors.
     public typealias Failure = Never
 
-    let latest: Latest<TransferProgress>
+    let latest: Latest<TransferProgress?>
 
-    /// Creates an iterator whose first element is the present progress.
+    /// Creates an iterator whose first element is the current progress.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(latest: latest) }
 
     /// An iterator that returns each value at most once.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let latest: Latest<TransferProgress>
+        let latest: Latest<TransferProgress?>
         private var version: UInt64 = 0
 
-        init(latest: Latest<TransferProgress>) {
+        init(latest: Latest<TransferProgress?>) {
             self.latest = latest
         }
 
@@ -38,7 +39,7 @@ public struct TransferProgressUpdates: AsyncSequence, Sendable {
         /// cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TransferProgress? {
             while true {
-                if let progress = latest.next(after: &version) { return progress }
+                if let progress = latest.next(after: &version) ?? nil { return progress }
                 guard !latest.isOver, !Task.isCancelled else { return nil }
                 await latest.wait(for: version)
             }
@@ -54,7 +55,7 @@ public final class AttachmentUpload: Sendable {
         self.core = core
     }
 
-    /// The progress, from the present value on.
+    /// The progress, from the current value on.
     public var progress: TransferProgressUpdates { TransferProgressUpdates(latest: core.progress) }
 
     /// Ends the upload. The relay discards the stored bytes, unless the attachment is complete. ``value()`` throws
@@ -80,11 +81,11 @@ public final class AttachmentDownload: Sendable {
         self.core = core
     }
 
-    /// The progress, from the present value on.
+    /// The progress, from the current value on.
     public var progress: TransferProgressUpdates { TransferProgressUpdates(latest: core.progress) }
 
-    /// Ends the download. The file with the bytes so far remains, and a later download continues it. ``value()`` throws
-    /// `CancellationError`.
+    /// Ends the download. The file with the bytes so far remains, and a later download of the whole attachment
+    /// continues it. ``value()`` throws `CancellationError`.
     public func cancel() { core.cancel() }
 
     /// Waits for the end of the download. The cancellation of the calling task ends only the wait.

@@ -130,9 +130,9 @@ public final class Client: Sendable {
     /// The method waits until the relay has accepted the queued messages, for at most `Configuration.flushTimeout`. It
     /// then ends the link, all pending calls, and all iterations. Unaccepted messages remain in the outbox.
     ///
-    /// The client also waits for pending operations of the outbox, for at most `flushTimeout`. A `send` that then still
-    /// waits for the outbox throws `stopped`, although the outbox may have stored its message. Cancellation of the
-    /// calling task has no effect.
+    /// The client also waits for pending operations of the outbox, for at most `flushTimeout`. A `send` whose message
+    /// the outbox is storing then still waits, and returns when the outbox has stored it. Cancellation of the calling
+    /// task has no effect.
     nonisolated(nonsending) public func stop() async {
         await life.stop()
     }
@@ -140,8 +140,9 @@ public final class Client: Sendable {
     /// Opens a room.
     ///
     /// The method returns when the relay has opened the room, which includes the time until a connection is
-    /// established. With `waitsForRelay` false it returns immediately. The room stays open when connections are lost.
-    /// If the calling task is cancelled, the room is closed.
+    /// established: while the client is offline, it waits without a limit unless the options have a `timeout`. With
+    /// `waitsForRelay` false it returns immediately, also offline. The room stays open when connections are lost. If
+    /// the calling task is cancelled, the room is closed.
     ///
     /// With the default options, delivery begins after the cursor in the outbox. A new outbox has no cursor: the client
     /// receives all messages that the relay has stored for the room. ``Room/Options/From/latest(count:)`` begins later.
@@ -151,13 +152,19 @@ public final class Client: Sendable {
     ///   - options: The first message to receive, and other options.
     /// - Returns: The open room.
     /// - Throws: `invalidName`, `roomAlreadyOpen`, `tooManyRooms`; `roomClosed` if the relay refuses permanently;
-    ///   `gaveUp` if the client has stopped retrying; `notStarted`, `stopped`.
+    ///   `deadlineExceeded` after the timeout; `gaveUp` if the client has stopped retrying; `notStarted`, `stopped`.
     nonisolated(nonsending) public func open(room: String, options: Room.Options = Room.Options()) async throws -> Room
     {
-        guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
+        try await open(room: try roomName(room), options: options)
+    }
+
+    /// Opens a room, as ``open(room:options:)-(String,_)`` does.
+    nonisolated(nonsending) public func open(
+        room: RoomName, options: Room.Options = Room.Options()
+    ) async throws -> Room {
         try Task.checkCancellation()
         let promise = Promise<RoomCore>()
-        switch life.mailbox.post(.open(name, options, promise)) {
+        switch life.mailbox.post(.open(room, options, promise)) {
         case .posted: break
         case .notStarted: throw MartletError.notStarted
         case .stopped: throw MartletError.stopped

@@ -36,6 +36,7 @@ final class ClientLife: Sendable {
     let mailbox: Mailbox
     let status = Latest(Client.Status())
     let rooms = RoomListCore()
+    let keptOutcomes = KeptOutcomes()
     private let state = Guarded(State.idle)
     /// The use of the outbox, from the start to the end of the task that closes it.
     private let use = Guarded<OutboxUse?>(nil)
@@ -134,7 +135,7 @@ final class ClientLife: Sendable {
     private func claim(_ opened: OutboxState) async throws {
         try await outbox.claim(for: identity.account)
         if let other = opened.pending.first(where: { $0.id.sender != identity.account }) {
-            throw MartletError.outboxOfAnotherAccount(other.id.sender.text)
+            throw MartletError.outboxOfAnotherAccount(other.id.sender)
         }
     }
 
@@ -226,6 +227,7 @@ final class ClientLife: Sendable {
         status.set(last)
         status.finish()
         rooms.finish()
+        keptOutcomes.finish()
         for command in mailbox.close() { command.refuse(lastStatistics) }
     }
 }

@@ -15,7 +15,7 @@ extension Client {
             case debug
             /// A change of state in normal operation.
             case info
-            /// The client makes no more attempts, or a message has failed.
+            /// The client makes no more attempts, a message has failed, or the outbox is an earlier state or a copy.
             case warning
             /// The outbox has failed.
             case error
@@ -24,12 +24,15 @@ extension Client {
         /// The severity.
         public let level: Level
         /// A stable key: `status` and the key of the phase, `room.opened`, `room.closed`, `message.failed`,
-        /// `log.replaced` or `outbox.failed`.
+        /// `log.replaced`, `device.replaced` or `outbox.failed`.
         public let name: String
         /// The account of the client.
         public let account: AccountName
         /// The name of the room; nil if the event belongs to none.
         public let room: String?
+        /// Whether the event is about a message of an earlier client with the same outbox, whose application may not
+        /// have learned the outcome.
+        public let concernsEarlierClient: Bool
         /// A description in one line, without the contents of messages.
         public let message: String
     }

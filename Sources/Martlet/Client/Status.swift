@@ -16,7 +16,7 @@ extension Client {
             case online
             /// The client waits until `nextAttempt`.
             case waiting(RetryReason)
-            /// The client makes no attempts until the reason has ended.
+            /// The client waits until the reason has ended, at most until `nextAttempt`.
             case paused(PauseReason)
             /// The client ends its link.
             case stopping
@@ -110,7 +110,7 @@ extension Client.Status.Phase {
             case .handshaking: .signingIn
             case .online: .online
             case .waiting(_, let reason): .waiting(reason)
-            case .paused(let reason): .paused(reason)
+            case .paused(_, let reason): .paused(reason)
             case .stopping: .stopping
             case .stopped(let reason): .stopped(reason)
             }

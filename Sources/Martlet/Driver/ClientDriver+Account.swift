@@ -8,7 +8,7 @@ extension ClientDriver {
         guard phase == .running else { return refuseList(promise, .stopped) }
         if let reason = life.status.value.phase.stopReason { return refuseList(promise, .gaveUp(reason)) }
         listPromises.append(promise)
-        engine.useAccount(list: true, now: now)
+        engine.useAccount(list: true, isCurrent: true, now: now)
         returnKnownList()
     }
 

@@ -22,14 +22,15 @@ extension ClientDriver {
         guard phase == .running else { return core.end(.failure(MartletError.stopped)) }
         guard let entry = rooms[core.room.id] else {
             let error = core.room.end?.error(of: core.room.name)
-            return core.end(.failure(error ?? MartletError.roomClosed(room: core.room.name.text)))
+            return core.end(.failure(error ?? MartletError.roomClosed(room: core.room.name)))
         }
         if let reason = life.status.value.phase.stopReason { return core.end(.failure(MartletError.gaveUp(reason))) }
         do throws(ClientError) {
             let id = try engine.transfer(core.work.kind, in: entry.core.id, now: now)
             transfers.cores[id] = core
             if case .download(_, let range, _) = core.work.kind, let total = core.work.totalByteCount {
-                core.note { $0.byteCount = total - UInt64(range.count) }
+                // The number of elements of a range is an `Int` (Specs/hostile.md row 95).
+                core.note { $0.byteCount = total - (range.upperBound - range.lowerBound) }
             }
         } catch {
             core.end(.failure(MartletError.tooManyTransfers(limit: ClientConfiguration.maxTransferCount)))

@@ -10,7 +10,7 @@ extension ClientDriver {
         guard rooms[room.id] != nil else {
             guard call.replies.isEmpty else {
                 return refuse(
-                    [call], of: room, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name.text))
+                    [call], of: room, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name))
             }
             return store(call, [], of: room)
         }
@@ -63,7 +63,7 @@ extension ClientDriver {
         case .immediate(let outbox):
             var transaction = OutboxTransaction()
             transaction.appended = addition.entries
-            transaction.cursors[room.name.text] = call.cursor
+            transaction.cursors[room.name] = call.cursor
             outbox.commit(transaction)
             end(call, addition, nil)
         case .queued(let writer): writer.add { $0.additions.append(addition) }

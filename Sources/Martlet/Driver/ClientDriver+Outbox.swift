@@ -6,10 +6,12 @@ import MartletWire
 struct DriverOutbox {
     let port: OutboxPort
     let counters: CounterSource
+    /// The counter of the first message of this client. Those below belong to earlier ones.
+    let firstCounter: UInt64
     /// Messages of an earlier client whose rooms have not been opened.
-    fileprivate var backlog: [String: [OutboxEntry]]
+    fileprivate var backlog: [RoomName: [OutboxEntry]]
     /// Outcomes of an earlier client's messages, until the application has received their room.
-    fileprivate var outcomes: [String: [OutboxOutcome]]
+    fileprivate var outcomes: [RoomName: [OutboxOutcome]]
     var cursors: RoomCursors
     fileprivate(set) var failureCount: UInt64 = 0
 
@@ -17,8 +19,10 @@ struct DriverOutbox {
         backlog = Dictionary(grouping: opened.pending) { $0.room }
         outcomes = Dictionary(grouping: opened.outcomes) { $0.room }
         cursors = RoomCursors(opened.cursors)
+        life.keptOutcomes.add(opened.outcomes)
         let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
-        counters = CounterSource(first: max(opened.nextCounter, highest + 1))
+        firstCounter = max(opened.nextCounter, highest + 1)
+        counters = CounterSource(first: firstCounter)
         if let outbox = life.outbox as? any ImmediateOutbox {
             port = .immediate(outbox)
         } else {
@@ -35,8 +39,7 @@ extension ClientDriver {
     func openBacklog() {
         for room in outbox.backlog.keys.sorted() {
             guard rooms.hiddenCount < RoomTable.maxHiddenCount else { return }
-            guard let name = RoomName(room) else { continue }
-            create(name, Room.Options(), nil)
+            create(room, Room.Options(), nil)
         }
     }
 
@@ -45,8 +48,8 @@ extension ClientDriver {
     /// window (C-75, C-76, C-80).
     func restoreMessages(of id: RoomID) {
         let core = rooms[id]!.core
-        let earlier = outbox.backlog.removeValue(forKey: core.name.text) ?? []
-        let outcomes = (outbox.outcomes[core.name.text] ?? []).sorted { $0.id.counter < $1.id.counter }
+        let earlier = outbox.backlog.removeValue(forKey: core.name) ?? []
+        let outcomes = (outbox.outcomes[core.name] ?? []).sorted { $0.id.counter < $1.id.counter }
         core.restore(earlier, outcomes, at: loop.wallTime, now: now)
         guard let last = earlier.last else { return }
         rooms[id]!.earlier = earlier
@@ -64,7 +67,7 @@ extension ClientDriver {
             room.core.withLedger { $0.state(of: entry.id.counter) } == .failed(Self.lackOfSession)
         }
         guard !waiting.isEmpty else { return }
-        outbox.backlog[room.core.name.text] = waiting.map { entry in
+        outbox.backlog[room.core.name] = waiting.map { entry in
             var entry = entry
             let isUnmarked = room.unmarked.counters.contains(entry.id.counter)
             entry.inFlightSince = entry.inFlightSince ?? (isUnmarked ? nil : wallClock)
@@ -92,6 +95,14 @@ extension ClientDriver {
         transaction.replaced = addition.replaced.filter { failures[$0.key] == nil }
         outbox.commit(transaction)
         end(addition, failures)
+    }
+
+    /// Stores another device ID, at random as the first one (C-103).
+    func storeAnotherDevice() {
+        var random = loop.random
+        let device = DeviceID(rawValue: max(random.next(), 1))
+        outbox.port.commit { $0.device = device }
+        if case .immediate = outbox.port { replaceDevice(by: device) }
     }
 
     /// Reports the results of new messages. Those that were not stored fail before the others are released.
@@ -136,9 +147,9 @@ extension ClientDriver {
     /// Marks all messages as in flight if there is a connection. Those with a time to live are then sent (C-75).
     func markInFlight() {
         guard engine.status.isOnline else { return }
-        var marks: [String: [MessageID]] = [:]
+        var marks: [RoomName: [MessageID]] = [:]
         for entry in rooms.entries.values where !entry.unmarked.counters.isEmpty {
-            marks[entry.core.name.text] = entry.unmarked.counters.map { entry.core.messageID($0) }
+            marks[entry.core.name] = entry.unmarked.counters.map { entry.core.messageID($0) }
         }
         guard !marks.isEmpty else { return }
         let wallClock = loop.wallTime
@@ -149,11 +160,9 @@ extension ClientDriver {
         if case .immediate = outbox.port { marked(marks) }
     }
 
-    private func marked(_ marks: [String: [MessageID]]) {
+    private func marked(_ marks: [RoomName: [MessageID]]) {
         for (room, ids) in marks.sorted(by: { $0.key < $1.key }) {
-            guard let last = ids.map(\.counter).max(), let name = RoomName(room), let id = rooms.id(of: name) else {
-                continue
-            }
+            guard let last = ids.map(\.counter).max(), let id = rooms.id(of: room) else { continue }
             rooms[id]!.unmarked.marked(upTo: last)
             engine.messagesStored(upTo: 0, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
         }
@@ -177,6 +186,7 @@ extension ClientDriver {
             for promise in round.promises { promise.resolve(.failure(failure)) }
         } else {
             marked(round.rest.inFlight)
+            if let device = round.rest.device { replaceDevice(by: device) }
             for promise in round.promises { promise.resolve(.success(())) }
         }
     }
@@ -188,7 +198,7 @@ extension ClientDriver {
         core.messagesChanged { run.counters.contains($0) }
         let outcomes = run.counters.map { counter in
             OutboxOutcome(
-                id: core.messageID(counter), room: core.name.text,
+                id: core.messageID(counter), room: core.name,
                 result: .accepted(offset: run.offset(of: counter) ?? 0))
         }
         outbox.port.commit { $0.outcomes += outcomes }
@@ -199,9 +209,11 @@ extension ClientDriver {
     func failed(_ counter: UInt64, _ failure: SendFailure, in core: RoomCore) {
         // The message returns to the backlog.
         if failure == Self.lackOfSession, rooms[core.id]?.isHidden == true { return }
-        log(.warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core)
+        log(
+            .warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core,
+            concernsEarlierClient: counter < outbox.firstCounter)
         core.messagesChanged { $0 == counter }
-        let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name.text, result: .failed(failure))
+        let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name, result: .failed(failure))
         outbox.port.commit { $0.outcomes.append(outcome) }
         keep([outcome], of: core)
         rooms.withSettledMessages.append(core.id)
@@ -214,12 +226,14 @@ extension ClientDriver {
     /// before that, and be opened again.
     private func keep(_ outcomes: [OutboxOutcome], of core: RoomCore) {
         guard let entry = rooms[core.id], entry.isHidden || entry.opener != nil else { return }
-        outbox.outcomes[core.name.text, default: []] += outcomes
+        outbox.outcomes[core.name, default: []] += outcomes
+        if entry.isHidden { life.keptOutcomes.add(outcomes) }
     }
 
     /// Discards the kept outcomes of a room that the application has received. The ledger of the room contains them.
     func discardOutcomes(of core: RoomCore) {
-        outbox.outcomes[core.name.text] = nil
+        outbox.outcomes[core.name] = nil
+        life.keptOutcomes.discard { $0.room == core.name }
     }
 
     // MARK: Calls of the application
@@ -230,7 +244,7 @@ extension ClientDriver {
             promise.resolve(.success(false))
             return
         }
-        let edit = OutboxEdit(id: room.messageID(counter), room: room.name.text, content: content)
+        let edit = OutboxEdit(id: room.messageID(counter), room: room.name, content: content)
         switch outbox.port {
         case .immediate(let outbox):
             var transaction = OutboxTransaction()
@@ -258,7 +272,7 @@ extension ClientDriver {
 
     func readDeadLetters(of room: RoomCore, _ promise: Promise<[DeadLetter]>) {
         switch outbox.port {
-        case .immediate(let outbox): promise.resolve(.success(outbox.deadLetters(in: room.name.text)))
+        case .immediate(let outbox): promise.resolve(.success(outbox.deadLetters(in: room.name)))
         case .queued(let writer): writer.add { $0.reads.append(OutboxWriter.Read(room: room, promise: promise)) }
         }
     }

@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletTransport
 import MartletWire
 
 /// The rooms of a client's driver.
@@ -18,6 +19,8 @@ struct RoomTable {
         var arrivals: [Inbox.Item] = []
         /// The call that waits until the relay has admitted the session.
         var opener: Promise<RoomCore>?
+        /// The end of this call.
+        var openingTimer: LoopTimer?
         var isOpen = false
         /// Whether the room was opened only to send an earlier client's messages. The application does not see it.
         var isHidden = false
@@ -63,7 +66,7 @@ extension ClientDriver {
             return refuse(promise, .gaveUp(reason))
         }
         let id = rooms.id(of: name)
-        if let id, !rooms[id]!.isHidden { return refuse(promise, .roomAlreadyOpen(name.text)) }
+        if let id, !rooms[id]!.isHidden { return refuse(promise, .roomAlreadyOpen(name)) }
         guard rooms.entries.count - rooms.hiddenCount < configuration.maxRooms else {
             return refuse(promise, .tooManyRooms(limit: configuration.maxRooms))
         }
@@ -74,7 +77,7 @@ extension ClientDriver {
             // The messages of an earlier client are sent again on the new session.
             rooms[id]!.core.reopened()
             rooms[id]!.isOpen = false
-            engine.reopen(id, RoomOptions(options, stored: outbox.cursors[name.text]), now: now)
+            engine.reopen(id, RoomOptions(options, stored: outbox.cursors[name]), now: now)
         }
         rooms[id]!.options = options
         addOpener(id, promise, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
@@ -90,7 +93,7 @@ extension ClientDriver {
             configuration: configuration, source: outbox.counters, outbox: outbox.port.writer, mailbox: mailbox)
         let id: RoomID
         do throws(ClientError) {
-            id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name.text]), core, now: now)
+            id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name]), core, now: now)
         } catch {
             promise?.resolve(.failure(MartletError.tooManyRooms(limit: ClientConfiguration.maxRoomsLimit)))
             return
@@ -103,30 +106,39 @@ extension ClientDriver {
 
     private func addOpener(_ id: RoomID, _ promise: Promise<RoomCore>, isDone: Bool) {
         rooms[id]!.opener = promise
-        if isDone { resolveOpener(id) }
+        if isDone { return resolveOpener(id) }
+        guard let timeout = rooms[id]!.options.timeout else { return }
+        let timer = LoopTimer(on: loop) { [weak self] in self?.abandonOpen(promise, MartletError.deadlineExceeded) }
+        rooms[id]!.openingTimer = timer
+        timer.set(deadline: loop.deadline(after: timeout))
     }
 
     private func resolveOpener(_ id: RoomID) {
-        guard let core = rooms[id]?.core, let promise = rooms[id]?.opener.take() else { return }
+        guard let core = rooms[id]?.core, let promise = takeOpener(id) else { return }
         rooms[id]!.earlier = []
         discardOutcomes(of: core)
         promise.resolve(.success(core))
     }
 
-    /// Handles the cancellation of an `open` call. The call ends after the room was closed, so that its caller can open
-    /// the room again.
-    func abandonOpen(_ promise: Promise<RoomCore>) {
+    private func takeOpener(_ id: RoomID) -> Promise<RoomCore>? {
+        rooms[id]?.openingTimer.take()?.set(deadline: nil)
+        return rooms[id]?.opener.take()
+    }
+
+    /// Handles the cancellation or the timeout of an `open` call. The call ends after the room was closed, so that its
+    /// caller can open the room again.
+    func abandonOpen(_ promise: Promise<RoomCore>, _ error: any Error = CancellationError()) {
         guard let id = rooms.entries.first(where: { $0.value.opener === promise })?.key else { return }
-        rooms[id]!.opener = nil
+        _ = takeOpener(id)
         closeUnopened(id)
         settle()
-        promise.resolve(.failure(CancellationError()))
+        promise.resolve(.failure(error))
     }
 
     /// Fails the pending calls of `open`, and closes their rooms.
     func failOpeners(_ error: MartletError) {
         for id in rooms.entries.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let promise = rooms[id]?.opener.take() else { continue }
+            guard let promise = takeOpener(id) else { continue }
             refuse(promise, error)
             closeUnopened(id)
         }
@@ -149,7 +161,7 @@ extension ClientDriver {
     func request(_ call: RequestCall, in room: RoomCore) {
         guard phase == .running else { return refuse(call, .stopped) }
         guard let entry = rooms[room.id] else {
-            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name.text))
+            return refuse(call, room.end?.error(of: room.name) ?? .roomClosed(nil, room: room.name))
         }
         if let reason = life.status.value.phase.stopReason { return refuse(call, .gaveUp(reason)) }
         do throws(ClientError) {
@@ -205,14 +217,14 @@ extension ClientDriver {
     /// Records the cursor of a room. Returns whether the cursor has advanced.
     @discardableResult
     func advanceCursor(of room: RoomCore, to cursor: RoomCursor) -> Bool {
-        outbox.cursors.advance(room.name.text, to: cursor) { Set(rooms.entries.values.map { $0.core.name.text }) }
+        outbox.cursors.advance(room.name, to: cursor) { Set(rooms.entries.values.map { $0.core.name }) }
     }
 
     /// Stores the cursor, and reports the messages as delivered. An iteration reports a batch only after its last
     /// message, which a slow application receives late.
     func save(_ cursor: RoomCursor, of room: RoomCore) {
         guard advanceCursor(of: room, to: cursor) else { return }
-        outbox.port.commit { $0.cursors[room.name.text] = cursor }
+        outbox.port.commit { $0.cursors[room.name] = cursor }
         engine.consumed(room.id, byteCount: 0, upTo: cursor, now: now)
     }
 
@@ -266,6 +278,7 @@ extension ClientDriver {
     private func closed(_ id: RoomID, _ code: ErrorCode?) {
         deliverArrivals()
         guard let entry = rooms.entries.removeValue(forKey: id) else { return }
+        entry.openingTimer?.set(deadline: nil)
         let core = entry.core
         let lacksSession = entry.isHidden && code == .tooManySessions
         if lacksSession { returnToBacklog(entry) }
@@ -351,7 +364,7 @@ extension MartletError {
             switch error {
             case .messageTooLarge:
                 .messageTooLarge(byteCount: call.content?.count ?? 0, limit: configuration.maxContentByteCount)
-            case .noRoom: .roomClosed(nil, room: room?.name.text ?? "")
+            case .noRoom: .roomClosed(nil, room: room?.name)
             // The limit of the client or, with `queueFull`, of the room.
             default: .tooManyRequests(limit: configuration.maxRequests)
             }

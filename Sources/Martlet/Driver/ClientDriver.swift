@@ -33,7 +33,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     let life: ClientLife
     let loop: EventLoop
     let mailbox: Mailbox
-    let device: DeviceID
+    private(set) var device: DeviceID
     var engine: ClientEngine
     var phase = Phase.running
 
@@ -138,10 +138,19 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .account(let event): handle(event)
         case .response(let request, let outcome): requests.finish(request, outcome)
         case .transfer(let id, let event): handle(event, of: id)
+        case .replaceDevice: storeAnotherDevice()
         case .stopped:
             phase = .draining
             outbox.port.retry()
         }
+    }
+
+    /// The outbox has stored another device ID.
+    func replaceDevice(by device: DeviceID) {
+        log(.warning, "device.replaced", "the outbox is an earlier state or a copy; the device has another ID")
+        self.device = device
+        for core in rooms.cores { core.replaceDevice(by: device) }
+        engine.replaceDevice(by: device, now: now)
     }
 
     // MARK: Commands
@@ -185,6 +194,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .rooms(let promise): listRooms(promise)
         case .abandonRooms(let promise): abandonList(promise)
         case .watchRooms: watchRooms()
+        case .roomsOutdated: engine.noteOwnRoomChange()
         case .accountRequest(let call): accountRequest(call)
         case .transfer(let core): begin(core)
         case .cancelTransfer(let core): cancel(core)

@@ -14,6 +14,9 @@ extension MartletError.Code {
     /// The content is not a sequence of well-formed TLVs, or lacks a field that its kind requires.
     /// ``MartletError/reason`` describes the fault.
     public static let invalidContent = Self(rawValue: "invalidContent")
+    /// The message that an edit or a deletion names is of another account, or has no text that can be edited (M-4,
+    /// M-9). ``MartletError/reason`` says which.
+    public static let changeNotAllowed = Self(rawValue: "changeNotAllowed")
     /// The content has ``MartletError/byteCount`` bytes, and exceeds ``MartletError/limit``.
     public static let messageTooLarge = Self(rawValue: "messageTooLarge")
     /// The client has already opened ``MartletError/room``.
@@ -35,7 +38,7 @@ extension MartletError.Code {
     public static let notAccepted = Self(rawValue: "notAccepted")
     /// The request was answered with the failure ``MartletError/errorCode``.
     public static let answeredWithFailure = Self(rawValue: "answeredWithFailure")
-    /// The request was not answered within its timeout.
+    /// The request or the opening of a room was not answered within its timeout.
     public static let deadlineExceeded = Self(rawValue: "deadlineExceeded")
     /// The link ended before the request was answered. It is unknown whether the request was executed.
     public static let connectionLost = Self(rawValue: "connectionLost")
@@ -73,6 +76,7 @@ extension MartletError.Code {
     /// All codes of this version, for example to check a translation.
     public static let known: [Self] = [
         .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .invalidName, .invalidContent,
+        .changeNotAllowed,
         .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped, .gaveUp,
         .roomClosed, .notAccepted, .answeredWithFailure, .deadlineExceeded, .connectionLost, .logReplaced,
         .outboxFailed, .outboxFull, .outboxOfAnotherAccount, .unknownDeadLetter, .alreadyIterating,

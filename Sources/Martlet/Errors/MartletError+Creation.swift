@@ -22,12 +22,14 @@ extension MartletError {
     static func invalidContent(causedBy error: any Error) -> Self {
         .invalidContent((error as? WireError)?.sentence ?? "\(error)", underlying: error)
     }
+    /// An error with the code `changeNotAllowed`.
+    public static func changeNotAllowed(_ reason: String) -> Self { Self(.changeNotAllowed(reason)) }
     /// An error with the code `messageTooLarge`. Both numbers are in bytes.
     public static func messageTooLarge(byteCount: Int, limit: Int) -> Self {
         Self(.messageTooLarge(byteCount: byteCount, limit: limit))
     }
     /// An error with the code `roomAlreadyOpen`.
-    public static func roomAlreadyOpen(_ room: String) -> Self { Self(.roomAlreadyOpen(room)) }
+    public static func roomAlreadyOpen(_ room: RoomName) -> Self { Self(.roomAlreadyOpen(room)) }
     /// An error with the code `tooManyRooms`.
     public static func tooManyRooms(limit: Int) -> Self { Self(.tooManyRooms(limit: limit)) }
     /// An error with the code `tooManyRequests`.
@@ -43,7 +45,7 @@ extension MartletError {
     /// - Parameters:
     ///   - code: The code of the relay; nil if the application closed the room.
     ///   - room: The name of the room.
-    public static func roomClosed(_ code: ErrorCode? = nil, room: String? = nil) -> Self {
+    public static func roomClosed(_ code: ErrorCode? = nil, room: RoomName? = nil) -> Self {
         Self(.roomClosed(code, room: room))
     }
     /// An error with the code `notAccepted`.
@@ -71,7 +73,7 @@ extension MartletError {
     /// An error with the code `outboxFull`.
     public static func outboxFull(limit: OutboxQuota) -> Self { Self(.outboxFull(limit)) }
     /// An error with the code `outboxOfAnotherAccount`.
-    public static func outboxOfAnotherAccount(_ account: String) -> Self { Self(.outboxOfAnotherAccount(account)) }
+    public static func outboxOfAnotherAccount(_ account: AccountName) -> Self { Self(.outboxOfAnotherAccount(account)) }
     /// An error with the code `unknownDeadLetter`.
     public static var unknownDeadLetter: Self { Self(.unknownDeadLetter) }
     /// An error with the code `alreadyIterating`.

@@ -15,6 +15,7 @@ extension MartletError: CustomStringConvertible {
         case .invalidTLS(let error): "\(error)"
         case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"
         case .invalidContent(let text): "the content is not valid: \(text)"
+        case .changeNotAllowed(let text): "the message cannot be changed: \(text)"
         case .messageTooLarge(let byteCount, let limit): "the content has \(byteCount) bytes; the limit is \(limit)"
         case .roomAlreadyOpen(let name): "the room \(name) is already open"
         case .tooManyRooms(let limit): "\(limit) rooms are open, which is the limit"
@@ -34,7 +35,7 @@ extension MartletError: CustomStringConvertible {
         case .answeredWithFailure(let code, let reason, let retryAfter):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
                 + (retryAfter.map { ", try again after \($0)" } ?? "")
-        case .deadlineExceeded: "the request was not answered within its timeout"
+        case .deadlineExceeded: "the call was not answered within its timeout"
         case .connectionLost: "the link ended before the request was answered"
         case .logReplaced: "the relay has lost the log to which the cursor belongs"
         case .outboxFailed(let text): "the outbox failed: \(text)"

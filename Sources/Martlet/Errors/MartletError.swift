@@ -99,8 +99,8 @@ extension MartletError {
     /// The name of the room that is closed or already open; nil for other errors.
     public var room: String? {
         switch detail {
-        case .roomAlreadyOpen(let name): name
-        case .roomClosed(_, let name): name
+        case .roomAlreadyOpen(let name): name.text
+        case .roomClosed(_, let name): name?.text
         default: nil
         }
     }

@@ -10,14 +10,15 @@ enum MartletErrorDetail: Hashable, Sendable {
     case invalidTLS(TLSError)
     case invalidName(String)
     case invalidContent(String)
+    case changeNotAllowed(String)
     case messageTooLarge(byteCount: Int, limit: Int)
-    case roomAlreadyOpen(String)
+    case roomAlreadyOpen(RoomName)
     case tooManyRooms(limit: Int)
     case tooManyRequests(limit: Int)
     case notStarted
     case stopped
     case gaveUp(StopReason)
-    case roomClosed(ErrorCode?, room: String?)
+    case roomClosed(ErrorCode?, room: RoomName?)
     case notAccepted(SendFailure)
     case answeredWithFailure(ErrorCode, reason: String?, retryAfter: Duration?)
     case deadlineExceeded
@@ -25,7 +26,7 @@ enum MartletErrorDetail: Hashable, Sendable {
     case logReplaced(current: LogID?)
     case outboxFailed(String)
     case outboxFull(OutboxQuota)
-    case outboxOfAnotherAccount(String)
+    case outboxOfAnotherAccount(AccountName)
     case unknownDeadLetter
     case alreadyIterating
     case alreadyAcknowledged
@@ -44,6 +45,7 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .invalidTLS: .invalidTLS
         case .invalidName: .invalidName
         case .invalidContent: .invalidContent
+        case .changeNotAllowed: .changeNotAllowed
         case .messageTooLarge: .messageTooLarge
         case .roomAlreadyOpen: .roomAlreadyOpen
         case .tooManyRooms: .tooManyRooms
@@ -75,8 +77,8 @@ enum MartletErrorDetail: Hashable, Sendable {
     var origin: MartletError.Origin {
         switch self {
         case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .invalidName, .invalidContent,
-            .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped,
-            .roomClosed(nil, _):
+            .changeNotAllowed, .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted,
+            .stopped, .roomClosed(nil, _):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
         case .unknownDeadLetter, .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .tooManyTransfers,
@@ -96,7 +98,7 @@ enum MartletErrorDetail: Hashable, Sendable {
         case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .notStarted, .stopped, .gaveUp:
             .client
         case .roomClosed: .room
-        case .invalidContent, .messageTooLarge, .notAccepted: .message
+        case .invalidContent, .changeNotAllowed, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
             .deadlineExceeded, .connectionLost, .logReplaced, .outboxFailed, .outboxFull, .unknownDeadLetter,
             .alreadyIterating, .alreadyAcknowledged, .tooManyReplies, .attachmentsUnsupported, .attachmentRefused,

@@ -21,7 +21,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
         var device: DeviceID
         var account: AccountName?
         var nextCounter: UInt64 = 1
-        var pending: [String: Deque<OutboxEntry>] = [:]
+        var pending: [RoomName: Deque<OutboxEntry>] = [:]
         var deadLetters: [DeadLetter] = []
         var deadLetterByteCount = 0
         var cursors = RoomCursors()
@@ -59,7 +59,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
             state.account = state.account ?? account
             return state.account!
         }
-        guard owner == account else { throw MartletError.outboxOfAnotherAccount(owner.text) }
+        guard owner == account else { throw MartletError.outboxOfAnotherAccount(owner) }
     }
 
     /// Stores a transaction.
@@ -79,11 +79,12 @@ public final class InMemoryOutbox: ImmediateOutbox {
                 let pending = state.pending
                 state.cursors.advance(room, to: cursor) { Set(pending.keys) }
             }
+            if let device = transaction.device { state.replaceDevice(by: device) }
         }
     }
 
     /// Returns the dead letters of a room.
-    public func deadLetters(in room: String) -> [DeadLetter] {
+    public func deadLetters(in room: RoomName) -> [DeadLetter] {
         state.withLock { $0.deadLetters.filter { $0.room == room } }.sorted { $0.id.counter < $1.id.counter }
     }
 }
@@ -94,7 +95,7 @@ extension InMemoryOutbox.State {
         pending[entry.room, default: []].append(entry)
     }
 
-    fileprivate mutating func change(_ id: MessageID, in room: String, _ body: (inout OutboxEntry) -> Void) {
+    fileprivate mutating func change(_ id: MessageID, in room: RoomName, _ body: (inout OutboxEntry) -> Void) {
         guard let index = pending.index(forKey: room), let place = place(of: id, in: pending.values[index]) else {
             return
         }
@@ -119,6 +120,18 @@ extension InMemoryOutbox.State {
             || deadLetterByteCount > InMemoryOutbox.maxDeadLetterByteCount && deadLetters.count > 1
         {
             deadLetterByteCount -= deadLetters.removeFirst().byteCount
+        }
+    }
+
+    fileprivate mutating func replaceDevice(by device: DeviceID) {
+        self.device = device
+        pending = pending.mapValues { entries in
+            Deque(
+                entries.map { entry in
+                    var entry = entry
+                    entry.id.device = device
+                    return entry
+                })
         }
     }
 

@@ -40,7 +40,7 @@ public protocol Outbox: Sendable {
     /// another reason than `cancelled`, until they are discarded.
     ///
     /// - Throws: Any error. ``Room/deadLetters()`` then throws `outboxFailed`.
-    func deadLetters(in room: String) async throws -> [DeadLetter]
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter]
 }
 
 extension Outbox {
@@ -60,7 +60,7 @@ public protocol ImmediateOutbox: Outbox {
     /// Stores a transaction.
     func commit(_ transaction: OutboxTransaction)
     /// Returns the dead letters of a room.
-    func deadLetters(in room: String) -> [DeadLetter]
+    func deadLetters(in room: RoomName) -> [DeadLetter]
 }
 
 /// An outbox that accepts operations while it stores earlier ones.
@@ -75,7 +75,8 @@ package protocol GroupingOutbox: Outbox {
 
 /// The contents of an outbox.
 public struct OutboxState: Sendable {
-    /// The ID of the device that created the messages. It remains the same for the lifetime of the outbox (W-34).
+    /// The ID of the device that created the messages without an outcome. It remains the same for the lifetime of the
+    /// outbox (W-34), unless the relay knows messages of the device that the outbox has lost (C-103).
     public var device: DeviceID
     /// A number above all counters that were ever appended, at least 1 (C-79).
     public var nextCounter: UInt64
@@ -84,12 +85,12 @@ public struct OutboxState: Sendable {
     /// The outcomes that the outbox still contains, in ascending order of their counters within each room.
     public var outcomes: [OutboxOutcome]
     /// The cursors up to which the application has handled the messages, by room.
-    public var cursors: [String: RoomCursor]
+    public var cursors: [RoomName: RoomCursor]
 
     /// Creates a state.
     public init(
         device: DeviceID, nextCounter: UInt64, pending: [OutboxEntry] = [], outcomes: [OutboxOutcome] = [],
-        cursors: [String: RoomCursor] = [:]
+        cursors: [RoomName: RoomCursor] = [:]
     ) {
         self.device = device
         self.nextCounter = nextCounter
@@ -104,7 +105,7 @@ public struct OutboxEntry: Sendable, Equatable {
     /// The ID of the message, which remains the same when the message is sent again.
     public var id: MessageID
     /// The name of the room.
-    public var room: String
+    public var room: RoomName
     /// The content. An outbox that serializes it stores its kind and its bytes.
     public var content: MessageContent
     /// The duration after which the message fails if it was not written to a connection, from the call of `send`.
@@ -122,7 +123,7 @@ public struct OutboxEntry: Sendable, Equatable {
 
     /// Creates an entry.
     public init(
-        id: MessageID, room: String, content: MessageContent, timeToLive: Duration? = nil, expiresAt: UInt64? = nil,
+        id: MessageID, room: RoomName, content: MessageContent, timeToLive: Duration? = nil, expiresAt: UInt64? = nil,
         isCompressible: Bool = true, inFlightSince: UInt64? = nil
     ) {
         self.id = id

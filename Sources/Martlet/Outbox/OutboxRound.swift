@@ -14,7 +14,7 @@ extension OutboxWriter {
         /// The errors of the messages that replace dead letters which the outbox does not have (C-77).
         func unknownLetters(in outbox: any ImmediateOutbox) -> [MessageID: MartletError] {
             guard !replaced.isEmpty else { return [:] }
-            let known = Set(outbox.deadLetters(in: room.name.text).map(\.id))
+            let known = Set(outbox.deadLetters(in: room.name).map(\.id))
             return replaced.filter { !known.contains($0.value) }.mapValues { _ in .unknownDeadLetter }
         }
     }
@@ -45,6 +45,18 @@ extension OutboxWriter {
         var editFailures: [Int: MartletError] = [:]
         /// The error of the other changes.
         var restFailure: MartletError?
+
+        init() {}
+
+        /// The failure of all operations of a round.
+        init(of round: Round, failure: MartletError) {
+            for (index, addition) in round.additions.enumerated() {
+                for entry in addition.entries { failures[entry.id] = failure }
+                acknowledgementFailures[index] = failure
+            }
+            for index in round.edits.indices { editFailures[index] = failure }
+            restFailure = failure
+        }
 
         /// Whether everything was stored.
         var isStored: Bool {
@@ -87,7 +99,7 @@ extension OutboxWriter {
         var changes: [Change] {
             additions.enumerated().flatMap { index, addition -> [Change] in
                 if let cursor = addition.acknowledgement?.cursor {
-                    return [.acknowledgement(addition.entries, addition.room.name.text, cursor, index: index)]
+                    return [.acknowledgement(addition.entries, addition.room.name, cursor, index: index)]
                 }
                 return addition.entries.map { .message($0, replacing: addition.replaced[$0.id]) }
             } + edits.enumerated().map { .edit($1.edit, index: $0) }
@@ -97,7 +109,7 @@ extension OutboxWriter {
     /// A message, an acknowledgement or an edit, which the outbox stores or refuses by itself.
     enum Change: Sendable {
         case message(OutboxEntry, replacing: MessageID?)
-        case acknowledgement([OutboxEntry], String, RoomCursor, index: Int)
+        case acknowledgement([OutboxEntry], RoomName, RoomCursor, index: Int)
         case edit(OutboxEdit, index: Int)
 
         func add(to transaction: inout OutboxTransaction) {
@@ -119,7 +131,7 @@ extension OutboxEntry {
     init(_ message: MessageLedger.Pending, in room: RoomCore, isInFlight: Bool, now: UInt64) {
         let lifetime = message.timeToLive.map { UInt64(min(max($0 / .milliseconds(1), 0), 1e15)) }
         self.init(
-            id: MessageID(sender: room.account, device: room.device, counter: message.counter), room: room.name.text,
+            id: room.messageID(message.counter), room: room.name,
             content: message.content, timeToLive: message.timeToLive,
             expiresAt: lifetime.map { now + $0 },
             isCompressible: message.isCompressible, inFlightSince: isInFlight ? now : nil)

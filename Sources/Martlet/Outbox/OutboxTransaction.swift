@@ -11,7 +11,7 @@ public struct OutboxTransaction: Sendable, Equatable {
     /// New contents of messages without an outcome.
     public var edits: [OutboxEdit] = []
     /// Messages that may be written to a connection from now on, by room. Messages with an outcome are not changed.
-    public var inFlight: [String: [MessageID]] = [:]
+    public var inFlight: [RoomName: [MessageID]] = [:]
     /// The time of ``inFlight``, in milliseconds since 1970.
     public var inFlightAt: UInt64 = 0
     /// The outcomes of messages. An unknown message is ignored.
@@ -20,7 +20,10 @@ public struct OutboxTransaction: Sendable, Equatable {
     public var discarded: [MessageID] = []
     /// The cursors up to which the application has handled the messages of rooms (``Room/messages``). A lower cursor of
     /// the same log is ignored; another cursor replaces the earlier one.
-    public var cursors: [String: RoomCursor] = [:]
+    public var cursors: [RoomName: RoomCursor] = [:]
+    /// Another device ID. The messages without an outcome belong to it from now on, under their counters; messages with
+    /// an outcome keep their IDs (C-103).
+    public var device: DeviceID?
 
     /// Creates an empty transaction.
     public init() {}
@@ -28,7 +31,7 @@ public struct OutboxTransaction: Sendable, Equatable {
     /// Whether the transaction changes nothing.
     public var isEmpty: Bool {
         appended.isEmpty && edits.isEmpty && inFlight.isEmpty && outcomes.isEmpty && discarded.isEmpty
-            && cursors.isEmpty
+            && cursors.isEmpty && device == nil
     }
 
     /// Adds later changes.
@@ -45,6 +48,7 @@ public struct OutboxTransaction: Sendable, Equatable {
         outcomes += later.outcomes
         discarded += later.discarded
         for (room, cursor) in later.cursors { cursors[room].advance(to: cursor) }
+        device = later.device ?? device
     }
 }
 
@@ -61,12 +65,12 @@ public struct OutboxOutcome: Sendable, Equatable {
     /// The ID of the message.
     public var id: MessageID
     /// The name of the room.
-    public var room: String
+    public var room: RoomName
     /// The state in which the message has ended.
     public var result: Result
 
     /// Creates an outcome.
-    public init(id: MessageID, room: String, result: Result) {
+    public init(id: MessageID, room: RoomName, result: Result) {
         self.id = id
         self.room = room
         self.result = result
@@ -78,12 +82,12 @@ public struct OutboxEdit: Sendable, Equatable {
     /// The ID of the message.
     public var id: MessageID
     /// The name of the room.
-    public var room: String
+    public var room: RoomName
     /// The new content.
     public var content: MessageContent
 
     /// Creates an edit.
-    public init(id: MessageID, room: String, content: MessageContent) {
+    public init(id: MessageID, room: RoomName, content: MessageContent) {
         self.id = id
         self.room = room
         self.content = content
@@ -95,7 +99,7 @@ public struct DeadLetter: Sendable, Equatable, Identifiable {
     /// The ID of the failed message. A retry has another one.
     public var id: MessageID
     /// The name of the room.
-    public var room: String
+    public var room: RoomName
     /// The content of the message.
     public var content: MessageContent
     /// The time to live of the message. A retry begins with the full duration.

@@ -13,7 +13,7 @@ import Synchronization
 /// | waiting | `begin`, when none is in progress |
 /// | in progress | the outbox has stored it; it has failed, and the loop has called `finished` |
 /// | stored, its senders are resumed | `finished` |
-/// | any | `abandon`; a round in progress ends when the outbox has returned |
+/// | any | `abandon`; the calls of a round in progress end when the outbox has returned (C-108) |
 ///
 /// A room passes messages under its lock, so that they are stored in the order of their counters. The loop receives the
 /// outcomes of the rounds in order.
@@ -35,6 +35,8 @@ final class OutboxWriter: Sendable {
         /// The transactions of the round in progress: one for the operations that began the round, and one for each
         /// group of operations that joined it.
         var parts: [OutboxTransaction] = []
+        /// The outcome of the round in progress that was not stored, until the loop has taken it.
+        var failed: Outcome?
         /// Stored rounds whose outcomes the loop has not taken.
         var stored: [Round] = []
         /// Changes that could not be stored.
@@ -109,24 +111,46 @@ final class OutboxWriter: Sendable {
         outbox.commit(parts: { self.part($0) }, completion: { self.committed($0) })
     }
 
-    /// Discards the waiting operations, and the outcome of the round in progress.
+    /// Discards the waiting operations, whose calls fail. The loop takes no more outcomes: the calls of begun rounds
+    /// end without it.
     func abandon() {
-        let (waiting, begun) = state.withLock { state in
+        let (waiting, ended) = state.withLock { state in
             defer {
                 state.isAbandoned = true
                 state.work = Round()
                 // Rounds retain their rooms, which retain this object.
                 state.stored = []
+                if state.failed != nil { state.round = nil }
+                state.failed = nil
             }
-            return (state.work, [state.round].compactMap(\.self) + state.stored)
+            let failed = state.failed.flatMap { outcome in state.round.map { ($0, outcome) } }
+            return (state.work, state.stored.map { ($0, Outcome()) } + [failed].compactMap(\.self))
         }
-        let stopped = MartletError.stopped
-        for round in [waiting] + begun {
-            for promise in round.promises { promise.resolve(.failure(stopped)) }
-            for read in round.reads { read.promise.resolve(.failure(stopped)) }
-            for addition in round.additions { addition.acknowledgement?.promise.resolve(.failure(stopped)) }
-            for edit in round.edits { edit.promise.resolve(.failure(stopped)) }
+        for (round, outcome) in ended { Self.end(round, outcome) }
+        Self.end(waiting, Outcome(of: waiting, failure: .stopped))
+        for read in waiting.reads { read.promise.resolve(.failure(MartletError.stopped)) }
+    }
+
+    /// Ends the calls of a round after the end of the loop's driver.
+    private static func end(_ round: Round, _ outcome: Outcome) {
+        for (index, addition) in round.additions.enumerated() {
+            let counters = addition.entries.map(\.id.counter)
+            guard let call = addition.acknowledgement else {
+                for entry in addition.entries {
+                    addition.room.stored([entry.id.counter], outcome.failures[entry.id])
+                }
+                continue
+            }
+            let failure = outcome.acknowledgementFailures[index]
+            addition.room.stored(counters, failure)
+            call.promise.resolve(
+                failure.map(Result.failure)
+                    ?? .success(counters.map { MessageHandle(room: addition.room, counter: $0) }))
         }
+        for (index, edit) in round.edits.enumerated() {
+            edit.promise.resolve(outcome.editFailures[index].map(Result.failure) ?? .success(true))
+        }
+        for promise in round.promises { promise.resolve(outcome.restFailure.map(Result.failure) ?? .success(())) }
     }
 
     // MARK: The round in progress
@@ -168,18 +192,23 @@ final class OutboxWriter: Sendable {
     /// Posts the outcome of the round to the loop. The senders of a stored round are resumed at once; their next
     /// commands reach the loop after the outcome.
     private func finish(_ outcome: Outcome) {
+        var abandoned: Round?
         let (stored, posted) = state.withLock { state -> (Round?, Mailbox.Posted?) in
             if state.isAbandoned {
-                state.round = nil
+                abandoned = state.round.take()
                 state.parts = []
                 return (nil, nil)
             }
-            guard outcome.isStored, let round = state.round else { return (nil, mailbox.append(.outbox(outcome))) }
+            guard outcome.isStored, let round = state.round else {
+                state.failed = outcome
+                return (nil, mailbox.append(.outbox(outcome)))
+            }
             state.round = nil
             state.parts = []
             state.stored.append(round)
             return (round, mailbox.append(.outbox(outcome)))
         }
+        if let abandoned { Self.end(abandoned, outcome) }
         for addition in stored?.additions ?? [] where addition.acknowledgement == nil {
             addition.room.stored(addition.entries.map(\.id.counter), nil)
         }
@@ -193,6 +222,7 @@ final class OutboxWriter: Sendable {
         let finished = state.withLock { state -> Round in
             var finished = state.round ?? Round()
             state.round = nil
+            state.failed = nil
             state.parts = []
             if !outcome.editFailures.isEmpty {
                 Self.noteReplaced(&finished.edits, outcome.editFailures, &state.work)
@@ -249,7 +279,7 @@ final class OutboxWriter: Sendable {
 
     private static func perform(_ reads: [Read], on outbox: any Outbox) async {
         for read in reads {
-            do { read.promise.resolve(.success(try await outbox.deadLetters(in: read.room.name.text))) } catch {
+            do { read.promise.resolve(.success(try await outbox.deadLetters(in: read.room.name))) } catch {
                 read.promise.resolve(.failure(MartletError(outbox: error)))
             }
         }

@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 
 /// The cursors of rooms, by name. Beyond a bound the least recently used ones are removed (C-84,
 /// Specs/hostile.md row 72).
@@ -15,23 +16,23 @@ struct RoomCursors: Sendable {
     }
 
     private let maxCount: Int
-    private var entries: [String: Entry]
+    private var entries: [RoomName: Entry]
     private var lastUse: UInt64 = 0
 
-    init(_ cursors: [String: RoomCursor] = [:], maxCount: Int = Self.maxCount) {
+    init(_ cursors: [RoomName: RoomCursor] = [:], maxCount: Int = Self.maxCount) {
         self.maxCount = maxCount
         entries = cursors.mapValues { Entry(cursor: $0, use: 0) }
     }
 
-    subscript(room: String) -> RoomCursor? { entries[room]?.cursor }
+    subscript(room: RoomName) -> RoomCursor? { entries[room]?.cursor }
 
-    var all: [String: RoomCursor] { entries.compactMapValues(\.cursor) }
+    var all: [RoomName: RoomCursor] { entries.compactMapValues(\.cursor) }
 
     /// Advances the cursor of a room. Returns whether it has changed.
     ///
     /// - Parameter used: The names of the rooms whose cursors are kept, if cursors must be removed.
     @discardableResult
-    mutating func advance(_ room: String, to cursor: RoomCursor, keeping used: () -> Set<String>) -> Bool {
+    mutating func advance(_ room: RoomName, to cursor: RoomCursor, keeping used: () -> Set<RoomName>) -> Bool {
         lastUse += 1
         let before = entries[room]?.cursor
         entries[room, default: Entry(cursor: nil, use: lastUse)].cursor.advance(to: cursor)
@@ -40,7 +41,7 @@ struct RoomCursors: Sendable {
         return entries[room]?.cursor != before
     }
 
-    private mutating func removeLeastRecentlyUsed(keeping used: Set<String>) {
+    private mutating func removeLeastRecentlyUsed(keeping used: Set<RoomName>) {
         let unused = entries.filter { !used.contains($0.key) }.sorted {
             ($0.value.use, $0.key) < ($1.value.use, $1.key)
         }

@@ -63,6 +63,12 @@ extension Room {
         }
     }
 
+    /// The current ID of a message that had another device when it was queued (C-103); nil if it has not changed.
+    package func currentID(of id: MessageID) -> MessageID? {
+        let current = core.messageID(id.counter)
+        return current != id && core.hadDevice(id.device) && id.sender == core.account ? current : nil
+    }
+
     /// The number of changes of the states of messages.
     package var messageVersion: UInt64 { core.withLedger { $0.version } }
 

@@ -23,43 +23,43 @@ extension Room {
         let room: Room
 
         /// Ends the sessions of an account in the room. The account may open the room again.
-        nonisolated(nonsending) public func kick(_ account: String) async throws {
-            try await perform(.kick(try accountName(account)))
+        nonisolated(nonsending) public func kick(_ account: AccountName) async throws {
+            try await perform(.kick(account))
         }
 
         /// Ends the sessions of an account in the room, and refuses further ones. The account loses its role.
-        nonisolated(nonsending) public func ban(_ account: String) async throws {
-            try await perform(.ban(try accountName(account)))
+        nonisolated(nonsending) public func ban(_ account: AccountName) async throws {
+            try await perform(.ban(account))
         }
 
         /// Ends the ban of an account.
-        nonisolated(nonsending) public func unban(_ account: String) async throws {
-            try await perform(.unban(try accountName(account)))
+        nonisolated(nonsending) public func unban(_ account: AccountName) async throws {
+            try await perform(.unban(account))
         }
 
         /// Refuses the messages of an account for a duration.
         ///
         /// - Parameter duration: The duration, which is rounded up to whole seconds, at most 136 years.
-        nonisolated(nonsending) public func mute(_ account: String, for duration: Duration) async throws {
+        nonisolated(nonsending) public func mute(_ account: AccountName, for duration: Duration) async throws {
             let (seconds, fraction) = duration.components
             let rounded = UInt32(clamping: fraction > 0 ? seconds + 1 : seconds)
-            try await perform(.mute(try accountName(account), seconds: max(rounded, 1)))
+            try await perform(.mute(account, seconds: max(rounded, 1)))
         }
 
         /// Ends the mute of an account.
-        nonisolated(nonsending) public func unmute(_ account: String) async throws {
-            try await perform(.unmute(try accountName(account)))
+        nonisolated(nonsending) public func unmute(_ account: AccountName) async throws {
+            try await perform(.unmute(account))
         }
 
         /// Assigns the role of a member to an account without a role, which may then enter a room with
         /// `RoomAccess.inviteOnly`.
-        nonisolated(nonsending) public func invite(_ account: String) async throws {
-            try await perform(.invite(try accountName(account)))
+        nonisolated(nonsending) public func invite(_ account: AccountName) async throws {
+            try await perform(.invite(account))
         }
 
         /// Sets the role of an account, or removes it for nil.
-        nonisolated(nonsending) public func setRole(_ role: RoomRole?, of account: String) async throws {
-            try await perform(.setRole(role, of: try accountName(account)))
+        nonisolated(nonsending) public func setRole(_ role: RoomRole?, of account: AccountName) async throws {
+            try await perform(.setRole(role, of: account))
         }
 
         /// Sets which accounts may enter. The sessions of others end.
@@ -82,9 +82,8 @@ extension Room {
         /// The roles, bans and mutes of the room, and the role of this account, in parts of at most 64 accounts.
         ///
         /// - Parameter account: The last account of the previous part; nil for the first part.
-        nonisolated(nonsending) public func roster(after account: String? = nil) async throws -> RoomRoster {
-            let last = try account.map { name throws(MartletError) in try accountName(name) }
-            let answer = try await request(.listRoles(after: last))
+        nonisolated(nonsending) public func roster(after account: AccountName? = nil) async throws -> RoomRoster {
+            let answer = try await request(.listRoles(after: account))
             do {
                 return try RoomRoster(parsing: answer.content ?? [])
             } catch {

@@ -38,6 +38,22 @@ extension Room {
         try await core.retry(letter)
     }
 
+    /// Retries a dead letter like ``retry(_:)``, and calls `whenQueued` when the message has its place, before the
+    /// method suspends.
+    nonisolated(nonsending) package func retry(
+        _ letter: DeadLetter, whenQueued: () -> Void
+    ) async throws -> MessageHandle? {
+        try await core.retry(letter, whenQueued: whenQueued)
+    }
+
+    /// Sends a message like ``send(_:)-(OutgoingMessage)``, and calls `whenQueued` when the message has its place,
+    /// before the method suspends.
+    nonisolated(nonsending) package func send(
+        _ message: OutgoingMessage, whenQueued: () -> Void
+    ) async throws -> MessageHandle {
+        try await core.send(message, whenQueued: whenQueued)
+    }
+
     /// Removes a dead letter. A letter that was retried or discarded before is ignored.
     ///
     /// - Throws: `outboxFailed`, `stopped`. The dead letter then remains.

@@ -22,7 +22,7 @@ public final class Room: Sendable {
     }
 
     /// The name of the room.
-    public var name: String { core.name.text }
+    public var name: RoomName { core.name }
 
     // MARK: Sending
 
@@ -46,8 +46,8 @@ public final class Room: Sendable {
     ///
     /// - Parameter message: The message to send.
     /// - Returns: A handle with the state of the message.
-    /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFull`, `outboxFailed`. The
-    ///   message is then not queued.
+    /// - Throws: `invalidContent`, `changeNotAllowed` for an edit of another account's message, `messageTooLarge`,
+    ///   `roomClosed`, `stopped`, `outboxFull`, `outboxFailed`. The message is then not queued.
     @discardableResult
     nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageHandle {
         try await core.send(message)
@@ -137,6 +137,11 @@ public final class Room: Sendable {
         core.read(upTo: RoomCursor(log: log, offset: offset))
     }
 
+    /// Reports to the other members that the user has read this message and all earlier ones.
+    public func markRead(upTo message: RoomMessage) {
+        core.read(upTo: message.cursor)
+    }
+
     /// Suspends delivery: the relay holds back the messages of this room until ``resume()``.
     public func suspend() {
         core.note { $0.changes.isSuspended = true }
@@ -175,7 +180,7 @@ public final class Room: Sendable {
     ///   `invalidContent`; `messageTooLarge` if the content exceeds ``maxRequestByteCount``; `roomClosed`; `gaveUp` if
     ///   the client has stopped retrying; `stopped`.
     nonisolated(nonsending) public func request(
-        _ method: String, text: String? = nil, to recipient: String? = nil, timeout: Duration = .seconds(10)
+        _ method: String, text: String? = nil, to recipient: AccountName? = nil, timeout: Duration = .seconds(10)
     ) async throws -> Answer {
         let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content.bytes }
         return try await request(method, content: content, to: recipient, timeout: timeout)
@@ -193,10 +198,9 @@ public final class Room: Sendable {
     /// - Returns: The response.
     /// - Throws: The errors of ``request(_:text:to:timeout:)``.
     nonisolated(nonsending) public func request(
-        _ method: String, content: [UInt8]?, to recipient: String? = nil, timeout: Duration = .seconds(10)
+        _ method: String, content: [UInt8]?, to recipient: AccountName? = nil, timeout: Duration = .seconds(10)
     ) async throws -> Answer {
         guard let name = MethodName(method) else { throw MartletError.invalidName(method) }
-        let account = try recipient.map { text throws(MartletError) in try accountName(text) }
         if let content {
             guard content.count <= Room.maxRequestByteCount else {
                 throw MartletError.messageTooLarge(byteCount: content.count, limit: Room.maxRequestByteCount)
@@ -205,11 +209,32 @@ public final class Room: Sendable {
         }
         try Task.checkCancellation()
         let promise = Promise<Answer>()
-        let call = RequestCall(method: name, content: content, recipient: account, deadline: timeout, promise: promise)
+        let call = RequestCall(
+            method: name, content: content, recipient: recipient, deadline: timeout, promise: promise)
         guard core.mailbox.post(.request(core, call)) == .posted else { throw MartletError.stopped }
         return try await promise.value { [mailbox = core.mailbox] in
             if promise.resolve(.failure(CancellationError())) { mailbox.post(.abandonRequest(promise)) }
         }
+    }
+
+    /// Sends a request with a value of the application, which ``RoomRequest/decode(_:)`` returns, and waits for the
+    /// response.
+    ///
+    /// - Throws: The errors of ``request(_:text:to:timeout:)``; `invalidContent` if the value cannot be encoded.
+    nonisolated(nonsending) public func request(
+        _ method: String, _ value: some Encodable, to recipient: AccountName? = nil, timeout: Duration = .seconds(10)
+    ) async throws -> Answer {
+        try await request(method, content: try encoded(value), to: recipient, timeout: timeout)
+    }
+
+    /// Sends a request with a value of the application, and returns the value in the response.
+    ///
+    /// - Throws: The errors of ``request(_:text:to:timeout:)``; `invalidContent` if a value cannot be encoded or
+    ///   decoded.
+    nonisolated(nonsending) public func request<Response: Decodable>(
+        _ method: String, _ value: some Encodable, to recipient: AccountName? = nil, timeout: Duration = .seconds(10)
+    ) async throws -> Response {
+        try await request(method, content: try encoded(value), to: recipient, timeout: timeout).decode()
     }
 
     /// The maximum size of the content of a request, in bytes. A response may have as many bytes as a message.
@@ -223,7 +248,12 @@ public final class Room: Sendable {
     public var requests: Requests { Requests(core: core, client: client) }
 }
 
-func accountName(_ text: String) throws(MartletError) -> AccountName {
+package func roomName(_ text: String) throws(MartletError) -> RoomName {
+    guard let name = RoomName(text) else { throw .invalidName(text) }
+    return name
+}
+
+package func accountName(_ text: String) throws(MartletError) -> AccountName {
     guard let name = AccountName(text) else { throw .invalidName(text) }
     return name
 }

@@ -34,6 +34,9 @@ extension Room {
         case gap(ClosedRange<UInt64>)
         /// An account has sent a transient frame by ``Room/sendTransient(kind:content:)``.
         case transient(AccountName, ContentKind, [UInt8])
+        /// The device has another ID, because its outbox is a restored or copied file, or an earlier state of it
+        /// (C-103). The messages without an outcome have IDs with the current device from now on, and are sent again.
+        case deviceReplaced(former: DeviceID, current: DeviceID)
         /// The given number of events was discarded because the iteration was too slow.
         case missed(Int)
     }

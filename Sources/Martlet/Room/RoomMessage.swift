@@ -2,7 +2,7 @@ public import MartletProtocol
 public import MartletWire
 
 /// A message of a room with the stamp of the relay.
-public struct RoomMessage: Sendable, Hashable, Identifiable {
+public struct RoomMessage: MessageTarget, Sendable, Hashable, Identifiable {
     private let message: Message
     private let stamp: RelayStamp
     private let log: LogID?
@@ -45,8 +45,9 @@ public struct RoomMessage: Sendable, Hashable, Identifiable {
     public var kind: ContentKind { message.kind }
     /// The content of the message.
     public var content: MessageContent { message.content }
-    /// The text of the message; nil if the kind is not text.
-    public var text: String? { message.text }
+    /// The text of a text or a reply, or the caption of an attachment; nil for other kinds and a damaged content. The
+    /// text of an edit belongs to another message, and is in ``body``.
+    public var text: String? { message.text ?? (try? body)?.text }
     /// The time at which the relay accepted the message, in milliseconds since 1970, by the clock of the relay.
     public var acceptedAt: UInt64 { stamp.acceptedAt }
     /// A reference to the message, for a reply, an edit, a deletion or a reaction.
@@ -70,11 +71,7 @@ public struct RoomMessage: Sendable, Hashable, Identifiable {
     ///
     /// - Throws: `invalidContent` if the content does not contain exactly one value, or not a value of this type.
     public func decode<Value: Decodable>(_: Value.Type = Value.self) throws(MartletError) -> Value {
-        do {
-            return try ContentValue(content: content.bytes.rawBytes).decode()
-        } catch {
-            throw .invalidContent(causedBy: error)
-        }
+        try value(in: content.bytes)
     }
 
     /// Hashes the identity and the stamp.

@@ -34,17 +34,21 @@ extension Room {
         /// If it is false, `open` returns immediately, even without a connection, and messages can be queued. If the
         /// relay then refuses the room, the messages fail and the room is closed.
         public var waitsForRelay: Bool
+        /// The maximum duration of ``Client/open(room:options:)``, for a client that can be offline; nil, the default,
+        /// for no limit. Then `open` throws `deadlineExceeded`, and the room is closed.
+        public var timeout: Duration?
 
         /// Creates options. By default, delivery begins after the stored cursor and excludes the messages of this
         /// device. Without a stored cursor it begins at the first stored message.
         public init(
             kind: SessionKind = .chat, from: From = .stored, includesOwnMessages: Bool = false,
-            waitsForRelay: Bool = true
+            waitsForRelay: Bool = true, timeout: Duration? = nil
         ) {
             self.kind = kind
             self.from = from
             self.includesOwnMessages = includesOwnMessages
             self.waitsForRelay = waitsForRelay
+            self.timeout = timeout
         }
     }
 }

@@ -9,6 +9,13 @@ public struct Answer: Sendable, Equatable {
 
     /// The text of the content; nil if the content has none.
     public var text: String? { content.flatMap(textField) }
+
+    /// Returns the application's value in the content.
+    ///
+    /// - Throws: `invalidContent` if the content does not contain exactly one value, or not a value of this type.
+    public func decode<Value: Decodable>(_: Value.Type = Value.self) throws(MartletError) -> Value {
+        try value(in: content)
+    }
 }
 
 /// A request of another member. If the last copy of a request is released before a response, the library responds with
@@ -28,6 +35,13 @@ public struct RoomRequest: Sendable {
 
     /// The text of the content; nil if the content has none.
     public var text: String? { content.flatMap(textField) }
+
+    /// Returns the application's value in the content.
+    ///
+    /// - Throws: `invalidContent` if the content does not contain exactly one value, or not a value of this type.
+    public func decode<Value: Decodable>(_: Value.Type = Value.self) throws(MartletError) -> Value {
+        try value(in: content)
+    }
 
     init(_ incoming: IncomingRequest, in room: RoomCore, now: ContinuousClock.Instant) {
         self.init(
@@ -53,6 +67,14 @@ public struct RoomRequest: Sendable {
     public func respond(text: String? = nil) throws(MartletError) {
         let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content.bytes }
         reply.send(.none, reason: nil, content)
+    }
+
+    /// Responds with a value of the application, which ``Answer/decode(_:)`` returns. Later responses to the same
+    /// request have no effect.
+    ///
+    /// - Throws: `invalidContent` if the value cannot be encoded.
+    public func respond(_ value: some Encodable) throws(MartletError) {
+        reply.send(.none, reason: nil, try encoded(value))
     }
 
     /// Responds with any content. Later responses to the same request have no effect.

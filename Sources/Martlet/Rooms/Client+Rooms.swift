@@ -12,8 +12,11 @@ extension Client {
     /// The rooms that the account has joined or to which it is invited, in the order of the names' bytes.
     ///
     /// The method waits for the list of the relay, which includes the time until a connection is established. The list
-    /// is kept current from then on, so later calls return at once while the client is online. Just after a
-    /// reconnection, changes that the client missed may still be on their way; ``roomUpdates`` reports them.
+    /// is kept current from then on, so later calls return at once while the client is online. After a change by a
+    /// method of this client, such as ``join(room:timeout:)``, the next call reads the list anew, which contains the
+    /// change (C-110). Just after a reconnection, changes that the client missed may still be on their way;
+    /// ``roomUpdates`` reports them. The list needs no open rooms: an account can join more rooms than a client can
+    /// open (`Configuration.maxRooms`).
     ///
     /// Each page of the list that is requested costs 16 units of the account's rate of 1,024 units at once and 100 a
     /// second.
@@ -32,9 +35,9 @@ extension Client {
     /// The list of the account's rooms, followed by each change.
     ///
     /// The first element is the whole list. It is reported again after a new link, because changes may have been
-    /// missed. The sequence supports any number of iterations. Each ends when the client has stopped or its task is
-    /// cancelled. An iteration does not retain the client. An iteration that begins before the start of the client
-    /// waits for it.
+    /// missed, and when ``rooms()`` reads it anew. The sequence supports any number of iterations. Each ends when the
+    /// client has stopped or its task is cancelled. An iteration does not retain the client. An iteration that begins
+    /// before the start of the client waits for it.
     public var roomUpdates: RoomUpdates { RoomUpdates(core: life.rooms, mailbox: life.mailbox) }
 
     /// Joins a room. The account keeps its membership record, even without a session, until it leaves the room.
@@ -45,6 +48,11 @@ extension Client {
     /// - Throws: `invalidName`; `answeredWithFailure` with `roomForbidden` if the account may not enter, or with
     ///   `tooManyMemberships`; the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func join(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await join(room: try roomName(room), timeout: timeout)
+    }
+
+    /// Does the same as ``join(room:timeout:)-(String,_)``.
+    nonisolated(nonsending) public func join(room: RoomName, timeout: Duration = .seconds(10)) async throws {
         try await perform(.join, room, timeout)
     }
 
@@ -52,6 +60,11 @@ extension Client {
     ///
     /// - Throws: `invalidName`; the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func leave(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await leave(room: try roomName(room), timeout: timeout)
+    }
+
+    /// Does the same as ``leave(room:timeout:)-(String,_)``.
+    nonisolated(nonsending) public func leave(room: RoomName, timeout: Duration = .seconds(10)) async throws {
         try await perform(.leave, room, timeout)
     }
 
@@ -59,18 +72,23 @@ extension Client {
     ///
     /// - Throws: `invalidName`; the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func decline(room: String, timeout: Duration = .seconds(10)) async throws {
+        try await decline(room: try roomName(room), timeout: timeout)
+    }
+
+    /// Does the same as ``decline(room:timeout:)-(String,_)``.
+    nonisolated(nonsending) public func decline(room: RoomName, timeout: Duration = .seconds(10)) async throws {
         try await perform(.decline, room, timeout)
     }
 
     /// Invites an account to a room. If the relay keeps roles, the account becomes a member unless it has a role.
     ///
-    /// - Throws: `invalidName`; `answeredWithFailure` with `notJoined` if this account has not joined the room, with
+    /// - Throws: `answeredWithFailure` with `notJoined` if this account has not joined the room, with
     ///   `forbidden` if its role does not permit it, or with `tooManyMemberships`; the errors of
     ///   ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func invite(
-        _ account: String, to room: String, timeout: Duration = .seconds(10)
+        _ account: AccountName, to room: RoomName, timeout: Duration = .seconds(10)
     ) async throws {
-        try await perform(.invite(try accountName(account)), room, timeout)
+        try await perform(.invite(account), room, timeout)
     }
 
     /// Marks the messages of a joined room up to an offset as read, without opening the room.
@@ -79,19 +97,21 @@ extension Client {
     ///   - cursor: The offset, and its log. Without a log the offset counts in the present one.
     ///   - room: The room.
     ///   - timeout: The duration for which the method waits.
-    /// - Throws: `invalidName`; `answeredWithFailure` with `notJoined`, or with `refused` if the log is not the room's;
+    /// - Throws: `answeredWithFailure` with `notJoined`, or with `refused` if the log is not the room's;
     ///   the errors of ``request(_:content:timeout:)``.
     nonisolated(nonsending) public func markRead(
-        upTo cursor: RoomCursor, in room: String, timeout: Duration = .seconds(10)
+        upTo cursor: RoomCursor, in room: RoomName, timeout: Duration = .seconds(10)
     ) async throws {
         try await perform(.read(upTo: cursor.offset, log: cursor.log), room, timeout)
     }
 
     nonisolated(nonsending) private func perform(
-        _ operation: MembershipOperation, _ room: String, _ timeout: Duration
+        _ operation: MembershipOperation, _ room: RoomName, _ timeout: Duration
     ) async throws {
-        guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
-        _ = try await request(operation.method.rawValue, content: operation.content(of: name), timeout: timeout)
+        let content = operation.content(of: room)
+        // A request without an answer may have been executed.
+        defer { life.mailbox.post(.roomsOutdated) }
+        _ = try await request(operation.method.rawValue, content: content, timeout: timeout)
     }
 
     /// Sends a request that belongs to no room to the relay, and waits for the response of its request handler.
@@ -125,6 +145,16 @@ extension Client {
         return try await promise.value { [mailbox = life.mailbox] in
             if promise.resolve(.failure(CancellationError())) { mailbox.post(.abandonRequest(promise)) }
         }
+    }
+
+    /// Sends a request with a value of the application, and returns the value in the response.
+    ///
+    /// - Throws: The errors of ``request(_:content:timeout:)``; `invalidContent` if a value cannot be encoded or
+    ///   decoded.
+    nonisolated(nonsending) public func request<Response: Decodable>(
+        _ method: String, _ value: some Encodable, timeout: Duration = .seconds(10)
+    ) async throws -> Response {
+        try await request(method, content: try encoded(value), timeout: timeout).decode()
     }
 
     private func post(_ command: Mailbox.Command) throws(MartletError) {

@@ -36,7 +36,7 @@ final class RoomListCore: Waitable {
         var isOver = false
 
         /// The list in the order of the names' bytes.
-        var list: [RoomSummary]? { rooms.map { $0.values.sorted { $0.name.precedes($1.name) } } }
+        var list: [RoomSummary]? { rooms.map { $0.values.sorted { $0.name < $1.name } } }
     }
 
     private let state = Guarded(State())

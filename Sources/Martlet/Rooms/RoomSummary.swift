@@ -23,6 +23,15 @@ public struct RoomSummary: Sendable, Equatable, Identifiable {
         self.entry = entry
     }
 
+    /// Nil for bytes that are not an entry with a membership record.
+    package init?(bytes: [UInt8]) {
+        guard let update = try? RoomUpdate(parsing: bytes.rawBytes), let entry = update.entry else { return nil }
+        self.init(entry)
+    }
+
+    /// The encoded entry.
+    package var bytes: [UInt8] { RoomUpdate(entry).encode() }
+
     /// The name of the room, as the identity of the summary.
     public var id: RoomName { entry.room }
     /// The name of the room.
@@ -41,7 +50,8 @@ public struct RoomSummary: Sendable, Equatable, Identifiable {
     public var firstOffset: UInt64 { entry.firstOffset }
     /// The highest offset of the room; 0 if it never had a message.
     public var lastOffset: UInt64 { entry.lastOffset }
-    /// The last message; nil if the room has none, or if it is too long for a summary and no text.
+    /// The last message of a listed kind (M-28), with the text of its latest edit; nil if there is none among the
+    /// newest 256 messages, or if it is too long for a summary and no text.
     public var lastMessage: RoomMessage? { entry.lastMessage.flatMap { RoomMessage($0, log: entry.log) } }
     /// Whether the text of ``lastMessage`` is shortened.
     public var isLastMessageShortened: Bool { entry.isShortened }
@@ -49,7 +59,8 @@ public struct RoomSummary: Sendable, Equatable, Identifiable {
     public var deliveredUpTo: UInt64 { entry.delivered }
     /// The highest offset that the account has read on any device; 0 if there is none.
     public var readUpTo: UInt64 { entry.read }
-    /// The number of messages of other accounts beyond ``readUpTo``, at most ``maxUnreadCount``.
+    /// The number of unread messages of other accounts among the newest 256 (M-27), at most ``maxUnreadCount``. Changes
+    /// of messages and commands do not count.
     public var unreadCount: Int { Int(entry.unreadCount) }
 }
 

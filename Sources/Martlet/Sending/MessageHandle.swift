@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// A room retains the states of its latest 4096 accepted messages. The handle of an older message has no state. An
 /// unused handle costs no work.
-public struct MessageHandle: Sendable, Identifiable {
+public struct MessageHandle: MessageTarget, Sendable, Identifiable {
     /// The state of a message.
     public enum State: Sendable, Equatable {
         /// The outbox has stored the message.
@@ -34,8 +34,15 @@ public struct MessageHandle: Sendable, Identifiable {
     let room: RoomCore
     let counter: UInt64
 
-    /// The ID of the message, which its receivers see, too.
-    public var id: MessageID { MessageID(sender: room.account, device: room.device, counter: counter) }
+    /// The ID of the message, which its receivers see, too. It changes if the device takes another ID before the
+    /// message has an outcome (``Room/Event/deviceReplaced(former:current:)``).
+    public var id: MessageID { room.messageID(counter) }
+
+    /// A reference to the message, with its offset if the room retains it.
+    public var reference: MessageReference {
+        guard case .accepted(let offset)? = room.withLedger({ $0.state(of: counter) }) else { return id.reference }
+        return MessageReference(id, offset: offset)
+    }
 
     /// The most advanced state that the message has reached; nil if the room no longer retains its state.
     public var state: State? {

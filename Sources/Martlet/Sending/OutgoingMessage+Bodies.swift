@@ -29,11 +29,8 @@ extension OutgoingMessage {
         guard kind == .command || kind.isApplicationDefined else {
             throw .invalidContent("the kind is neither command nor one of the application")
         }
-        let bytes: [UInt8]
-        do { bytes = try ContentValue(encoding: value).encode() } catch {
-            throw .invalidContent(causedBy: error)
-        }
-        try self.init(kind: kind, content: bytes, timeToLive: timeToLive, isCompressible: isCompressible)
+        try self.init(
+            kind: kind, content: try encoded(value), timeToLive: timeToLive, isCompressible: isCompressible)
     }
 
     /// A text (M-1).

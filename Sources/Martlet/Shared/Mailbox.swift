@@ -26,6 +26,8 @@ final class Mailbox: Sendable {
         case rooms(Promise<[RoomSummary]>)
         case abandonRooms(Promise<[RoomSummary]>)
         case watchRooms
+        /// The client has changed a membership record.
+        case roomsOutdated
         case accountRequest(RequestCall)
         /// A transfer is prepared.
         case transfer(TransferCore)
@@ -173,7 +175,7 @@ extension Mailbox.Command {
         case .rooms(let promise): promise.resolve(.failure(MartletError.stopped))
         case .request(_, let call), .accountRequest(let call): call.promise.resolve(.failure(MartletError.stopped))
         case .statistics(let promise): promise.resolve(.success(statistics))
-        case .abandonRooms, .watchRooms: break
+        case .abandonRooms, .watchRooms, .roomsOutdated: break
         case .transfer(let core), .cancelTransfer(let core): core.end(.failure(MartletError.stopped))
         case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .credential, .outbox, .abandon:
             break

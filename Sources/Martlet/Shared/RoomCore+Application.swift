@@ -12,14 +12,23 @@ extension RoomCore {
         case waits(Promise<MessageHandle>, number: UInt64?)
     }
 
-    /// Queues a message behind all waiting sends.
-    nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws -> MessageHandle {
+    /// Queues a message behind all waiting sends, before the method suspends, and then calls `whenQueued`.
+    nonisolated(nonsending) func send(
+        _ message: OutgoingMessage, whenQueued: () -> Void = {}
+    ) async throws -> MessageHandle {
+        // Only the application knows whether the account may delete messages of others (M-9).
+        if message.content.kind == .edit, let body = try? MessageBody(message.content),
+            MessageChange(body, by: account) == nil
+        {
+            throw MartletError.changeNotAllowed("it is of another account")
+        }
         guard message.content.byteCount <= maxContentByteCount else {
             throw MartletError.messageTooLarge(byteCount: message.content.byteCount, limit: maxContentByteCount)
         }
         try Task.checkCancellation()
         if let outbox, let promise = try pass(message, to: outbox) {
             outbox.begin()
+            whenQueued()
             return try await promise.value { self.withdraw(promise, nil) }
         }
         let step = try change { (state) throws(MartletError) -> SendStep in
@@ -31,6 +40,7 @@ extension RoomCore {
             state.sends.store(state.append(message), promise)
             return .waits(promise, number: nil)
         }
+        whenQueued()
         switch step {
         case .queued(let counter): return MessageHandle(room: self, counter: counter)
         case .waits(let promise, let number): return try await promise.value { self.withdraw(promise, number) }
@@ -111,12 +121,16 @@ extension RoomCore {
 
     /// Queues a message with the content of a dead letter. The same transaction of the outbox removes the dead letter.
     /// Returns nil if the letter was retried or discarded before.
-    nonisolated(nonsending) func retry(_ letter: DeadLetter) async throws -> MessageHandle? {
+    nonisolated(nonsending) func retry(
+        _ letter: DeadLetter, whenQueued: () -> Void = {}
+    ) async throws -> MessageHandle? {
         guard state.withLock({ $0.letters.claim(letter.id) }) else { return nil }
         var message = OutgoingMessage(
             letter.content, timeToLive: letter.timeToLive, isCompressible: letter.isCompressible)
         message.replacedLetter = letter.id
-        do { return try await send(message) } catch MartletError.Code.unknownDeadLetter { return nil } catch {
+        do { return try await send(message, whenQueued: whenQueued) } catch MartletError.Code.unknownDeadLetter {
+            return nil
+        } catch {
             unclaim([letter.id])
             throw error
         }
@@ -209,7 +223,7 @@ extension RoomCore {
         let isFirst = try state.withLock { (state) throws(MartletError) in
             switch state.end {
             case .closed?, .stopped?: throw state.end?.error(of: name) ?? .stopped
-            case .closedByRelay(let code)? where !replies.isEmpty: throw .roomClosed(code, room: name.text)
+            case .closedByRelay(let code)? where !replies.isEmpty: throw .roomClosed(code, room: name)
             case .closedByRelay?, nil: return state.unacknowledged.begin(upTo: cursor)
             }
         }

@@ -27,6 +27,7 @@ extension RoomCore {
     ///   - wallClock: The time in milliseconds since 1970.
     ///   - now: The same time on the client's clock.
     func restore(_ entries: [OutboxEntry], _ outcomes: [OutboxOutcome], at wallClock: UInt64, now: Instant) {
+        for outcome in outcomes { note(outcome.id) }
         state.withLock { state in
             var outcomes = outcomes[...]
             for entry in entries {
@@ -38,7 +39,7 @@ extension RoomCore {
                     counter: entry.id.counter, entry.content,
                     timeToLive: entry.isInFlight ? nil : entry.remainingTime(at: wallClock),
                     isCompressible: entry.isCompressible,
-                    resendableUntil: entry.inFlightSince.map { now + ResendWindow.rest(of: $0, at: wallClock) })
+                    resendableUntil: entry.isInFlight ? ResendWindow.end(ofEarlier: now) : nil)
             }
             for outcome in outcomes { state.ledger.restore(outcome) }
         }
@@ -199,7 +200,8 @@ extension RoomCore {
         for promise in waiting { promise.resolve(.failure(MartletError.stopped)) }
     }
 
-    /// Ends the room. Stored messages keep their states; messages that are not yet stored fail.
+    /// Ends the room. Stored messages keep their states; messages that are not yet stored fail. A send whose message
+    /// the outbox has been given ends when the outbox has answered, because it can store the message (C-108).
     func finish(_ end: End) {
         var promises: [Promise<MessageHandle>] = []
         var requests = Deque<RoomRequest>()
@@ -207,7 +209,7 @@ extension RoomCore {
             guard state.end == nil else { return [] }
             state.life = .ended(end)
             state.ledger.failNew()
-            promises = state.sends.removeAll()
+            promises = outbox == nil ? state.sends.removeAll() : state.sends.removeWaiting()
             requests = state.requests.removeAll()
             if end == .closed || end == .stopped {
                 discardsItems.store(true, ordering: .releasing)

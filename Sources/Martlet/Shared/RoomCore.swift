@@ -25,8 +25,8 @@ final class RoomCore: Waitable, LedgerOwner {
 
         func error(of room: RoomName) -> MartletError {
             switch self {
-            case .closed: .roomClosed(nil, room: room.text)
-            case .closedByRelay(let code): .roomClosed(code, room: room.text)
+            case .closed: .roomClosed(nil, room: room)
+            case .closedByRelay(let code): .roomClosed(code, room: room)
             case .stopped: .stopped
             }
         }
@@ -105,7 +105,7 @@ final class RoomCore: Waitable, LedgerOwner {
     let id: RoomID
     let name: RoomName
     let account: AccountName
-    let device: DeviceID
+    private let devices: Guarded<Devices>
     /// The maximum size of a message's content, in bytes.
     let maxContentByteCount: Int
     /// The queue of an outbox for which `send` waits; nil for one that stores a message at once.
@@ -123,7 +123,7 @@ final class RoomCore: Waitable, LedgerOwner {
         self.id = id
         self.name = name
         self.account = account
-        self.device = device
+        devices = Guarded(Devices(current: device))
         self.outbox = outbox
         self.mailbox = mailbox
         maxContentByteCount = min(configuration.maxContentByteCount, configuration.maxPendingByteCount)
@@ -161,7 +161,42 @@ final class RoomCore: Waitable, LedgerOwner {
 
     var end: End? { state.withLock { $0.end } }
 
-    func messageID(_ counter: UInt64) -> MessageID { MessageID(sender: account, device: device, counter: counter) }
+    // MARK: The device
+
+    /// The device IDs of the messages.
+    private struct Devices: Sendable {
+        var current: DeviceID
+        /// The IDs that the device had before.
+        var replaced: Set<DeviceID> = []
+        /// The devices of settled messages, if it is another one.
+        var former: [UInt64: DeviceID] = [:]
+    }
+
+    func messageID(_ counter: UInt64) -> MessageID {
+        let device = devices.withLock { $0.former[counter] ?? $0.current }
+        return MessageID(sender: account, device: device, counter: counter)
+    }
+
+    /// Whether the device had another ID since the room was opened.
+    func hadDevice(_ device: DeviceID) -> Bool { devices.withLock { $0.replaced.contains(device) } }
+
+    /// Notes the device of a message with an outcome.
+    func note(_ id: MessageID) {
+        devices.withLock { if id.device != $0.current { $0.former[id.counter] = id.device } }
+    }
+
+    /// The messages without an outcome belong to another device from now on (C-103).
+    func replaceDevice(by device: DeviceID) {
+        let settled = withLedger { $0.settledCounters }
+        let former = devices.withLock { devices in
+            for counter in settled where devices.former[counter] == nil { devices.former[counter] = devices.current }
+            devices.replaced.insert(devices.current)
+            defer { devices.current = device }
+            return devices.current
+        }
+        messagesChanged { _ in true }
+        events.publish(.deviceReplaced(former: former, current: device))
+    }
 
     /// The number of messages that are neither accepted nor failed.
     var pendingCount: Int { withLedger { $0.pendingCount } }

@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// The pending sends of a room in the order of the calls.
+/// The pending sends of a room in the order of the calls (C-107).
 ///
 /// | state | left by |
 /// |---|---|
@@ -86,7 +86,7 @@ struct WaitingSends: Sendable {
     /// Removes all sends.
     mutating func removeAll() -> [Promise<MessageHandle>] {
         defer { storing = [:] }
-        return removeWaiting() + storing.values
+        return removeWaiting() + storing.sorted { $0.key < $1.key }.map(\.value)
     }
 
     private mutating func removeHoles() {

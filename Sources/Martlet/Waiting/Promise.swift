@@ -1,7 +1,7 @@
 import MartletTransport
 
 /// The result of one asynchronous call. It is resolved once, by the first call of `resolve`, and awaited once.
-final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
     private enum State {
         case open
         case awaited(CheckedContinuation<Value, any Error>)
@@ -11,9 +11,11 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Guarded(State.open)
 
+    package init() {}
+
     /// Resolves the promise; false if it was resolved before.
     @discardableResult
-    func resolve(_ result: Result<Value, any Error>) -> Bool {
+    package func resolve(_ result: Result<Value, any Error>) -> Bool {
         let (isFirst, waiting) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
             switch state {
             case .open:
@@ -31,7 +33,7 @@ final class Promise<Value: Sendable>: Sendable {
     }
 
     /// Waits for the result. `onCancel` is called if the task is cancelled before that; it may resolve the promise.
-    nonisolated(nonsending) func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
+    nonisolated(nonsending) package func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<Value, any Error>? in
@@ -50,7 +52,7 @@ final class Promise<Value: Sendable>: Sendable {
     }
 
     /// Waits for the result, regardless of cancellation. The caller ensures that the promise is resolved soon.
-    nonisolated(nonsending) func value() async throws -> Value {
+    nonisolated(nonsending) package func value() async throws -> Value {
         try await value(onCancel: {})
     }
 }

@@ -135,6 +135,9 @@ public final class ConnectionDecoder {
         self.time = time
         let stream = stream(direction, hasBeginning: hasBeginning)
         guard stream.cutter.fault == nil else { return }
+        stream.cutter.expectsHello =
+            phase == .handshake && stream.hasBeginning && stream.cutter.frameCount == 0
+            && sender(of: direction) == .client
         stream.cutter.feed(bytes)
         var offset = stream.cutter.offset
         do throws(DecodeFault) {
@@ -143,7 +146,6 @@ public final class ConnectionDecoder {
                 do throws(DecodeFault) { try handle(cut, on: direction, stream) } catch { throw error.of(cut.header) }
                 offset = stream.cutter.offset
             }
-            try checkPending(direction, stream)
         } catch {
             onEvent(.fault(position(direction, offset), stream.cutter.fail(error)))
         }
@@ -177,15 +179,6 @@ public final class ConnectionDecoder {
 
     private func position(_ direction: StreamDirection, _ offset: Int) -> StreamPosition {
         StreamPosition(connection: number, sender: sender(of: direction), offset: offset, time: time)
-    }
-
-    /// Checks the type of a client's first frame when its header is complete.
-    private func checkPending(_ direction: StreamDirection, _ stream: Stream) throws(DecodeFault) {
-        guard let header = stream.cutter.pendingHeader, stream.cutter.frameCount == 0, sender(of: direction) == .client
-        else {
-            return
-        }
-        do throws(DecodeFault) { try checkFirst(header, stream) } catch { throw error.of(header) }
     }
 
     private func checkFirst(_ header: FrameHeader, _ stream: Stream) throws(DecodeFault) {

@@ -99,6 +99,7 @@ extension WireError {
         case .frameTooLarge(let byteCount, let limit): "a body of \(byteCount) bytes, where \(limit) are allowed"
         case .badChecksum(let expected, let actual):
             "the header has checksum \(hex(expected, digits: 8)), the bytes have \(hex(actual, digits: 8))"
+        case .expectedHello(let type): "\(type) before hello"
         case .missingChecksum: "the frame is not checksummed"
         case .unexpectedEOF(let missing): "the stream ends inside a frame, \(missing) bytes or more are missing"
         case .unknownCriticalFrame(let type): "critical frame type \(type)"

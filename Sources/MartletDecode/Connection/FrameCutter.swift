@@ -20,6 +20,8 @@ final class FrameCutter {
     private(set) var fault: DecodeFault?
     private var input: [UInt8] = []
     private var consumedByteCount = 0
+    /// The received bytes of an incomplete header.
+    private var head: [UInt8] = []
     /// The offset of the frame or packet that contains the latest frame. A packet contains several frames.
     private var unitOffset = 0
     private var streamByteCount = 0
@@ -38,8 +40,11 @@ final class FrameCutter {
     /// Admits packets from here on.
     func allowPackets(deflated: Bool) { framer.allowPackets(deflated: deflated) }
 
-    /// The header of the frame whose body is incomplete.
-    var pendingHeader: FrameHeader? { framer.pendingHeader }
+    /// Whether the next frame must be a hello.
+    var expectsHello: Bool {
+        get { framer.expectsHello }
+        set { framer.expectsHello = newValue }
+    }
 
     /// The number of buffered bytes of an incomplete frame.
     var bufferedByteCount: Int { framer.bufferedByteCount }
@@ -66,15 +71,20 @@ final class FrameCutter {
                 cut = Cut(header: sealed, body: [UInt8](copying: body), offset: unitOffset)
                 return .stop
             }
+            let held = framer.bufferedByteCount
+            let isInHead = held > 0 && held < FrameHeader.byteCount
+            head = isInHead ? Array((head + rest.prefix(byteCount)).suffix(held)) : []
             consumedByteCount += byteCount
             streamByteCount += byteCount
         } catch {
             var fault = DecodeFault(error)
             // A valid header names the frame.
             let limit = FrameHeader.largestBodyByteCount
+            let bytes = head + rest.prefix(FrameHeader.byteCount - min(heldByteCount, FrameHeader.byteCount))
             fault.header =
                 begun
-                ?? (heldByteCount == 0 ? try? FrameHeader(parsing: rest.rawBytes, maxBodyByteCount: limit) : nil)
+                ?? (heldByteCount == head.count
+                    ? try? FrameHeader(parsing: bytes.rawBytes, maxBodyByteCount: limit) : nil)
             throw fail(fault)
         }
         if let cut {

@@ -58,6 +58,7 @@ extension ContentKind {
         case .reply: "reply"
         case .system: "system"
         case .attachment: "attachment"
+        case .erased: "erased"
         case .ack: "ack"
         case .heartbeat: "heartbeat"
         default: nil

@@ -38,7 +38,9 @@ enum LivesCommand {
             ExitMeaning(.interrupted, "interrupted"),
         ]
     ) { arguments in
-        try await Interruptions.cancel { try await run(arguments) }
+        try await Interruptions.cancel {
+            try await withTaskExecutorPreference(SeedThreads()) { try await run(arguments) }
+        }
     }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
@@ -86,6 +88,7 @@ private final class LivesRun: Sendable {
         while !Task.isCancelled, let seed = nextSeed() {
             let result = ClientLives.run(seed: seed, duration: duration, keepsTrace: keepsTrace)
             let isEqual = !isTwice || ClientLives.run(seed: seed, duration: duration).traceHash == result.traceHash
+            if Task.isCancelled { break }
             state.withLock { $0.tally.add(result, isEqual: isEqual) }
         }
     }

@@ -56,7 +56,9 @@ enum SimulateCommand {
             ExitMeaning(.interrupted, "interrupted"),
         ]
     ) { arguments in
-        try await Interruptions.cancel { try await run(arguments) }
+        try await Interruptions.cancel {
+            try await withTaskExecutorPreference(SeedThreads()) { try await run(arguments) }
+        }
     }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
@@ -105,7 +107,9 @@ enum SimulateCommand {
         }
         for seed in seedRun.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
         for failure in tally.failures { report(failure, arguments) }
-        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments, environment) }
+        if !arguments.has(first), !Task.isCancelled, let failure = tally.failures.first {
+            shrink(failure, arguments, environment)
+        }
         return tally.failureCount == 0 && seedRun.unequalSeeds.isEmpty ? .success : .failure
     }
 
@@ -197,6 +201,7 @@ enum SimulateCommand {
                 let scenario = scenario(seed)
                 let result = run(scenario)
                 let isEqual = !isTwice || run(scenario).traceHash == result.traceHash
+                if Task.isCancelled { break }
                 state.withLock { state in
                     state.tally.add(result)
                     // Lower seeds in progress continue, so that the lowest failing seed is reported.

@@ -54,7 +54,8 @@ struct DemoTour: Sendable {
     /// Returns a store with messages that fails for other rooms.
     private func store() throws -> any RoomStore {
         let store = InMemoryStore(maxMessagesPerRoom: Self.keptCount)
-        guard let room = RoomName(Self.room), let dora = AccountName("dora") else { return store }
+        guard let room = RoomName(Self.room) else { return store }
+        let dora: AccountName = "dora"
         let device = DeviceID(rawValue: 1)
         let entries = (1...UInt64(Self.storedCount)).map { number in
             let clientBody = Message.encodeClient(

@@ -23,27 +23,22 @@ final class SimulationOutbox: SimulatedOutbox {
         }
         var transaction = OutboxTransaction()
         transaction.appended = changes.appended.map {
-            OutboxEntry(id: id($0.counter), room: $0.room.text, content: MessageContent(text: $0.text))
+            OutboxEntry(id: id($0.counter), room: $0.room, content: MessageContent(text: $0.text))
         }
-        // The file does not need the name of an outcome's room, and the device no longer knows the offset.
+        // The file does not need the name of an outcome's room.
         transaction.outcomes = changes.accepted.map {
-            OutboxOutcome(id: id($0), room: "", result: .accepted(offset: $0))
+            OutboxOutcome(id: id($0), room: "unknown", result: .accepted(offset: $0))
         }
-        for (room, cursor) in changes.cursors { transaction.cursors[room.text] = cursor }
+        for (room, cursor) in changes.cursors { transaction.cursors[room] = cursor }
         try file.commit(transaction, now: 0)
     }
 
     func reopen(as sender: AccountName) throws -> SimulatedOutboxState {
         file = nil
         let state = try open().load()
-        let pending = state.pending.compactMap { entry in
-            RoomName(entry.room).map {
-                SimulatedOutboxChanges.Message(
-                    counter: entry.id.counter, room: $0, text: entry.content.text ?? "")
-            }
+        let pending = state.pending.map {
+            SimulatedOutboxChanges.Message(counter: $0.id.counter, room: $0.room, text: $0.content.text ?? "")
         }
-        var cursors: [RoomName: RoomCursor] = [:]
-        for (room, cursor) in state.cursors { if let name = RoomName(room) { cursors[name] = cursor } }
-        return SimulatedOutboxState(pending: pending, cursors: cursors)
+        return SimulatedOutboxState(pending: pending, cursors: state.cursors)
     }
 }

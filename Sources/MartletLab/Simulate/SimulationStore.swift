@@ -64,7 +64,9 @@ final class SimulationStore: SimulatedStore {
 
     func load(_ room: RoomName) throws -> RoomSnapshot { try open().load(room) }
 
-    func append(_ entries: [LogEntry], to room: RoomName) throws { _ = try open().append(entries, to: room) }
+    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws {
+        _ = try open().append(entries, erasing: erasures, to: room)
+    }
 
     func read(_ range: ReadRange, of room: RoomName) throws -> [LogEntry] { try open().read(range, of: room).entries }
 

@@ -29,6 +29,8 @@ struct ClientAccount: Sendable {
     /// The instant before which the relay accepts no session (S-64).
     var opensFrom = Instant.zero
     var list = ClientRoomList()
+    /// Whether the client has changed a membership record since the list was requested (C-110).
+    var isListOutdated = false
     /// The correlation of the request for a page.
     var pageRequest: UInt64?
 

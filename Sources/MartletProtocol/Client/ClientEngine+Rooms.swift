@@ -50,11 +50,19 @@ extension ClientEngine {
 
     /// Opens the account's own session, and keeps it open over all connections.
     ///
-    /// - Parameter list: Whether the list of the account's rooms is reported, now and after each change.
-    public mutating func useAccount(list: Bool, now: Instant) { rooms.useAccount(list: list, &port, now: now) }
+    /// - Parameters:
+    ///   - list: Whether the list of the account's rooms is reported, now and after each change.
+    ///   - isCurrent: Whether the list is requested again if it may lack changes by this client (C-110).
+    ///   - now: The current instant.
+    public mutating func useAccount(list: Bool, isCurrent: Bool = false, now: Instant) {
+        rooms.useAccount(list: list, isCurrent: isCurrent, &port, now: now)
+    }
 
     /// Whether the list of the account's rooms was reported, and later changes are.
-    public var isListed: Bool { rooms.account.list.isListed }
+    public var isListed: Bool { rooms.account.list.isListed && !rooms.account.isListOutdated }
+
+    /// Reports that the client has changed a membership record, of which the list may lack the change (C-110).
+    public mutating func noteOwnRoomChange() { rooms.account.isListOutdated = true }
 
     /// Sends a request that belongs to no room. It waits for the account's own session, which it opens.
     ///

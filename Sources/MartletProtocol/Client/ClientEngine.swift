@@ -38,7 +38,7 @@ public struct ClientEngine: ~Copyable {
     private static let frameTimeout: Duration = .seconds(30)
 
     /// The identity of the client, and its bounds.
-    public let configuration: ClientConfiguration
+    public private(set) var configuration: ClientConfiguration
     private(set) var connection: ConnectionSupervisor
     var rooms: ClientRooms
     var port: ClientPort
@@ -105,6 +105,14 @@ public struct ClientEngine: ~Copyable {
     /// Reports the status of the path monitor.
     public mutating func pathChanged(to status: PathStatus, now: Instant) {
         supervise(now) { $0.pathChanged(to: status, now: now) }
+    }
+
+    /// Reports that the driver has stored another device ID, as `replaceDevice` requested. The link ends, and the
+    /// pending messages are published under the new ID on another one.
+    public mutating func replaceDevice(by device: DeviceID, now: Instant) {
+        configuration.device = device
+        rooms.replaceDevice()
+        supervise(now) { $0.endLink(now: now) }
     }
 
     // MARK: Events of the carrier

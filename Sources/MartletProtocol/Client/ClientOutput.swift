@@ -22,6 +22,9 @@ public enum ClientOutput: Equatable, Sendable {
     case status(ClientStatus)
     /// An event of a room.
     case room(RoomID, RoomEvent)
+    /// The relay knows messages of this device that it has not sent: its stored state was set back or copied. The
+    /// driver stores another device ID and calls `replaceDevice(by:now:)`.
+    case replaceDevice
     /// An event of the account's own session.
     case account(AccountEvent)
     /// The outcome of a request.

@@ -21,6 +21,8 @@ struct ClientRoom {
     private var state = State.closed
     /// The number of sessions that have begun.
     private(set) var sessionCount: UInt64 = 0
+    /// The last offset of the log when the relay admitted the session.
+    private(set) var head: UInt64 = 0
     /// The instant before which the relay accepts no session (S-64).
     var opensFrom = Instant.zero
     /// The number of attempts to open a session since the last open one.
@@ -64,6 +66,7 @@ struct ClientRoom {
 
     mutating func begin(_ session: SessionID) {
         state = .opening(session)
+        head = 0
         sessionCount += 1
         isHeldBack = false
         reader.begin()
@@ -75,6 +78,7 @@ struct ClientRoom {
     mutating func enter(_ opened: Opened, on session: SessionID) -> RoomCursor? {
         state = .open(session)
         attempts = 0
+        head = opened.head
         return reader.enter(opened)
     }
 

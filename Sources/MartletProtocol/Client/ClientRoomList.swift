@@ -50,7 +50,7 @@ struct ClientRoomList: Sendable {
         for entry in page.entries { entries[entry.room] = entry }
         guard page.hasMore, entries.count < Self.maxCount, let last = page.entries.last?.room else {
             state = .listed
-            return .listed(entries.values.sorted { $0.room.precedes($1.room) })
+            return .listed(entries.values.sorted { $0.room < $1.room })
         }
         let query = RoomListQuery(after: last)
         state = .listing(entries: entries, query: query)

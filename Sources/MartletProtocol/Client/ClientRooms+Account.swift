@@ -6,10 +6,11 @@ extension ClientRooms {
     private static let finalAccountCodes: Set<ErrorCode> = [.unsupportedKind, .forbidden, .tooManySessions]
 
     /// The application uses the session from now on.
-    mutating func useAccount(list: Bool, _ port: inout ClientPort, now: Instant) {
+    mutating func useAccount(list: Bool, isCurrent: Bool, _ port: inout ClientPort, now: Instant) {
         account.use(list: list)
         if let refusal = account.refusal { port.outputs.append(.account(.unavailable(refusal))) }
         openAccount(&port, now: now)
+        if isCurrent, account.isListOutdated { return beginList(&port, now: now) }
         requestList(&port, now: now)
     }
 
@@ -137,6 +138,7 @@ extension ClientRooms {
 
     private mutating func beginList(_ port: inout ClientPort, now: Instant) {
         guard account.usesList, account.isOpen else { return }
+        account.isListOutdated = false
         request(account.list.begin(), &port, now: now)
     }
 

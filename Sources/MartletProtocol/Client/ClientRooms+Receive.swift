@@ -38,7 +38,7 @@ extension ClientRooms {
         switch type {
         case .accepted:
             for run in try Link.parse(Accepted.self, body).runs { accepted(run, at: index, &port, now: now) }
-        case .receipt: receive(try Link.parse(Receipt.self, body), at: index, &port)
+        case .receipt: receive(try Link.parse(Receipt.self, body), at: index, &port, now: now)
         case .gap: skip(try Link.parse(Gap.self, body).offsets, at: index, &port)
         case .transient: receive(try Link.parse(Transient.self, body), at: index, &port, now: now)
         case .request:
@@ -131,13 +131,16 @@ extension ClientRooms {
 
     private mutating func accepted(_ run: AcceptedRun, at index: Int, _ port: inout ClientPort, now: Instant) {
         reportSent(at: index, &port)
-        let parts = rooms[at: index].ledger.withLedger { $0.accepted(run) }
+        let head = rooms[at: index].head
+        let (parts, hasReused) = rooms[at: index].ledger.withLedger { ($0.accepted(run, head: head), $0.hasReused) }
+        if hasReused { beginReplacingDevice(now: now) }
+        defer { continueReplacingDevice(&port) }
         guard !parts.isEmpty else { return }
         for part in parts { port.report(rooms[at: index].id, .accepted(part)) }
         fillSession(at: index, &port, now: now)
     }
 
-    private func receive(_ receipt: Receipt, at index: Int, _ port: inout ClientPort) {
+    private mutating func receive(_ receipt: Receipt, at index: Int, _ port: inout ClientPort, now: Instant) {
         let room = rooms[at: index]
         switch receipt {
         case .progress(let progress):
@@ -147,10 +150,15 @@ extension ClientRooms {
                 _ = room.ledger.withLedger { $0.progressed(sender, progress.mark, upTo: progress.upTo) }
             }
             port.report(room.id, .progress(progress))
+        case .refused(let refusal) where refusal.code == .counterReused:
+            guard room.ledger.withLedger({ $0.noteReused(refusal.counter) }) else { return }
+            beginReplacingDevice(now: now)
+            continueReplacingDevice(&port)
         case .refused(let refusal):
             let failure = SendFailure.refused(refusal.code, reason: refusal.reason)
             guard room.ledger.withLedger({ $0.refuse(refusal.counter, failure) }) else { return }
             port.report(room.id, .failed(counter: refusal.counter, failure))
+            continueReplacingDevice(&port)
         }
     }
 

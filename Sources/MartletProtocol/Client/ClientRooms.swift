@@ -21,6 +21,7 @@ struct ClientRooms: ~Copyable {
         case typing(RoomID)
         case account
         case accountPage
+        case device
     }
 
     /// The codes that close a room permanently. After any other code the room is opened again.
@@ -38,7 +39,11 @@ struct ClientRooms: ~Copyable {
     /// The duration until a receipt is sent again after the session was full.
     private static let receiptRetry: Duration = .seconds(1)
 
+    /// The duration for which the replacement of the device ID waits for answers.
+    static let replacementTimeout: Duration = .seconds(10)
+
     let configuration: ClientConfiguration
+    var replacement = Replacement.none
     /// The rooms in the order of opening, because outputs must not depend on the order of a hash table.
     var rooms = SortedMap<UInt32, ClientRoom>()
     private(set) var idOfSession = SortedMap<SessionID, RoomID>()
@@ -145,6 +150,7 @@ struct ClientRooms: ~Copyable {
         }
         port.report(id, .closed(code))
         continueLaggingRooms(&port, now: now)
+        continueReplacingDevice(&port)
     }
 
     // MARK: Sessions
@@ -320,7 +326,8 @@ struct ClientRooms: ~Copyable {
         var isFull = false
         while !isFull {
             let byteCount = Self.queuedByteCount - port.link.queuedByteCount(on: session)
-            let messages = ledger.withLedger { $0.unsent(byteCount: byteCount) }
+            let isReplacing = replacement != .none
+            let messages = ledger.withLedger { $0.unsent(byteCount: byteCount, onlyHandedOver: isReplacing) }
             guard !messages.isEmpty else { break }
             var last: UInt64?
             for message in messages {
@@ -476,6 +483,7 @@ struct ClientRooms: ~Copyable {
             case .typing(let id): if let index = index(of: id) { endTyping(at: index, &port, now: now) }
             case .account: openAccount(&port, now: now)
             case .accountPage: pageTimedOut(&port, now: now)
+            case .device: continueReplacingDevice(isTimedOut: true, &port)
             }
         }
         requests.deadlinePassed(&port, now: now)

@@ -14,8 +14,8 @@ public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
         case online
         /// The client waits for the next attempt.
         case waiting(until: Instant, RetryReason)
-        /// The client makes no attempt until the reason has ended.
-        case paused(PauseReason)
+        /// The client waits until the reason has ended, at most until an instant.
+        case paused(until: Instant, PauseReason)
         /// The connection is closing.
         case stopping
         /// The client makes no further attempt. The reason is nil if the user has stopped it.
@@ -47,7 +47,10 @@ public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
 
     /// The instant of the next attempt; nil if the client is not waiting.
     public var nextAttempt: Instant? {
-        if case .waiting(let until, _) = state { until } else { nil }
+        switch state {
+        case .waiting(let until, _), .paused(let until, _): until
+        default: nil
+        }
     }
 
     /// A description of the status in one line, without times.
@@ -63,7 +66,7 @@ public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
         case .waiting(_, .serverRequired): line = "offline, waiting as required by the server"
         case .waiting(_, .redirected): line = "offline, waiting to follow a redirect"
         case .waiting(_, .userRequested): line = "offline, attempt requested by the user"
-        case .paused(.noPath): line = "offline, no network"
+        case .paused(_, .noPath): line = "offline, no network"
         case .stopping: line = "stopping"
         case .stopped(nil): line = "stopped"
         case .stopped(let reason?): line = "stopped: \(reason)"

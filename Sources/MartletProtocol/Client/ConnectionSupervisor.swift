@@ -105,7 +105,7 @@ struct ConnectionSupervisor: Sendable {
         } else {
             setMode(.foreground, now: now)
         }
-        if case .waiting = policy.state { follow(policy.tryNow(), now: now) }
+        if policy.deadline != nil { follow(policy.tryNow(), now: now) }
     }
 
     /// Reports whether messages or requests wait for a connection.
@@ -171,7 +171,7 @@ struct ConnectionSupervisor: Sendable {
         if id == machine.backup { return handle(.endBackup, now: now) }
         guard id == current else { return }
         if handshake.isAwaitingCredential {
-            lose(.unreachable, now: now)
+            lose(.credentialUnavailable, now: now)
         } else {
             _ = renewal.received(nil)
         }
@@ -254,6 +254,12 @@ struct ConnectionSupervisor: Sendable {
         steps.append(.output(.transmit(current)))
         notice = Notice(code: code)
         lose(failure, now: now)
+    }
+
+    /// Ends the link. The next connection begins another one (C-42).
+    mutating func endLink(now: Instant) {
+        handshake.discardResumptionState()
+        if isReceiving(on: current) { fail(.none, now: now) }
     }
 
     // MARK: The link's acknowledgements
@@ -393,7 +399,7 @@ struct ConnectionSupervisor: Sendable {
             if reason != .redirected { redirect = nil }
             handle(.reconnect, now: now)
         case .wait(let until, let reason): status.state = .waiting(until: until, reason)
-        case .paused(let reason): status.state = .paused(reason)
+        case .paused(let until, let reason): status.state = .paused(until: until, reason)
         case .stopped(let reason): status.state = .stopped(reason)
         }
     }

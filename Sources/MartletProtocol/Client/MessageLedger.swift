@@ -10,7 +10,7 @@ package import MartletWire
 /// | new | kept | `append` | `beginStoring`; `withdraw`, `failNew`: failed |
 /// | storing | kept | `beginStoring` | `stored`; `fail`: failed |
 /// | queued | kept, `edit` replaces it | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
-/// | handed over | kept: the next session sends it again | `handedOver`, `restore` | `accepted`; `refuse`, `failOutdated`, `fail` |
+/// | handed over | kept: the next session sends it again | `handedOver`, `restore` | `accepted`; `refuse`, `failOutdated`, `fail`; `replaceDevice`: queued |
 /// | accepted | discarded | `accepted`, `restore` | 4,096 later messages that are settled |
 /// | failed | discarded | see above, `restore` | 4,096 later messages that are settled |
 ///
@@ -20,11 +20,10 @@ package import MartletWire
 /// was handed over on an established connection. *Delivered* and *read* follow from an accepted message's offset and
 /// from the receipts of each member, which are cumulative. An accepted or failed message is *settled*.
 package struct MessageLedger: Sendable {
+    package typealias Progress = MemberMarks.Progress
+
     /// The maximum number of settled messages that are kept.
     package static let maxSettledCount = 4096
-    /// The maximum number of members whose receipts are kept. Beyond it, the lowest receipts are discarded.
-    package static let maxMembers = 1024
-
     /// The state of a message.
     package enum State: Equatable, Sendable {
         case queued
@@ -42,13 +41,6 @@ package struct MessageLedger: Sendable {
         package let isCompressible: Bool
         /// The end of the time to live; nil until the message is stored.
         fileprivate(set) var expires: Instant?
-    }
-
-    /// The offsets up to which a member has received and read messages.
-    package struct Progress: Sendable, Equatable {
-        package let account: AccountName
-        package var delivered: UInt64 = 0
-        package var read: UInt64 = 0
     }
 
     private enum Outcome: Sendable {
@@ -90,11 +82,14 @@ package struct MessageLedger: Sendable {
     private(set) var sessionUpTo: UInt64 = 0
     private var sentUpTo: UInt64 = 0
     private var resends = ResendWindow()
+    /// The counter up to which the messages were handed to an earlier session, or belong to an earlier client.
+    private var earlierUpTo: UInt64 = 0
+    /// The pending messages whose counters the relay has taken for others.
+    private var reused: Set<UInt64> = []
     /// The counter up to which messages have failed since the session began because they may not be published again.
     private var outdatedUpTo: UInt64 = 0
 
-    package private(set) var progress: [Progress] = []
-    private var progressIndex: [AccountName: Int] = [:]
+    private var marks = MemberMarks()
     /// The number of changes of states and receipts.
     package private(set) var version: UInt64 = 0
 
@@ -158,6 +153,7 @@ package struct MessageLedger: Sendable {
         guard counter > lastCounter else { return }
         add(counter, content, timeToLive, isCompressible)
         storingUpTo = counter
+        earlierUpTo = counter
         if let resendableUntil {
             handedUpTo = counter
             resends.add(counter, until: resendableUntil)
@@ -252,11 +248,14 @@ package struct MessageLedger: Sendable {
 
     /// Returns the released messages that were not handed to the present session, in order, until their contents have
     /// at least `byteCount` bytes.
-    func unsent(byteCount: Int) -> [Pending] {
+    ///
+    /// - Parameter onlyHandedOver: Whether messages are left out that were never handed over.
+    func unsent(byteCount: Int, onlyHandedOver: Bool = false) -> [Pending] {
         var messages: [Pending] = []
         var rest = byteCount
         var index = index(from: sessionUpTo + 1)
-        while rest > 0, index < entries.count, entries[index].counter <= releasedUpTo {
+        let last = onlyHandedOver ? min(handedUpTo, releasedUpTo) : releasedUpTo
+        while rest > 0, index < entries.count, entries[index].counter <= last {
             if let message = entries[index].pending {
                 messages.append(message)
                 rest -= message.content.byteCount
@@ -284,6 +283,7 @@ package struct MessageLedger: Sendable {
 
     /// Ends the present session. All pending messages are handed to the next one.
     mutating func endSession() {
+        earlierUpTo = max(earlierUpTo, handedUpTo)
         sessionUpTo = 0
         outdatedUpTo = 0
     }
@@ -321,8 +321,12 @@ package struct MessageLedger: Sendable {
 
     /// Reports that the relay has accepted the messages of a run. Returns the parts of the run that were pending.
     ///
-    /// A relay can repeat a run, and a run can contain counters that were never sent.
-    mutating func accepted(_ run: AcceptedRun) -> [AcceptedRun] {
+    /// A relay can repeat a run, and a run can contain counters that were never sent. A message that was first handed
+    /// to the present session follows the head of this session. An offset up to the head, or an unknown one, is that of
+    /// another message with the same counter.
+    ///
+    /// - Parameter head: The last offset when the session was admitted; 0 for an empty log.
+    mutating func accepted(_ run: AcceptedRun, head: UInt64 = 0) -> [AcceptedRun] {
         var parts: [AcceptedRun] = []
         var index = index(from: run.firstCounter)
         while index < entries.count, case let counter = entries[index].counter, run.counters.contains(counter),
@@ -330,6 +334,11 @@ package struct MessageLedger: Sendable {
         {
             if entries[index].pending != nil {
                 let offset = run.offset(of: counter) ?? 0
+                guard counter <= earlierUpTo || offset > head else {
+                    reused.insert(counter)
+                    index += 1
+                    continue
+                }
                 settle(index, .accepted(offset: offset))
                 if let last = parts.last, last.counters.upperBound + 1 == counter {
                     parts[parts.count - 1] = AcceptedRun(
@@ -348,6 +357,38 @@ package struct MessageLedger: Sendable {
     mutating func refuse(_ counter: UInt64, _ failure: SendFailure) -> Bool {
         counter <= handedUpTo && fail(counter, failure)
     }
+
+    /// Reports that the relay has taken the counter of a message for another one. Returns false if the message was not
+    /// handed over or is settled.
+    mutating func noteReused(_ counter: UInt64) -> Bool {
+        guard counter <= handedUpTo, content(of: counter) != nil else { return false }
+        reused.insert(counter)
+        return true
+    }
+
+    /// Whether the relay has taken counters of pending messages for others.
+    var hasReused: Bool { !reused.isEmpty }
+
+    /// Whether a message was handed over and has no answer.
+    var awaitsAnswers: Bool {
+        entries.contains { entry in
+            guard let message = entry.pending else { return false }
+            return message.counter <= handedUpTo && !reused.contains(message.counter)
+        }
+    }
+
+    /// The pending messages belong to another device from now on, which has not handed over any of them.
+    mutating func replaceDevice() {
+        endSession()
+        handedUpTo = 0
+        earlierUpTo = 0
+        reused = []
+        resends.removeAll()
+        version += 1
+    }
+
+    /// The counters of all settled messages, in ascending order.
+    package var settledCounters: [UInt64] { entries.compactMap { $0.pending == nil ? $0.counter : nil } }
 
     /// Fails a message. Returns false if it is unknown or settled.
     package mutating func fail(_ counter: UInt64, _ failure: SendFailure) -> Bool {
@@ -378,6 +419,7 @@ package struct MessageLedger: Sendable {
         version += 1
         pendingCount -= 1
         pendingByteCount -= message.content.byteCount
+        if !reused.isEmpty { reused.remove(message.counter) }
         entries[index] = .settled(counter: message.counter, outcome)
         if pendingCount == 0 { resends.removeAll() }
     }
@@ -393,13 +435,11 @@ package struct MessageLedger: Sendable {
 
     // MARK: Receipts
 
+    package var progress: [Progress] { marks.all }
+
     /// Reports that a member has received or read all messages up to an offset. Returns false if that is known.
     mutating func progressed(_ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64) -> Bool {
-        let index = index(of: account)
-        let before = progress[index]
-        progress[index].delivered = max(before.delivered, offset)
-        if mark == .read { progress[index].read = max(before.read, offset) }
-        guard progress[index].delivered != before.delivered || progress[index].read != before.read else { return false }
+        guard marks.raise(account, mark, upTo: offset) else { return false }
         version += 1
         return true
     }
@@ -412,24 +452,7 @@ package struct MessageLedger: Sendable {
                 entries[index] = .settled(counter: counter, .accepted(offset: 0))
             }
         }
-        progress = []
-        progressIndex = [:]
-    }
-
-    private mutating func index(of account: AccountName) -> Int {
-        if let index = progressIndex[account] { return index }
-        var index = progress.count
-        if index < Self.maxMembers {
-            progress.append(Progress(account: account))
-        } else {
-            index = progress.indices.min {
-                (progress[$0].read, progress[$0].delivered) < (progress[$1].read, progress[$1].delivered)
-            }!
-            progressIndex[progress[index].account] = nil
-            progress[index] = Progress(account: account)
-        }
-        progressIndex[account] = index
-        return index
+        marks = MemberMarks()
     }
 
     // MARK: States
@@ -467,32 +490,5 @@ package struct MessageLedger: Sendable {
             if entries[middle].counter < counter { low = middle + 1 } else { high = middle }
         }
         return low
-    }
-}
-
-/// The owner of a room's ledger, which the engine uses too.
-///
-/// A client's room protects its ledger by its own lock, so that `send` needs no turn of the loop. The engine calls
-/// `withLedger` in its events only, and does nothing else meanwhile.
-package protocol LedgerOwner: AnyObject {
-    /// Calls `body` with exclusive access to the ledger.
-    func withLedger<Value: Sendable, Failure: Error>(
-        _ body: (inout MessageLedger) throws(Failure) -> Value
-    ) throws(Failure) -> Value
-}
-
-/// The owner of a ledger that only the engine uses.
-final class EngineLedger: LedgerOwner {
-    private var ledger: MessageLedger
-
-    init(_ configuration: ClientConfiguration) {
-        ledger = MessageLedger(
-            maxCount: configuration.maxPendingMessages, maxByteCount: configuration.maxPendingByteCount)
-    }
-
-    func withLedger<Value: Sendable, Failure: Error>(
-        _ body: (inout MessageLedger) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try body(&ledger)
     }
 }

@@ -1,4 +1,4 @@
-/// The instants until which the messages of a room may be published again (R-21, C-80).
+/// The instants until which the messages of a room may be published again, on a clock that does not jump (R-21, C-80).
 ///
 /// Messages that were handed over within `granularity` share the instant of the first one, so the number of groups is
 /// bounded by the window.
@@ -24,16 +24,9 @@ package struct ResendWindow: Sendable {
     private var earliest: Instant?
     private var endedUpTo: UInt64 = 0
 
-    /// The rest of the lifetime, without the margin, of a message that an earlier client handed over. It is never more
-    /// than all of it, also after the clock was set back.
-    ///
-    /// - Parameters:
-    ///   - handedOver: The time of the first hand-over in milliseconds since 1970.
-    ///   - now: The time in milliseconds since 1970.
-    package static func rest(of handedOver: UInt64, at now: UInt64) -> Duration {
-        let elapsed = Duration.milliseconds(Int64(clamping: now > handedOver ? now - handedOver : 0))
-        return max(lifetime - margin - elapsed, .zero)
-    }
+    /// The end of the window of messages that an earlier client handed over. The duration for which no client ran is
+    /// not counted: the wall clock could have jumped, and no other clock measures it.
+    package static func end(ofEarlier now: Instant) -> Instant { now + (lifetime - margin) }
 
     /// Reports that messages up to a counter were handed over for the first time.
     mutating func handedOver(upTo counter: UInt64, now: Instant) {

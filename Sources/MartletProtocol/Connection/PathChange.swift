@@ -10,7 +10,7 @@ public enum PathChange: Hashable, Sendable {
     case probe
     /// The connection has failed, and the client replaces it at once.
     case replace
-    /// There is no path, and the client waits for one.
+    /// There is no path, and attempts are delayed (C-109).
     case pause
 
     /// Creates the effect of a change.

@@ -4,13 +4,14 @@
 /// |---|---|---|
 /// | idle | connected, connecting, or no connection requested | a failure |
 /// | waiting | an attempt is due at an instant | the instant, a new path, no path, the user |
-/// | paused | no path and no timer | a path, the user |
+/// | paused | no path, an attempt is due later than otherwise | the instant, a path, the user |
 /// | stopped | another attempt would fail in the same way | a resume by the user |
 ///
 /// A wait is a uniform random duration below a ceiling (full jitter). The ceiling doubles from ``Configuration/base``
 /// to ``Configuration/cap``. It is reset after a connection that lasted ``Configuration/healthyAfter``, and by a new
 /// path, since the failures belong to the old path. A duration that the server requires is a minimum, which only the
-/// user can shorten.
+/// user can shorten. A report that there is no path delays attempts and never prevents them, because it can be wrong
+/// (C-109).
 ///
 /// After the peer ended an established connection the ceiling begins at the spread that the server has named (C-93), or
 /// at ``Configuration/peerClosedBase``. A resumed link shows that the server kept its state and has not failed. Each
@@ -28,6 +29,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
     public static let maxRedirectCount = 5
     /// The minimum duration of a connection after which its end by the peer begins at the full ceiling again (C-55).
     public static let steadyAfter = Duration.seconds(60)
+    /// The duration by which an attempt without a path is delayed (C-109).
+    public static let pathlessDelay = Duration.seconds(10)
     /// The maximum number of halvings of the first ceiling, beyond which it is the base in any case.
     private static let maxHalvingCount = 16
 
@@ -84,8 +87,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
         case idle
         /// The next attempt is due at an instant.
         case waiting(until: Instant, RetryReason)
-        /// There is no attempt until the cause has ended.
-        case paused(PauseReason)
+        /// The next attempt is due when the cause has ended, at the latest at an instant.
+        case paused(until: Instant, PauseReason)
         /// There is no attempt until the user resumes.
         case stopped(StopReason)
     }
@@ -98,8 +101,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
         case now(RetryReason)
         /// The owner connects at an instant.
         case wait(until: Instant, RetryReason)
-        /// The owner does not connect until a later answer.
-        case paused(PauseReason)
+        /// The owner connects when the cause has ended, at the latest at an instant.
+        case paused(until: Instant, PauseReason)
         /// The owner does not connect until the user resumes, and reports the reason.
         case stopped(StopReason)
     }
@@ -142,7 +145,10 @@ public struct ReconnectPolicy: Equatable, Sendable {
 
     /// The instant of the next attempt; nil if the policy is not waiting.
     public var deadline: Instant? {
-        if case .waiting(let until, _) = state { until } else { nil }
+        switch state {
+        case .waiting(let until, _), .paused(let until, _): until
+        case .idle, .stopped: nil
+        }
     }
 
     /// Reports that the server sent welcome.
@@ -220,17 +226,17 @@ public struct ReconnectPolicy: Equatable, Sendable {
         }
     }
 
-    /// Reports the status of the path monitor (C-57).
+    /// Reports the status of the path monitor (C-57, C-109).
     public mutating func pathChanged(to status: PathStatus, now: Instant) -> Answer {
         let old = path
         path = status
         switch state {
         case .idle, .stopped:
             return .none
-        case .paused:
-            return status.isUp ? pathUp(status.kind, now: now) : .none
+        case .paused(let until, _):
+            return status.isUp ? pathUp(status.kind, now: now, latest: until) : .none
         case .waiting(let until, _):
-            guard status.isUp else { return pause() }
+            guard status.isUp else { return pause(from: until) }
             guard let old, old.kind != status.kind || old.network != status.network else { return .none }
             return pathUp(status.kind, now: now, latest: until)
         }
@@ -270,8 +276,9 @@ public struct ReconnectPolicy: Equatable, Sendable {
 
     /// Returns `now` if the instant of the next attempt is at or before `now`.
     public mutating func deadlinePassed(now: Instant) -> Answer {
-        guard case .waiting(let until, let reason) = state, until <= now else { return .none }
-        return connectNow(reason)
+        guard let deadline, deadline <= now else { return .none }
+        if case .waiting(_, let reason) = state { return connectNow(reason) }
+        return connectNow(.backoff(attempt: attempt))
     }
 }
 
@@ -297,7 +304,9 @@ extension ReconnectPolicy {
         case .unauthenticated:
             refusedCredentialCount += 1
             if refusedCredentialCount > 1 { return .unauthenticated }
-        case .unreachable, .notListening, .tlsFailure, .lost, .closedByPeer, .refused, .redirected: break
+        case .unreachable, .notListening, .credentialUnavailable, .tlsFailure, .lost, .closedByPeer, .refused,
+            .redirected:
+            break
         }
         return nil
     }
@@ -327,13 +336,13 @@ extension ReconnectPolicy {
     }
 
     private mutating func schedule(at instant: Instant, _ reason: RetryReason, now: Instant) -> Answer {
-        if let path, !path.isUp { return pause() }
+        if let path, !path.isUp { return pause(from: max(instant, now)) }
         guard instant > now else { return connectNow(reason) }
         state = .waiting(until: instant, reason)
         return .wait(until: instant, reason)
     }
 
-    private mutating func pathUp(_ kind: PathKind, now: Instant, latest: Instant = .distantFuture) -> Answer {
+    private mutating func pathUp(_ kind: PathKind, now: Instant, latest: Instant) -> Answer {
         resetFailures()
         if notBefore > now { return schedule(at: notBefore, .serverRequired, now: now) }
         let delay = kind == .cellular || kind == .other ? configuration.cellularDelay : .zero
@@ -346,9 +355,10 @@ extension ReconnectPolicy {
         return .now(reason)
     }
 
-    private mutating func pause() -> Answer {
-        state = .paused(.noPath)
-        return .paused(.noPath)
+    private mutating func pause(from instant: Instant) -> Answer {
+        let until = instant + Self.pathlessDelay
+        state = .paused(until: until, .noPath)
+        return .paused(until: until, .noPath)
     }
 
     private mutating func stop(_ reason: StopReason) -> Answer {

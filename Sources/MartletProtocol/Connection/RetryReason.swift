@@ -13,7 +13,7 @@ public enum RetryReason: Hashable, Sendable {
     case userRequested
 }
 
-/// The reason why there is temporarily no attempt.
+/// The reason why attempts are delayed.
 public enum PauseReason: Hashable, Sendable {
     /// There is no path to the network.
     case noPath
@@ -75,6 +75,9 @@ public enum ConnectionFailure: Hashable, Sendable {
     case unreachable
     /// The host of the server answered that no server listens on the port (ECONNREFUSED).
     case notListening
+    /// The application has provided no credential for the attempt: its closure has thrown an error, or the credential
+    /// is too long.
+    case credentialUnavailable
     /// A required TLS connection failed because of the server's certificate or version, because TLS is not available,
     /// or because the server refused the client's certificate (`tlsFailure`, C-12).
     case tlsFailure

@@ -154,6 +154,14 @@ public struct EncodedBody: Sendable {
 }
 
 extension EncodedBody {
+    /// The same body without the other bodies of its storage.
+    func detached() -> EncodedBody {
+        guard cut == nil, byteCount < storage.count else { return self }
+        var body = EncodedBody([UInt8](copying: rawBytes), layout: layout, isSummed: checksum != nil)
+        body.isSecret = isSecret
+        return body
+    }
+
     /// The body of a message with its layout determined, unless it is known.
     func laidOut() -> EncodedBody {
         guard cut == nil, layout == .unknown else { return self }

@@ -11,7 +11,7 @@ import MartletWire
 /// |---|---|
 /// | above the watermark by more than `maxAdvance`, of a device that has a watermark | tooFarAhead |
 /// | above the watermark, or in the window and not seen | new |
-/// | appended and not durable yet, or durable | duplicate |
+/// | appended and not durable yet, or durable | duplicate, or reused if the window has another digest |
 /// | below the window and in a gap | tooOld |
 struct DeduplicationWindow: Equatable, Sendable {
     /// The maximum number of runs of accepted messages with known offsets.
@@ -25,6 +25,8 @@ struct DeduplicationWindow: Equatable, Sendable {
         case new
         /// Accepted before; the offset is nil when it is no longer known.
         case duplicate(offset: UInt64?)
+        /// Accepted before with another content: the device has been set back.
+        case reused
         /// Skipped before, and below the window.
         case tooOld
         /// So high that all later messages of the device would be too old.
@@ -34,20 +36,32 @@ struct DeduplicationWindow: Equatable, Sendable {
     private var appended: CounterWindow
     private var durable: DeviceRecord
     private var runs = Deque<AcceptedRun>()
+    /// The digests of the counters that were appended, durable or not.
+    private var digests: CounterDigests
 
     init(_ record: DeviceRecord = DeviceRecord()) {
         appended = record.counters
         durable = record
+        digests = record.counterDigests
     }
 
     /// The highest counter accepted; 0 when there is none.
     var watermark: UInt64 { durable.watermark }
 
-    func find(_ counter: UInt64) -> OnCounter {
+    /// - Parameter digest: The digest of the message; 0 if it is unknown.
+    func find(_ counter: UInt64, digest: UInt16 = 0) -> OnCounter {
         guard !DeduplicationWindow.isTooFar(counter, above: appended.watermark) else { return .tooFarAhead }
         guard appended.contains(counter) else { return .new }
+        if isReused(counter, digest) { return .reused }
         if let offset = offset(of: counter) { return .duplicate(offset: offset) }
         return durable.isInGap(counter) ? .tooOld : .duplicate(offset: nil)
+    }
+
+    /// Whether the window has the digest of another message with a counter that was taken.
+    private func isReused(_ counter: UInt64, _ digest: UInt16) -> Bool {
+        guard digest != 0, appended.watermark - counter < CounterWindow.count else { return false }
+        let known = digests[counter]
+        return known != 0 && known != digest
     }
 
     /// Whether a counter exceeds a device's highest one by more than the maximum. The first counter may be any.
@@ -68,6 +82,12 @@ struct DeduplicationWindow: Equatable, Sendable {
     var lastAppended: UInt64 { appended.watermark }
 
     /// Messages have received their offsets, but are not durable.
+    mutating func append(_ entries: ArraySlice<LogEntry>) {
+        var rest = entries
+        while let run = AcceptedRun(takenFrom: &rest) { append(run) }
+        for index in entries.indices { digests[entries[index].counter] = entries[index].digest }
+    }
+
     mutating func append(_ run: AcceptedRun) {
         appended.insert(run.counters)
         let last = runs.count - 1
@@ -86,6 +106,8 @@ struct DeduplicationWindow: Equatable, Sendable {
 
     /// Removes the messages beyond `offset`, because the store has failed.
     mutating func rollBack(to offset: UInt64) {
+        // An index belongs to an earlier counter again, whose digest is not known any more.
+        if appended.watermark > durable.watermark { digests.remove(durable.watermark + 1...appended.watermark) }
         appended = durable.counters
         while let last = runs.last, last.offsets.upperBound > offset {
             _ = runs.popLast()

@@ -7,9 +7,14 @@ public struct DeviceRecord: Equatable, Sendable {
     /// clock: seven days, in which a client may publish a message again.
     public static let lifetime: UInt64 = 7 * 24 * 3600 * 1000
 
+    /// The number of digests of a record, one for each counter of the window.
+    public static let digestCount = Int(CounterWindow.count)
+
     private var window: CounterWindow
     /// Ranges without the counter of a durable message, ascending; the widest `DeduplicationWindow.maxGaps`.
     public private(set) var gaps: [ClosedRange<UInt64>]
+    /// The digests of the counters in the window.
+    private(set) var counterDigests: CounterDigests
     /// The time at which the device last published, in milliseconds since 1970.
     public var usedAt: UInt64
 
@@ -19,12 +24,16 @@ public struct DeviceRecord: Equatable, Sendable {
     ///   - watermark: The highest counter taken; 0 when there is none.
     ///   - seen: Bit n is set when the counter `watermark - n` was taken.
     ///   - gaps: Ranges of skipped counters.
+    ///   - digests: The digests of the 64 counters up to the watermark, each at the remainder of its counter by 64; 0
+    ///     if it is unknown. Another number of them counts as unknown.
     ///   - usedAt: The time at which the device last published, in milliseconds since 1970.
     public init(
-        watermark: UInt64 = 0, seen: UInt64 = .max, gaps: [ClosedRange<UInt64>] = [], usedAt: UInt64 = 0
+        watermark: UInt64 = 0, seen: UInt64 = .max, gaps: [ClosedRange<UInt64>] = [], digests: [UInt16] = [],
+        usedAt: UInt64 = 0
     ) {
         window = CounterWindow(watermark: watermark, seen: seen)
         self.gaps = Array(gaps.prefix(DeduplicationWindow.maxGaps))
+        counterDigests = CounterDigests(digests)
         self.usedAt = usedAt
     }
 
@@ -32,6 +41,10 @@ public struct DeviceRecord: Equatable, Sendable {
     public var watermark: UInt64 { window.watermark }
     /// Bit n is set when the counter `watermark - n` was taken.
     public var seen: UInt64 { window.seen }
+
+    /// The digests of the 64 counters up to the watermark, each at the remainder of its counter by 64; empty if all are
+    /// unknown, otherwise 0 if one is unknown.
+    public var digests: [UInt16] { counterDigests.values }
 
     /// The counters without the gaps.
     var counters: CounterWindow { window }
@@ -49,7 +62,10 @@ public struct DeviceRecord: Equatable, Sendable {
     public mutating func insert(countersOf entries: ArraySlice<LogEntry>) {
         var rest = entries
         while let run = AcceptedRun(takenFrom: &rest) { insert(run.counters) }
-        for entry in entries { usedAt = max(usedAt, entry.acceptedAt) }
+        for entry in entries {
+            usedAt = max(usedAt, entry.acceptedAt)
+            counterDigests[entry.counter] = entry.digest
+        }
     }
 
     /// Inserts consecutive counters of durable messages.

@@ -33,11 +33,20 @@ public struct Claims: Hashable, Sendable {
         self.values = values
     }
 
+    /// Returns whether the bytes of all roles, names and values are equal. A renewed credential with an equivalent but
+    /// different text changes the claims.
+    public static func == (left: Claims, right: Claims) -> Bool {
+        left.values.count == right.values.count && left.values.allSatisfy { right.has($0.key, $0.value) }
+            && left.roles.elementsEqual(right.roles) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
     /// Whether the account has a role. Names are compared byte by byte.
     public func has(role: String) -> Bool { roles.contains { $0.utf8.elementsEqual(role.utf8) } }
 
-    /// Whether a property has a value. Values are compared byte by byte.
+    /// Whether a property has a value. Names and values are compared byte by byte.
     public func has(_ name: String, _ value: String) -> Bool {
-        values[name].map { $0.utf8.elementsEqual(value.utf8) } ?? false
+        guard let index = values.index(forKey: name) else { return false }
+        let (key, found) = values[index]
+        return key.utf8.elementsEqual(name.utf8) && found.utf8.elementsEqual(value.utf8)
     }
 }

@@ -28,6 +28,14 @@ package struct LogRows: Sendable {
         var byteCount: Int
         /// Bytes of the last body.
         let lastByteCount: Int
+
+        init?(_ entries: ArraySlice<LogEntry>) {
+            guard let last = entries.last?.body.byteCount else { return nil }
+            self.entries = entries
+            byteCount = 0
+            lastByteCount = last
+            for index in entries.indices { byteCount += entries[index].body.byteCount }
+        }
     }
 
     private var rows = Deque<Row>()
@@ -49,12 +57,24 @@ package struct LogRows: Sendable {
 
     /// Appends messages, whose offsets follow the last one.
     package mutating func append(_ row: ArraySlice<LogEntry>) {
-        guard let last = row.last?.body.byteCount else { return }
-        var rowByteCount = 0
-        for index in row.indices { rowByteCount += row[index].body.byteCount }
-        count += row.count
-        byteCount += rowByteCount
-        rows.append(Row(entries: row, byteCount: rowByteCount, lastByteCount: last))
+        guard let row = Row(row) else { return }
+        count += row.entries.count
+        byteCount += row.byteCount
+        rows.append(row)
+    }
+
+    /// Replaces the body of a message that is erased, if it is in memory. The row gets bodies of its own, because the
+    /// earlier ones may share a storage with the replaced one.
+    package mutating func erase(_ erasure: MessageErasure) {
+        guard let index = rowIndex(of: erasure.offset) else { return }
+        let position = rows[index].entries.startIndex + Int(erasure.offset - firstOffset(ofRow: index))
+        guard let erased = erasure.erased(rows[index].entries[position]) else { return }
+        var entries = Array(rows[index].entries)
+        entries[position - rows[index].entries.startIndex] = erased
+        for entry in entries.indices { entries[entry].body = entries[entry].body.detached() }
+        guard let row = Row(entries[...]) else { return }
+        byteCount += row.byteCount - rows[index].byteCount
+        rows[index] = row
     }
 
     /// Removes the oldest messages that exceed the bounds.
@@ -104,7 +124,13 @@ package struct LogRows: Sendable {
 
     /// The messages of one row from an offset on; empty when the offset is not in memory.
     package func row(from offset: UInt64) -> ArraySlice<LogEntry> {
-        guard offset >= first, offset < end else { return [] }
+        guard let index = rowIndex(of: offset) else { return [] }
+        return rows[index].entries.dropFirst(Int(offset - firstOffset(ofRow: index)))
+    }
+
+    @inline(__always)
+    private func rowIndex(of offset: UInt64) -> Int? {
+        guard offset >= first, offset < end else { return nil }
         var low = 0
         var high = rows.count
         // Usually the last row has the offset.
@@ -113,7 +139,7 @@ package struct LogRows: Sendable {
             let middle = (low + high) / 2
             if firstOffset(ofRow: middle) <= offset { low = middle } else { high = middle }
         }
-        return rows[low].entries.dropFirst(Int(offset - firstOffset(ofRow: low)))
+        return low
     }
 
     package subscript(offset: UInt64) -> LogEntry? { row(from: offset).first }

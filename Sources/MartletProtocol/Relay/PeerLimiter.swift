@@ -1,48 +1,46 @@
 package import MartletWire
 
-/// The part of an address for which a relay counts connections: an IPv4 address, or the upper half of an IPv6 address.
-package struct AddressPrefix: Hashable, Sendable {
-    private let bits: UInt64
-    private let isIPv6: Bool
-
-    /// The prefix of an IPv4 address, most significant bit first.
-    package init(v4 bits: UInt32) {
-        (self.bits, isIPv6) = (UInt64(bits), false)
-    }
-
-    /// The prefix of an IPv6 address with this upper half.
-    package init(v6High bits: UInt64) {
-        (self.bits, isIPv6) = (bits, true)
-    }
-}
-
 /// The admission of connections and authentications at a relay, by address and account (C-11, C-67).
 ///
 /// | state of a prefix | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | a connection is admitted |
-/// | connected | its numbers of connections, handshakes, authentications, decisions; failures | the last one closes |
-/// | kept | its recent failures, of which there is at least one | a connection; `removeExpired`; eviction |
+/// | connected | its connections, handshakes, guesses in progress; its allowance of failures | the last one closes |
+/// | kept | its allowance, which is not full | a connection; `removeExpired`; eviction |
+///
+/// | state of a pair | owns | ends |
+/// |---|---|---|
+/// | unknown | nothing | a decision about it begins, or fails |
+/// | deciding | its decisions in progress, its recent failures | the last decision ends |
+/// | kept | its recent failures, of which there is at least one | a decision; `removeExpired`; eviction |
 ///
 /// | state of an account | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | an authentication fails |
 /// | kept | its recent failures | `removeExpired`, when their number has halved to zero; eviction |
 ///
-/// A prefix with `PeerLimits.maxFailures` recent failures is refused for a time that doubles with each further one. Its
-/// decisions in progress count as failures until they have ended, so guesses at once are as many as one by one. An
-/// account is never refused, because any peer could then lock it out; its authentications are delayed. A renewal on an
-/// authenticated connection is delayed by its account only, because other clients may share the prefix.
+/// A *pair* is an account and a prefix. A device that was authenticated from this prefix is a pair of its own, which
+/// the failures of others do not affect. A pair with `PeerLimits.maxFailures` recent failures is refused for a time
+/// that doubles with each further one. Its decisions in progress count as failures until they have ended, so guesses at
+/// once are as many as one by one. The failures of a prefix under different names are bounded by an allowance. While it
+/// is used up, pairs that have not been authenticated wait, and the others do not. An account is never refused, because
+/// any peer could then lock it out; its authentications are delayed. A renewal on an authenticated connection is
+/// delayed by its account only.
 package struct PeerLimiter: Sendable {
-    /// The maximum number of kept prefixes, and of kept accounts. A further one replaces the one whose failures end
-    /// first. A prefix with connections is always kept, so connections beyond this number raise it.
+    /// The maximum number of kept prefixes, of kept pairs, of authenticated pairs, and of kept accounts. A further one
+    /// replaces the one that ends first. A prefix with connections and a pair with decisions are always kept, so
+    /// connections beyond this number raise it.
     package static let maxCount = 65_536
-    /// The maximum duration for which a prefix is refused. The minimum is `PeerLimits.minRefusal`.
+    /// The maximum duration for which a pair is refused. The minimum is `PeerLimits.minRefusal`.
     static let maxRefusal: Duration = .seconds(60)
     /// The number of recent failures of an account at which the delay reaches its maximum.
     static let failuresOfMaxDelay = 10
-    /// The duration after which a message that waits for the decisions of its prefix is tried again.
+    /// The duration after which a message that waits for other decisions is tried again.
     static let decisionInterval: Duration = .milliseconds(100)
+    /// The duration of the delays of an authentication after which a message that still waits for others is refused.
+    static let maxWait: Duration = .seconds(6)
+    /// The duration for which a pair counts as authenticated after it last was.
+    static let authenticatedLifetime: Duration = .seconds(86_400)
     /// The minimum duration between two reports of refused connections.
     static let reportInterval: Duration = .seconds(1)
 
@@ -53,32 +51,77 @@ package struct PeerLimiter: Sendable {
         case refuse(report: Int?)
     }
 
+    /// The account, device and prefix of an authentication.
+    package struct Peer: Hashable, Sendable {
+        var account: AccountName
+        var device: DeviceID?
+        package private(set) var prefix: AddressPrefix
+
+        package init(_ account: AccountName, _ device: DeviceID, from prefix: AddressPrefix) {
+            (self.account, self.device, self.prefix) = (account, device, prefix)
+        }
+
+        /// The pair of a device that was not authenticated.
+        fileprivate var withoutDevice: Peer {
+            var peer = self
+            peer.device = nil
+            return peer
+        }
+    }
+
+    /// A decision of the authenticator about a message, whose end the caller reports once.
+    package struct Decision: Equatable, Sendable {
+        /// Nil for a decision without limits.
+        fileprivate var pair: Peer?
+        /// Whether the decision counts as a failure of the prefix until it has ended.
+        fileprivate var isGuess = false
+    }
+
     /// The answer to a hello, or to a further message of its exchange.
     package enum Start: Equatable {
-        /// Without a delay, the decision about the message has begun. Otherwise the caller calls `decisionBegan` after
-        /// the delay.
-        case authenticate(after: Duration)
-        /// The peer is refused. The prefix is admitted again after this duration.
-        case refuse(retryAfter: Duration)
+        /// The decision about the message has begun.
+        case decide(Decision)
+        /// The caller calls `decisionBegan` after this duration.
+        case wait(Duration)
+        /// The peer is refused for the reason and the duration in the notice.
+        case refuse(Notice)
     }
 
     private struct Prefix: Sendable {
         var connectionCount = 0
         /// The number of the connections that are not authenticated.
         var handshakeCount = 0
-        /// The number of the authentications in progress.
-        var authenticationCount = 0
-        /// The number of these whose message the authenticator decides about.
-        var decisionCount = 0
+        /// The number of decisions in progress of pairs that were not authenticated.
+        var guessCount = 0
+        /// The allowance of failures; nil without a bound.
+        var allowance: TokenBucket?
+
+        init(_ limits: PeerLimits) {
+            guard limits.failureBurst < .max else { return }
+            allowance = TokenBucket(burst: limits.failureBurst, perMinute: limits.failuresPerMinute)
+        }
+
+        /// Whether the prefix may fail in each of its decisions in progress, and in one more.
+        func allowsGuess(now: Instant) -> Bool { (allowance?.availableAt(guessCount + 1) ?? .zero) <= now }
+    }
+
+    private struct Pair: Sendable {
         var failures = FailureScore()
         var refusedUntil = Instant.zero
+        /// The number of its messages that the authenticator decides about.
+        var decisionCount = 0
     }
 
     private let limits: PeerLimits
     private let maxCount: Int
     private var prefixes: [AddressPrefix: Prefix] = [:]
-    /// The instants at which the failures of prefixes without connections end.
+    /// The instants at which the allowances of prefixes without connections are full.
     private var prefixEnds = DeadlineQueue<AddressPrefix, Instant>()
+    private var pairs: [Peer: Pair] = [:]
+    /// The instants at which the failures of pairs without decisions end.
+    private var pairEnds = DeadlineQueue<Peer, Instant>()
+    /// The pairs that were authenticated, with and without their devices, until they no longer count as such.
+    private var authenticated = DeadlineQueue<Peer, Instant>()
     private var accounts: [AccountName: FailureScore] = [:]
     private var accountEnds = DeadlineQueue<AccountName, Instant>()
     private var handshakeCount = 0
@@ -97,15 +140,14 @@ package struct PeerLimiter: Sendable {
     /// A connection arrived.
     package mutating func accepted(_ prefix: AddressPrefix, now: Instant) -> Answer {
         removeExpired(now: now)
-        let state = prefixes[prefix] ?? Prefix()
-        guard state.refusedUntil <= now, state.connectionCount < limits.maxConnections,
-            state.handshakeCount < limits.maxHandshakes,
+        let state = prefixes[prefix] ?? Prefix(limits)
+        guard state.connectionCount < limits.maxConnections, state.handshakeCount < limits.maxHandshakes,
             // A prefix without handshakes is admitted, also during a flood from others.
             handshakeCount < limits.maxTotalHandshakes || state.handshakeCount == 0
         else { return refuse(now: now) }
         if state.connectionCount == 0 { prefixEnds.cancel(prefix) }
         if prefixes[prefix] == nil { makeRoomForPrefix() }
-        prefixes[prefix, default: Prefix()].connectionCount += 1
+        prefixes[prefix, default: state].connectionCount += 1
         prefixes[prefix]?.handshakeCount += 1
         handshakeCount += 1
         return .admit
@@ -128,65 +170,6 @@ package struct PeerLimiter: Sendable {
         settle(prefix)
     }
 
-    // MARK: Authentications
-
-    /// A hello arrived on an admitted connection. An answer other than a refusal begins an authentication, and the
-    /// caller reports its end once.
-    package mutating func authenticationBegan(
-        of account: AccountName, from prefix: AddressPrefix, now: Instant
-    ) -> Start {
-        if let retryAfter = refusal(of: prefix, now: now) { return .refuse(retryAfter: retryAfter) }
-        // Guesses in progress have not failed yet (Specs/hostile.md row 64).
-        guard prefixes[prefix]?.authenticationCount ?? 0 < limits.maxAuthentications else {
-            return .refuse(retryAfter: limits.minRefusal)
-        }
-        prefixes[prefix]?.authenticationCount += 1
-        return decisionBegan(of: account, from: prefix, waited: .zero, now: now)
-    }
-
-    /// A message of an authentication in progress is ready for the authenticator. Failures since the begin count for it
-    /// too, and decisions in progress as if they had failed (Specs/hostile.md row 64). If the decision begins, the
-    /// caller reports its end once.
-    ///
-    /// - Parameter waited: the delay of the authentication so far.
-    package mutating func decisionBegan(
-        of account: AccountName, from prefix: AddressPrefix, waited: Duration, now: Instant
-    ) -> Start {
-        if let retryAfter = refusal(of: prefix, now: now) { return .refuse(retryAfter: retryAfter) }
-        let rest = delay(of: account, now: now) - waited
-        if rest > .zero { return .authenticate(after: rest) }
-        let state = prefixes[prefix] ?? Prefix()
-        guard state.decisionCount < max(limits.maxFailures - state.failures.count(now: now), 1) else {
-            return .authenticate(after: Self.decisionInterval)
-        }
-        prefixes[prefix]?.decisionCount += 1
-        return .authenticate(after: .zero)
-    }
-
-    /// The authenticator has answered a message. A failure is reported apart.
-    package mutating func decisionEnded(from prefix: AddressPrefix) {
-        guard let count = prefixes[prefix]?.decisionCount, count > 0 else { return }
-        prefixes[prefix]?.decisionCount = count - 1
-    }
-
-    /// An authentication has ended: accepted, refused, or with its connection.
-    package mutating func authenticationEnded(from prefix: AddressPrefix) {
-        guard let count = prefixes[prefix]?.authenticationCount, count > 0 else { return }
-        prefixes[prefix]?.authenticationCount = count - 1
-    }
-
-    /// The duration for which a prefix is refused; nil if it is not.
-    private func refusal(of prefix: AddressPrefix, now: Instant) -> Duration? {
-        guard let end = prefixes[prefix]?.refusedUntil, end > now else { return nil }
-        return end - now
-    }
-
-    /// The delay of an authentication of an account, in proportion to its recent failures.
-    package func delay(of account: AccountName, now: Instant) -> Duration {
-        let count = min(accounts[account]?.count(now: now) ?? 0, Self.failuresOfMaxDelay)
-        return limits.maxAuthenticationDelay * count / Self.failuresOfMaxDelay
-    }
-
     /// A connection was authenticated. The caller reports each connection once.
     package mutating func handshakeEnded(_ prefix: AddressPrefix) {
         guard let count = prefixes[prefix]?.handshakeCount, count > 0 else { return }
@@ -202,20 +185,105 @@ package struct PeerLimiter: Sendable {
         handshakeCount += 1
     }
 
+    // MARK: Authentications
+
+    /// A hello, or a further message of its exchange, is ready for the authenticator, on a connection that is not
+    /// authenticated. Failures since the begin of an exchange count for its further messages, and decisions in progress
+    /// as if they had failed (Specs/hostile.md row 64).
+    ///
+    /// - Parameter waited: the delay of the authentication so far.
+    package mutating func decisionBegan(of peer: Peer, waited: Duration, now: Instant) -> Start {
+        let pair = self.pair(of: peer)
+        let state = pairs[pair] ?? Pair()
+        if state.refusedUntil > now {
+            return refuse(
+                "too many sign-ins of this account from this address have failed", until: state.refusedUntil, now)
+        }
+        let rest = delay(of: peer.account, now: now) - waited
+        if rest > .zero { return .wait(rest) }
+        guard state.decisionCount < max(limits.maxFailures - state.failures.count(now: now), 1) else {
+            return wait("too many sign-ins of this account are in progress", waited, now)
+        }
+        let isGuess = authenticated.deadline(of: pair) == nil
+        if isGuess, let prefix = prefixes[pair.prefix], !prefix.allowsGuess(now: now) {
+            return wait("too many sign-ins from this address have failed or are in progress", waited, now)
+        }
+        if pairs[pair] == nil { makeRoomForPair() }
+        pairs[pair, default: Pair()].decisionCount += 1
+        pairEnds.cancel(pair)
+        if isGuess { prefixes[pair.prefix]?.guessCount += 1 }
+        return .decide(Decision(pair: pair, isGuess: isGuess))
+    }
+
+    /// A renewal on an authenticated connection, or a message from an address without limits, is ready for the
+    /// authenticator. Only the delay of the account applies to it.
+    package func unlimitedDecisionBegan(of account: AccountName, waited: Duration, now: Instant) -> Start {
+        let rest = delay(of: account, now: now) - waited
+        return rest > .zero ? .wait(rest) : .decide(Decision())
+    }
+
+    private func refuse(_ reason: String, until end: Instant, _ now: Instant) -> Start {
+        .refuse(Notice(code: .serverBusy, reason: reason, retryAfter: end.retryAfter(now: now)))
+    }
+
+    /// The answer to a message that waits for the decisions about others.
+    private func wait(_ reason: String, _ waited: Duration, _ now: Instant) -> Start {
+        waited < Self.maxWait ? .wait(Self.decisionInterval) : refuse(reason, until: now + limits.minRefusal, now)
+    }
+
+    /// The authenticator has answered a message, or its connection has closed. A success or a failure is reported
+    /// apart.
+    package mutating func decisionEnded(_ decision: Decision) {
+        guard let pair = decision.pair, let count = pairs[pair]?.decisionCount, count > 0 else { return }
+        pairs[pair]?.decisionCount = count - 1
+        settle(pair)
+        if decision.isGuess { prefixes[pair.prefix]?.guessCount -= 1 }
+    }
+
+    /// The delay of an authentication of an account, in proportion to its recent failures.
+    func delay(of account: AccountName, now: Instant) -> Duration {
+        let count = min(accounts[account]?.count(now: now) ?? 0, Self.failuresOfMaxDelay)
+        return limits.maxAuthenticationDelay * count / Self.failuresOfMaxDelay
+    }
+
+    /// A credential was accepted.
+    package mutating func authenticationSucceeded(of peer: Peer, now: Instant) {
+        for pair in [peer, peer.withoutDevice] {
+            if authenticated.count >= maxCount, authenticated.deadline(of: pair) == nil {
+                _ = authenticated.popExpired(now: .distantFuture)
+            }
+            authenticated.set(pair, at: now + Self.authenticatedLifetime)
+        }
+    }
+
     /// A credential was not accepted.
-    package mutating func authenticationFailed(of account: AccountName, from prefix: AddressPrefix, now: Instant) {
+    package mutating func authenticationFailed(of peer: Peer, now: Instant) {
+        authenticationFailed(of: peer.account, now: now)
+        let pair = self.pair(of: peer)
+        if pairs[pair] == nil { makeRoomForPair() }
+        let excess = pairs[pair, default: Pair()].failures.add(now: now) - max(limits.maxFailures, 1)
+        if excess >= 0 {
+            let end = now + min(limits.minRefusal * (1 << excess), Self.maxRefusal)
+            pairs[pair]?.refusedUntil = end
+            pairs[pair]?.failures.hold(until: end)
+        }
+        settle(pair)
+        if prefixes[pair.prefix] == nil { makeRoomForPrefix() }
+        _ = prefixes[pair.prefix, default: Prefix(limits)].allowance?.take(now: now)
+        settle(pair.prefix)
+    }
+
+    /// A credential was not accepted, from an address without limits.
+    package mutating func authenticationFailed(of account: AccountName, now: Instant) {
         removeExpired(now: now)
         if accounts[account] == nil { makeRoomForAccount() }
         _ = accounts[account, default: FailureScore()].add(now: now)
         accountEnds.set(account, at: accounts[account]?.end)
-        if prefixes[prefix] == nil { makeRoomForPrefix() }
-        let excess = prefixes[prefix, default: Prefix()].failures.add(now: now) - max(limits.maxFailures, 1)
-        if excess >= 0 {
-            let end = now + min(limits.minRefusal * (1 << excess), Self.maxRefusal)
-            prefixes[prefix]?.refusedUntil = end
-            prefixes[prefix]?.failures.hold(until: end)
-        }
-        settle(prefix)
+    }
+
+    /// The pair with whose failures a peer is counted: that of its device if it was authenticated.
+    private func pair(of peer: Peer) -> Peer {
+        authenticated.deadline(of: peer) == nil ? peer.withoutDevice : peer
     }
 
     // MARK: Bounds
@@ -223,12 +291,22 @@ package struct PeerLimiter: Sendable {
     /// Removes a prefix without connections and failures, or sets the instant of its removal.
     private mutating func settle(_ prefix: AddressPrefix) {
         guard let state = prefixes[prefix], state.connectionCount == 0 else { return }
-        if let end = state.failures.end { prefixEnds.set(prefix, at: end) } else { prefixes[prefix] = nil }
+        // The allowance of a prefix without failures has been full since the origin of the clock.
+        let end = state.allowance?.fullAt ?? .zero
+        if end > .zero { prefixEnds.set(prefix, at: end) } else { prefixes[prefix] = nil }
     }
 
-    /// Removes prefixes and accounts whose failures have ended.
+    /// Removes a pair without decisions and failures, or sets the instant of its removal.
+    private mutating func settle(_ pair: Peer) {
+        guard let state = pairs[pair], state.decisionCount == 0 else { return }
+        if let end = state.failures.end { pairEnds.set(pair, at: end) } else { pairs[pair] = nil }
+    }
+
+    /// Removes prefixes, pairs and accounts whose failures have ended, and pairs that no longer count as authenticated.
     private mutating func removeExpired(now: Instant) {
         while let prefix = prefixEnds.popExpired(now: now) { prefixes[prefix] = nil }
+        while let pair = pairEnds.popExpired(now: now) { pairs[pair] = nil }
+        while authenticated.popExpired(now: now) != nil {}
         while let account = accountEnds.popExpired(now: now) { accounts[account] = nil }
     }
 
@@ -237,11 +315,27 @@ package struct PeerLimiter: Sendable {
         prefixes[prefix] = nil
     }
 
+    private mutating func makeRoomForPair() {
+        guard pairs.count >= maxCount, let pair = pairEnds.popExpired(now: .distantFuture) else { return }
+        pairs[pair] = nil
+    }
+
     private mutating func makeRoomForAccount() {
         guard accounts.count >= maxCount, let account = accountEnds.popExpired(now: .distantFuture) else { return }
         accounts[account] = nil
     }
 
-    /// Prefixes and accounts that are kept.
-    var keptCounts: (prefixes: Int, accounts: Int) { (prefixes.count, accounts.count) }
+    /// Prefixes, pairs, authenticated pairs and accounts that are kept.
+    var keptCounts: KeptCounts {
+        KeptCounts(
+            prefixes: prefixes.count, pairs: pairs.count, authenticated: authenticated.count, accounts: accounts.count)
+    }
+
+    /// Numbers of kept states.
+    struct KeptCounts: Equatable {
+        var prefixes = 0
+        var pairs = 0
+        var authenticated = 0
+        var accounts = 0
+    }
 }

@@ -10,11 +10,10 @@ import MartletWire
 /// |---|---|---|
 /// | empty | nothing | an account changes |
 /// | pending | changed accounts | a batch is due and takes them, or they change back |
+/// | within a batch | changed accounts, the rest of the batch | the batch is complete, as the loop's budget permits |
 struct PresenceChanges: Sendable {
     /// The maximum number of accounts of a batch.
     static let maxBatchCount = 16
-    /// The maximum number of transient frames of a batch with more than one account.
-    static let maxBatchFrames = 2048
     /// The numbers of batches of a room that are sent at once, and in a minute thereafter.
     static let batchBurst = 10
     static let batchesPerMinute = 600
@@ -33,11 +32,15 @@ struct PresenceChanges: Sendable {
     private var order = Deque<AccountName>()
     private var batches = TokenBucket(
         burst: PresenceChanges.batchBurst, perMinute: PresenceChanges.batchesPerMinute)
+    /// Accounts that the present batch may still take.
+    private var batchRest = 0
+    /// The instant at which the loop's budget permits further frames.
+    private var budgetedAt = Instant.zero
 
     var isEmpty: Bool { changes.isEmpty }
 
-    /// The instant at which the next batch may be sent.
-    var deadline: Instant? { isEmpty ? nil : batches.availableAt() }
+    /// The instant at which the next accounts may be reported.
+    var deadline: Instant? { isEmpty ? nil : max(batchRest > 0 ? .zero : batches.availableAt(), budgetedAt) }
 
     /// An account's presence has changed.
     mutating func note(
@@ -54,10 +57,16 @@ struct PresenceChanges: Sendable {
         }
     }
 
-    /// Takes the changes that are reported to this many members now; none before the deadline.
-    mutating func takeBatch(memberCount: Int, now: Instant) -> [Change] {
-        guard !isEmpty, batches.take(now: now) else { return [] }
-        let count = min(PresenceChanges.maxBatchCount, max(PresenceChanges.maxBatchFrames / max(memberCount, 1), 1))
+    /// Takes the changes that are reported to this many members now; none before the deadline, or if the loop has sent
+    /// as many frames as it may in a turn.
+    mutating func takeBatch(memberCount: Int, now: Instant, budget: inout PresenceBudget) -> [Change] {
+        guard !isEmpty, batchRest > 0 || batches.availableAt() <= now else { return [] }
+        let most = batchRest > 0 ? batchRest : PresenceChanges.maxBatchCount
+        let count = budget.take(min(most, changes.count), costing: memberCount, now: now)
+        budgetedAt = count > 0 ? .zero : budget.availableAt(memberCount)
+        guard count > 0 else { return [] }
+        if batchRest == 0 { _ = batches.take(now: now) }
+        batchRest = most - count
         var batch: [Change] = []
         while batch.count < count, let account = order.popFirst() {
             if let change = changes.removeValue(forKey: account) { batch.append(change) }
@@ -70,6 +79,7 @@ struct PresenceChanges: Sendable {
     mutating func removeAll() {
         changes = [:]
         order.removeAll()
+        batchRest = 0
     }
 
     private mutating func compact() {

@@ -12,6 +12,9 @@ struct Publication: Neutral, Sendable {
     static let neutral = Publication()
     /// Bytes of bodies that are not durable, beyond which a room accepts no more.
     static let maxPendingByteCount = 16 * 1024 * 1024
+    /// Deletions that are not durable and that erase messages, beyond which a room accepts no more (Specs/hostile.md
+    /// row 100).
+    static let maxErasureCount = 64
 
     /// Consecutive messages of one batch under construction.
     struct Part: Sendable {
@@ -37,6 +40,13 @@ struct Publication: Neutral, Sendable {
         var lastOffset: UInt64
     }
 
+    /// The erasure of a message by a deletion that is not durable.
+    private struct PendingErasure: Sendable {
+        /// The offset of the deletion.
+        var deletion: UInt64
+        var erasure: MessageErasure
+    }
+
     private var storing: [LogEntry]?
     private var unstored: [LogEntry] = []
     /// The parts of the messages that are not durable, in the order of offsets.
@@ -47,13 +57,17 @@ struct Publication: Neutral, Sendable {
     private var published = (messageCount: 0, byteCount: 0)
     /// Slots of members whose acceptances are sent at the end of the turn.
     private(set) var publishers: [Int] = []
+    private var erasures: [PendingErasure] = []
     /// Members that have left and whose sessions remain until their last messages are durable.
     private var closing: [Closing] = []
 
     var isEmpty: Bool {
         storing == nil && unstored.isEmpty && unconfirmed.isEmpty && pendingByteCount == 0 && publishers.isEmpty
-            && closing.isEmpty
+            && closing.isEmpty && erasures.isEmpty
     }
+
+    /// Whether the deletions that erase messages have reached their maximum.
+    var hasManyErasures: Bool { erasures.count >= Publication.maxErasureCount }
 
     /// Whether the store has a batch.
     var isStoring: Bool { storing != nil }
@@ -85,6 +99,11 @@ struct Publication: Neutral, Sendable {
         return published
     }
 
+    /// A message at an offset, which is not durable, erases another one.
+    mutating func erase(_ erasure: MessageErasure, by deletion: UInt64) {
+        erasures.append(PendingErasure(deletion: deletion, erasure: erasure))
+    }
+
     /// Takes the messages of the batch under construction.
     mutating func append(
         _ batch: inout RoomBatch, areSummed: Bool, to windows: inout DeduplicationWindows
@@ -99,8 +118,7 @@ struct Publication: Neutral, Sendable {
                 count: batch.count, publisher: publisher, confirmTo: publisher, window: window,
                 stampByteCount: batch.stampByteCount))
         batch.close(into: &unstored, areSummed: areSummed)
-        var rest = unstored[first...]
-        while let run = AcceptedRun(takenFrom: &rest) { windows[window].append(run) }
+        windows[window].append(unstored[first...])
     }
 
     /// A message was published again before it is durable: its acceptance goes to the last session. Returns
@@ -146,12 +164,31 @@ struct Publication: Neutral, Sendable {
 
     // MARK: Storing
 
-    /// The next batch for the store; nil while the store has one, and when there are no messages.
-    mutating func startStoring() -> [LogEntry]? {
+    /// The next batch for the store, and the messages before it that it erases; nil while the store has one, and when
+    /// there are no messages. The store never has the body of a message that the same batch erases.
+    mutating func startStoring() -> (entries: [LogEntry], erasures: [MessageErasure])? {
         guard storing == nil, !unstored.isEmpty else { return nil }
         storing = unstored
         unstored = []
-        return storing
+        guard var entries = storing, let first = entries.first?.offset else { return nil }
+        var earlier: [MessageErasure] = []
+        for erasure in erasures.lazy.map(\.erasure) {
+            guard erasure.offset >= first else {
+                earlier.append(erasure)
+                continue
+            }
+            let index = Int(erasure.offset - first)
+            if index < entries.count, let erased = erasure.erased(entries[index]) { entries[index] = erased }
+        }
+        return (entries, earlier)
+    }
+
+    /// Takes the erasures by deletions that are durable.
+    mutating func takeErasures(durable: UInt64) -> [MessageErasure] {
+        guard !erasures.isEmpty else { return [] }
+        let taken = erasures.filter { $0.deletion <= durable }.map(\.erasure)
+        erasures.removeAll { $0.deletion <= durable }
+        return taken
     }
 
     /// The messages of the store's batch up to an offset; nil when the store has no batch.
@@ -191,6 +228,7 @@ struct Publication: Neutral, Sendable {
         storing = nil
         unstored = []
         pendingByteCount = 0
+        erasures = []
         var failed: [(part: Part, credit: Int)] = []
         while let part = unconfirmed.popFirst() {
             failed.append((part, part.credit(of: entries.prefix(part.count))))
@@ -246,6 +284,7 @@ struct Publication: Neutral, Sendable {
         check.empty("publishers without an acceptance", count: unconfirmed.count)
         check.empty("acceptances that were not sent", count: publishers.count)
         check.empty("closing sessions", count: closing.count)
+        check.empty("erasures that are not durable", count: erasures.count)
     }
 }
 

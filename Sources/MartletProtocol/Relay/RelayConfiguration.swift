@@ -184,8 +184,8 @@ public enum RelayOutput: Sendable {
     case resumeReading(ConnectionKey)
     /// Load a room; the result is `loaded`.
     case load(RoomName)
-    /// Make messages durable; the result is `stored` or `logLost`.
-    case append(RoomName, [LogEntry])
+    /// Make messages durable and erase earlier ones; the result is `stored` or `logLost`.
+    case append(RoomName, [LogEntry], erasing: [MessageErasure])
     /// Keep the progress of accounts in a room; there is no result.
     case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Make the roles of a room durable; the result is `rolesSaved`. With a creation, the store counts the rooms of the

@@ -106,6 +106,11 @@ extension RelayEngine {
         } else {
             box.framer.serve()
         }
+        // Early frames of a refused resume precede the client's next hello. A datagram may overtake the hello; its
+        // frames are retransmitted (C-13, C-34).
+        box.framer.expectsHello =
+            connections[slot].phase == .awaitingHello && connections[slot].carrier == .reliable
+            && connections[slot].entry?.skipsFrames == false
         return box
     }
 
@@ -141,14 +146,8 @@ extension RelayEngine {
         }
     }
 
-    /// Refuses a first frame other than hello by its header, before its body (Specs/hostile.md row 4), and starts the
-    /// timeout of an incomplete frame (row 5; C-13; W-32).
+    /// Starts the timeout of an incomplete frame (Specs/hostile.md row 5).
     private mutating func checkPartial(_ slot: Int, _ box: FramerBox, hadFrames: Bool, now: Instant) {
-        if connections[slot].phase == .awaitingHello, connections[slot].entry?.skipsFrames == false,
-            let header = box.framer.pendingHeader, header.type != .hello
-        {
-            return fail(slot, .peer(.expectedHello), now: now)
-        }
         let before = connections[slot].partialSince
         if box.framer.bufferedByteCount == 0 {
             connections[slot].partialSince = nil
@@ -164,11 +163,6 @@ extension RelayEngine {
         switch connections.phase(slot) {
         case .awaitingHello:
             guard header.type == .hello else {
-                // Early frames of a refused resume precede the client's next hello. A datagram may overtake the hello;
-                // its frames are retransmitted (C-13, C-34).
-                guard connections[slot].entry?.skipsFrames == true || connections[slot].carrier == .unreliable else {
-                    throw .peer(.expectedHello)
-                }
                 sessions.budget.charge(frameOf: content.byteCount)
                 return sessions.budget.isSpent ? .stop : .proceed
             }

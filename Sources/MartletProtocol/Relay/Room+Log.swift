@@ -22,23 +22,32 @@ extension Room {
         guard let slot = members.slot(handle) else {
             return effects.append(.release(handle.key, byteCount: message.byteCount))
         }
-        if !batch.takes(message, from: handle, at: acceptedAt) {
+        let change = message.change
+        if change != nil || !batch.takes(message, from: handle, at: acceptedAt) {
             take(&batch)
             // A message that was taken before is accepted all the same.
-            let mayPublish = mayPublish(slot, at: acceptedAt)
+            let mayPublish = mayPublish(slot, at: acceptedAt) && (change.map { permits($0, by: slot) } ?? true)
             guard mayPublish || windows[members[slot].who] != nil else {
                 return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
             }
-            guard isNew(message.counter, handle, slot, message.byteCount, at: acceptedAt, into: &effects) else {
+            guard isNew(message, handle, slot, at: acceptedAt, into: &effects) else {
                 return
             }
             guard mayPublish else {
                 return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
             }
         }
-        guard !publication.isFull else { return reject(handle, message.byteCount, .serverBusy, into: &effects) }
+        let erasures = erasures(by: change, of: members[slot].who.account)
+        guard !publication.isFull, erasures.isEmpty || !publication.hasManyErasures else {
+            return reject(handle, message.byteCount, .serverBusy, into: &effects)
+        }
         if batch.publisher == nil, let window = members[slot].window {
             let offset = publication.lastOffset(durable: log.lastOffset) + 1
+            if let change {
+                let who = members[slot].who
+                let id = MessageID(sender: who.account, device: who.device, counter: message.counter)
+                note(change, erasures, at: offset, id)
+            }
             batch.begin(
                 publisher: handle, window: window, sender: members[slot].who,
                 watermark: windows[window].lastAppended, acceptedAt: acceptedAt, firstOffset: offset)
@@ -49,15 +58,24 @@ extension Room {
     /// Whether a message is new. Every other message is accepted, refused, or ends its session. The batch is
     /// empty.
     private mutating func isNew(
-        _ counter: UInt64, _ handle: MemberHandle, _ slot: Int, _ credit: Int, at now: UInt64,
+        _ message: ClientMessage, _ handle: MemberHandle, _ slot: Int, at now: UInt64,
         into effects: inout Deque<RoomEffect>
     ) -> Bool {
+        let (counter, credit) = (message.counter, message.byteCount)
+        guard !members[slot].isSetBack else {
+            refuse(slot, counter, credit, .counterReused, into: &effects)
+            return false
+        }
         guard let window = window(ofMember: slot, at: now) else {
             reject(handle, credit, .roomFull, into: &effects)
             return false
         }
-        switch windows[window].find(counter) {
+        switch windows[window].find(counter, digest: message.digest) {
         case .new: return true
+        case .reused:
+            // Later messages are refused, too: they would overtake this one (R-151, Specs/hostile.md row 94).
+            members[slot].isSetBack = true
+            refuse(slot, counter, credit, .counterReused, into: &effects)
         case .tooFarAhead: refuse(slot, counter, credit, .invalidValue, into: &effects)
         case .tooOld: refuse(slot, counter, credit, .counterTooOld, into: &effects)
         case .duplicate(let offset) where windows[window].isDurable(counter):
@@ -140,8 +158,8 @@ extension Room {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-        guard isBusy, !(usesRoles && moderation.isSaving), let entries = publication.startStoring() else { return }
-        effects.append(.append(name, entries))
+        guard isBusy, !(usesRoles && moderation.isSaving), let batch = publication.startStoring() else { return }
+        effects.append(.append(name, batch.entries, erasing: batch.erasures))
     }
 
     /// Ends the closed sessions whose messages are accepted and whose requests to the relay are answered.
@@ -163,6 +181,7 @@ extension Room {
         if !published.isEmpty {
             confirm(published, into: &effects)
             log.append(published)
+            eraseStored(into: &effects)
             announcementsStored(into: &effects)
             commandsStored(into: &effects)
         }

@@ -4,8 +4,8 @@ import MartletWire
 extension Room {
     // MARK: Receipts
 
-    /// A member has taken or read the messages up to an offset. The authors of messages since the last receipt are
-    /// notified, and of read messages the account's other devices.
+    /// A member has taken or read the messages up to an offset. All devices of the authors of messages since the last
+    /// receipt are notified, and of read messages the account's other devices.
     mutating func progressed(
         _ handle: MemberHandle, _ receipt: Receipt.Progress, into effects: inout Deque<RoomEffect>
     ) {
@@ -31,19 +31,20 @@ extension Room {
         for slot in slots { noteReceipt(receipt.mark, of: who.account, on: who.device, for: slot, into: &effects) }
     }
 
-    /// The members that read receipts and whose devices published messages in memory. They are found by the messages,
-    /// because a receipt of each member must not visit all members.
+    /// The members that read receipts and whose accounts published messages in memory: all devices of an account show
+    /// the same receipts. They are found by the messages, because a receipt of each member must not visit all
+    /// members.
     private func slotsOfAuthors(from first: UInt64, upTo last: UInt64, except account: AccountName) -> [Int] {
         let first = max(first, log.tail.first)
         guard first <= last else { return [] }
         var seen: Set<Int32> = []
-        var slots: Set<Int> = []
+        var authors: Set<AccountName> = []
+        var slots: [Int] = []
         for offset in first...last {
             guard let entry = log.tail[offset], entry.sender != account else { continue }
             if entry.window >= 0, !seen.insert(entry.window).inserted { continue }
-            for slot in members.slots(of: entry.sender) where members[slot].who.device == entry.device {
-                if members[slot].features.contains(.receipts) { slots.insert(slot) }
-            }
+            guard authors.insert(entry.sender).inserted else { continue }
+            slots += members.slots(of: entry.sender).filter { members[$0].features.contains(.receipts) }
         }
         return slots.sorted()
     }
@@ -51,7 +52,8 @@ extension Room {
     /// A member that joins receives the progress of the others, of many accounts that of the furthest.
     mutating func noteEarlierProgress(for slot: Int, into effects: inout Deque<RoomEffect>) {
         guard members.reportsPresence, members[slot].features.contains(.receipts) else { return }
-        for (account, progress) in receipts.furthest(RoomMembers.maxPresenceCount) {
+        for account in receipts.furthest() {
+            let progress = receipts[account] ?? AccountProgress()
             for (mark, upTo) in [(Receipt.Mark.delivered, progress.delivered), (.read, progress.read)] where upTo > 0 {
                 noteReceipt(mark, of: account, on: nil, for: slot, into: &effects)
             }
@@ -135,8 +137,10 @@ extension Room {
     }
 
     /// Reports the presence of accounts that have changed, one batch at a time.
-    mutating func sendPresence(now: Instant, into effects: inout Deque<RoomEffect>) {
-        for change in members.takePresenceChanges(now: now) {
+    mutating func sendPresence(
+        now: Instant, budget: inout PresenceBudget, into effects: inout Deque<RoomEffect>
+    ) {
+        for change in members.takePresenceChanges(now: now, budget: &budget) {
             let body = presenceBody(of: change.account)
             for other in members.slots where members.isPresent(other) && members[other].key != change.member {
                 guard !members[other].isAway, members[other].features.contains(.presence) else { continue }

@@ -21,8 +21,8 @@ public enum RoomEffect: Sendable {
     case release(MemberKey, byteCount: Int)
     /// Load the room; the result is `loaded`.
     case load(RoomName)
-    /// Make messages durable; the result is `stored` or `logLost`.
-    case append(RoomName, [LogEntry])
+    /// Make messages durable and erase earlier ones; the result is `stored` or `logLost`.
+    case append(RoomName, [LogEntry], erasing: [MessageErasure])
     /// Keep the progress of accounts; there is no result.
     case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Make roles durable, in their stored form; the result is `rolesSaved`.
@@ -139,6 +139,8 @@ struct Room: Sendable {
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
+    /// Allocated from the first edit of a message on.
+    var edits = OnDemand<RoomEdits>()
     /// Allocated while commands of the relay's application have no result.
     private var allocatedCommands = OnDemand<RoomCommands>()
     /// Allocated while the room has sessions of kind attachment, or calls of their store.
@@ -371,8 +373,10 @@ struct Room: Sendable {
     }
 
     /// Ends a turn: presence, durable messages, the next batch for the store, acceptances.
-    mutating func flush(now: Instant, into effects: inout Deque<RoomEffect>) {
-        sendPresence(now: now, into: &effects)
+    mutating func flush(
+        now: Instant, presence budget: inout PresenceBudget, into effects: inout Deque<RoomEffect>
+    ) {
+        sendPresence(now: now, budget: &budget, into: &effects)
         for slot in members.takeUnfinished() where members.isLive(slot) { deliverNext(slot, into: &effects) }
         if log.hasUnoffered {
             for slot in members.slots where members.isLive(slot) { deliverNext(slot, into: &effects) }
@@ -405,11 +409,13 @@ struct Room: Sendable {
     private static let baseByteCount = MemoryLayout<Room>.stride + 96
     private static let publicationByteCount = MemoryLayout<Publication>.stride + 96
     private static let memberByteCount = MemoryLayout<RoomMember>.stride + 32
-    private static let windowByteCount = 192
+    private static let windowByteCount = 352
     private static let progressByteCount = 64
     private static let requestByteCount = 256
     /// Bytes of an account in the pending receipts or presence of a member.
     private static let pendingByteCount = 96
+    /// Bytes of a remembered edit.
+    private static let editByteCount = 128
     /// Bytes of a report of presence.
     private static let reportByteCount = 48
     /// Bytes of a message in memory beside its body.
@@ -430,6 +436,7 @@ struct Room: Sendable {
         byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
         byteCount += members.reportCount * Room.reportByteCount
+        if edits.isAllocated { byteCount += edits.value.count * Room.editByteCount }
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         if hasCommands { byteCount += commands.byteCount }

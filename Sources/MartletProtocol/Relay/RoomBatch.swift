@@ -22,6 +22,7 @@ struct RoomBatch: ~Copyable, Sendable {
         var end: Int
         /// The layout of the client's body.
         var layout: BodyLayout
+        var digest: UInt16
     }
 
     /// The publisher of the messages; nil when there are none.
@@ -74,7 +75,9 @@ struct RoomBatch: ~Copyable, Sendable {
     /// Appends a message. Returns its bytes with the stamp.
     mutating func append(_ message: ClientMessage) -> Int {
         bodies.append(offset: firstOffset + UInt64(positions.count), message)
-        positions.append(Position(counter: message.counter, end: bodies.byteCount, layout: message.layout))
+        positions.append(
+            Position(
+                counter: message.counter, end: bodies.byteCount, layout: message.layout, digest: message.digest))
         lastCounter = max(lastCounter, message.counter)
         return bodies.stampByteCount + message.byteCount
     }
@@ -111,6 +114,7 @@ struct RoomBatch: ~Copyable, Sendable {
     private func entry(_ index: Int, _ body: consuming EncodedBody, of sender: DeviceKey) -> LogEntry {
         LogEntry(
             offset: firstOffset + UInt64(index), sender: sender.account, device: sender.device,
-            counter: positions[index].counter, acceptedAt: acceptedAt, body: body, window: Int32(window))
+            counter: positions[index].counter, acceptedAt: acceptedAt, body: body, window: Int32(window),
+            digest: positions[index].digest)
     }
 }

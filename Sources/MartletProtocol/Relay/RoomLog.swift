@@ -17,6 +17,9 @@ public struct LogEntry: Sendable {
     /// The index of the device's deduplication window in the room, valid while the room is in memory; negative when it
     /// is unknown.
     @usableFromInline package let window: Int32
+    /// The digest of the message's content, which a device's record keeps; 0 if it is unknown, as in an entry
+    /// that was read from a store.
+    package let digest: UInt16
 
     /// A log entry.
     public init(
@@ -24,13 +27,13 @@ public struct LogEntry: Sendable {
     ) {
         self.init(
             offset: offset, sender: sender, device: device, counter: counter, acceptedAt: acceptedAt,
-            body: body.laidOut(), window: -1)
+            body: body.laidOut(), window: -1, digest: 0)
     }
 
     @inline(__always)
     init(
         offset: UInt64, sender: AccountName, device: DeviceID, counter: UInt64, acceptedAt: UInt64, body: EncodedBody,
-        window: Int32
+        window: Int32, digest: UInt16
     ) {
         self.offset = offset
         self.sender = sender
@@ -39,6 +42,7 @@ public struct LogEntry: Sendable {
         self.acceptedAt = acceptedAt
         self.body = body
         self.window = window
+        self.digest = digest
     }
 
     /// Whether an entry that was published while the same room is in memory has the same device.
@@ -162,6 +166,9 @@ struct RoomLog: Sendable {
             start = end
         }
     }
+
+    /// Replaces the body of a message that is erased, if it is in memory.
+    mutating func erase(_ erasure: MessageErasure) { tail.erase(erasure) }
 
     /// Every member was offered the messages.
     mutating func endOffer() {

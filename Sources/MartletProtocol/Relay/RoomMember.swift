@@ -61,6 +61,7 @@ struct RoomMember: Sendable {
         static let unfinished = Flags(rawValue: 8)
         static let away = Flags(rawValue: 16)
         static let left = Flags(rawValue: 32)
+        static let setBack = Flags(rawValue: 64)
         /// The reasons not to deliver messages.
         static let paused: Flags = [.suspended, .heldBack, .reading, .unfinished]
     }
@@ -76,6 +77,11 @@ struct RoomMember: Sendable {
     var isSuspended: Bool {
         get { flags.contains(.suspended) }
         set { set(.suspended, newValue) }
+    }
+    /// Whether the session has published a message with a counter that its device used before for another one.
+    var isSetBack: Bool {
+        get { flags.contains(.setBack) }
+        set { set(.setBack, newValue) }
     }
     /// Whether its link has no connection.
     var isAway: Bool {

@@ -160,14 +160,14 @@ struct RoomMembers: Sendable {
     }
 
     /// Takes the presence changes that are reported now.
-    mutating func takePresenceChanges(now: Instant) -> [PresenceChanges.Change] {
+    mutating func takePresenceChanges(now: Instant, budget: inout PresenceBudget) -> [PresenceChanges.Change] {
         guard !presenceChanges.isEmpty else { return [] }
         guard reportsPresence else {
             presenceChanges.removeAll()
             presenceReports.removeAll()
             return []
         }
-        let changes = presenceChanges.takeBatch(memberCount: count, now: now)
+        let changes = presenceChanges.takeBatch(memberCount: count, now: now, budget: &budget)
         for change in changes { presenceReports.note(change.account, now: now) }
         return changes
     }

@@ -47,6 +47,9 @@ struct RoomReceipts: Sendable {
     private var progress: [AccountName: AccountProgress] = [:]
     /// The accounts whose progress the store does not have.
     private var unsaved: Set<AccountName> = []
+    /// The accounts with the highest offsets, the highest first; nil since an offset has risen. Each session that joins
+    /// asks for them, and they are thousands (Specs/hostile.md row 44).
+    private var furthestAccounts: [AccountName]?
     /// Allocated while any member has pending changes.
     private var pending = OnDemand<Pending>()
 
@@ -90,13 +93,18 @@ struct RoomReceipts: Sendable {
         if mark == .read { mine.read = offset }
         mine.delivered = max(mine.delivered, offset)
         progress[account] = mine
+        furthestAccounts = nil
         unsaved.insert(account)
         return before
     }
 
-    /// The accounts with the highest offsets.
-    func furthest(_ maxCount: Int) -> ArraySlice<(key: AccountName, value: AccountProgress)> {
-        progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }.prefix(maxCount)
+    /// The accounts with the highest offsets, at most as many as a member that joins is sent.
+    mutating func furthest() -> [AccountName] {
+        if let furthestAccounts { return furthestAccounts }
+        let sorted = progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }
+        let furthest = sorted.prefix(RoomMembers.maxPresenceCount).map(\.key)
+        furthestAccounts = furthest
+        return furthest
     }
 
     // MARK: Pending changes

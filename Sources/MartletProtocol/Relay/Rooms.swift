@@ -26,6 +26,7 @@ struct Rooms: ~Copyable, Sendable {
     private var dirty = Deque<Int>()
     private var deadlines = TimerQueue<Int>()
     private var joins = JoinQueue()
+    private var presence = PresenceBudget()
     private var effects = Deque<RoomEffect>()
     /// The batch under construction of the last publisher.
     private var batch = RoomBatch()
@@ -80,6 +81,7 @@ struct Rooms: ~Copyable, Sendable {
     /// Ends the turn. Further sessions may join in the next one.
     mutating func endTurn() {
         joins.endTurn()
+        presence.endTurn()
     }
 
     /// Acts on the deadlines that have passed.
@@ -439,7 +441,7 @@ struct Rooms: ~Copyable, Sendable {
         if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
         rooms[index].isDirty = false
         if let rate { rooms[index].updateThrottle(rate, now: now, into: &effects) }
-        rooms[index].flush(now: now, into: &effects)
+        rooms[index].flush(now: now, presence: &presence, into: &effects)
         if let undeliveredDelay {
             rooms[index].scanUndelivered(after: undeliveredDelay, now: now, into: &effects)
         }

@@ -42,7 +42,7 @@ extension SessionRouter {
             removeSession(key.session, of: slot)
             links[slot].link.close(key.session)
         case .load(let room): outputs.append(.load(room))
-        case .append(let room, let entries): outputs.append(.append(room, entries))
+        case .append(let room, let entries, let erasures): outputs.append(.append(room, entries, erasing: erasures))
         case .saveProgress(let room, let progress): outputs.append(.saveProgress(room, progress))
         case .saveRoles(let room, let roles, let creation):
             outputs.append(.saveRoles(room, roles, creation: creation))

@@ -12,11 +12,11 @@ public struct TokenAuthenticator: Authenticator {
         decoy = credentials.values.first
     }
 
-    /// Creates an authenticator for accounts and their tokens; nil if a name or token is invalid.
-    public init?(_ tokens: [String: String]) {
+    /// Creates an authenticator for accounts and their tokens; nil if a token is invalid.
+    public init?(_ tokens: [AccountName: String]) {
         var credentials: [AccountName: Credential] = [:]
-        for (name, token) in tokens {
-            guard let account = AccountName(name), let credential = Credential(token) else { return nil }
+        for (account, token) in tokens {
+            guard let credential = Credential(token) else { return nil }
             credentials[account] = credential
         }
         self.init(credentials)

@@ -10,9 +10,14 @@ import MartletWire
 struct AttachmentFile {
     /// The offset of the attachment's first byte in the file.
     static let headByteCount: UInt64 = 4096
+    /// The maximum length in the head of a file, in bytes.
+    static let maxByteCount: UInt64 = 1 << 44
+    /// The maximum number of bytes of a batch in a slot.
+    static let maxBatchByteCount: UInt64 = 1 << 28
     private static let magic: [UInt8] = Array("MARTATT1".utf8)
     private static let slotOffsets: [UInt64] = [1024, 2048]
     private static let slotByteCount = 48
+    private static let ownerOffset: UInt64 = 3072
 
     /// The head of a file, which does not change.
     struct Head: Equatable {
@@ -36,6 +41,8 @@ struct AttachmentFile {
     let file: RegularFile
     let head: Head
     private(set) var slot: Slot
+    /// The account that has begun the attachment last, for whose quota it counts.
+    private(set) var owner: AccountName
 
     // MARK: Files
 
@@ -43,6 +50,7 @@ struct AttachmentFile {
     init(creating path: String, _ head: Head, time: UInt64) throws(FileError) {
         file = try RegularFile(path, .write)
         self.head = head
+        owner = head.account
         slot = Slot(number: 1, position: 0, batchStart: 0, checksum: 0, time: time)
         try file.truncate(to: 0)
         try file.write(Self.encoded(head), at: 0)
@@ -58,6 +66,7 @@ struct AttachmentFile {
         file = try RegularFile(path, isRecovered ? .write : .read)
         guard let head = Self.head(try file.read(1024, at: 0)) else { return nil }
         self.head = head
+        owner = Self.owner(try file.read(1024, at: Self.ownerOffset)) ?? head.account
         var slots: [Slot] = []
         for offset in Self.slotOffsets {
             if let slot = Self.slot(try file.read(Self.slotByteCount, at: offset)) { slots.append(slot) }
@@ -67,13 +76,14 @@ struct AttachmentFile {
         slot = newest
         guard isRecovered else { return }
         if newest.position > newest.batchStart {
-            let batch = try file.read(
-                Int(newest.position - newest.batchStart), at: Self.headByteCount + newest.batchStart)
-            if UInt64(batch.count) != newest.position - newest.batchStart || Self.checksum(batch) != newest.checksum {
+            let count = Int(newest.position - newest.batchStart)
+            let batch = try file.read(count, at: Self.headByteCount + newest.batchStart)
+            if batch.count != count || Self.checksum(batch) != newest.checksum {
                 guard slots.count == 2, slots[1].position == newest.batchStart else { return nil }
                 slot = slots[1]
             }
         }
+        guard try Self.headByteCount + slot.position <= file.byteCount() else { return nil }
         // The bytes up to the position have to survive the next loss of power, too.
         try file.truncate(to: Self.headByteCount + slot.position)
         try file.sync()
@@ -94,8 +104,15 @@ struct AttachmentFile {
                 time: time))
     }
 
-    /// Sets the time from which the lifetime counts.
-    mutating func touch(time: UInt64) throws(FileError) {
+    /// Sets the time from which the lifetime counts, and the account for which the attachment counts.
+    mutating func touch(time: UInt64, owner: AccountName) throws(FileError) {
+        if owner != self.owner {
+            var body = TLVWriter()
+            body.append(.account, string: owner.text)
+            // If this record is damaged by a loss of power, the attachment counts for the account in the head.
+            try file.write(Self.record(body.bytes), at: Self.ownerOffset)
+            self.owner = owner
+        }
         var next = slot
         next.number += 1
         next.time = time
@@ -127,17 +144,32 @@ struct AttachmentFile {
         body.append(.digest, bytes: head.digest.bytes)
         body.append(.byteCount, uint64: head.byteCount)
         if let mediaType = head.mediaType { body.append(.mediaType, string: mediaType) }
-        let bytes = body.bytes
-        return magic + bigEndian(UInt32(bytes.count)) + bytes + bigEndian(checksum(bytes))
+        return magic + record(body.bytes)
+    }
+
+    /// The length of TLVs, the TLVs and their checksum.
+    private static func record(_ body: [UInt8]) -> [UInt8] {
+        bigEndian(UInt32(body.count)) + body + bigEndian(checksum(body))
+    }
+
+    private static func body(ofRecord bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        let bytes = Array(bytes)
+        guard bytes.count >= 8 else { return nil }
+        let count = Int(integer(bytes, at: 0, byteCount: 4))
+        guard count <= bytes.count - 8 else { return nil }
+        let body = Array(bytes[4..<4 + count])
+        return integer(bytes, at: 4 + count, byteCount: 4) == UInt64(checksum(body)) ? body : nil
+    }
+
+    private static func owner(_ bytes: [UInt8]) -> AccountName? {
+        guard let body = body(ofRecord: bytes[...]) else { return nil }
+        var reader = TLVReader(body.rawBytes)
+        guard let field = try? reader.next(), field.tag == .account else { return nil }
+        return (try? field.string(maxByteCount: AccountName.maxByteCount)).flatMap { AccountName($0) }
     }
 
     private static func head(_ bytes: [UInt8]) -> Head? {
-        guard bytes.count >= magic.count + 8, Array(bytes.prefix(magic.count)) == magic else { return nil }
-        let count = Int(integer(bytes, at: magic.count, byteCount: 4))
-        let start = magic.count + 4
-        guard count <= bytes.count - start - 4 else { return nil }
-        let body = Array(bytes[start..<start + count])
-        guard integer(bytes, at: start + count, byteCount: 4) == UInt64(checksum(body)) else { return nil }
+        guard bytes.starts(with: magic), let body = body(ofRecord: bytes.dropFirst(magic.count)) else { return nil }
         var room: RoomName?
         var account: AccountName?
         var digest: AttachmentDigest?
@@ -155,11 +187,11 @@ struct AttachmentFile {
             default: break
             }
         }
-        guard let room, let account, let digest, let byteCount else { return nil }
+        guard let room, let account, let digest, let byteCount, byteCount <= maxByteCount else { return nil }
         return Head(room: room, account: account, digest: digest, byteCount: byteCount, mediaType: mediaType)
     }
 
-    private static func encoded(_ slot: Slot) -> [UInt8] {
+    static func encoded(_ slot: Slot) -> [UInt8] {
         let bytes =
             bigEndian(slot.number) + bigEndian(slot.position) + bigEndian(slot.batchStart) + bigEndian(slot.time)
             + bigEndian(slot.checksum)
@@ -175,7 +207,10 @@ struct AttachmentFile {
             number: integer(bytes, at: 0, byteCount: 8), position: integer(bytes, at: 8, byteCount: 8),
             batchStart: integer(bytes, at: 16, byteCount: 8), checksum: UInt32(integer(bytes, at: 32, byteCount: 4)),
             time: integer(bytes, at: 24, byteCount: 8))
-        return slot.number > 0 && slot.batchStart <= slot.position ? slot : nil
+        guard slot.number > 0, slot.number < .max, slot.batchStart <= slot.position,
+            slot.position - slot.batchStart <= maxBatchByteCount
+        else { return nil }
+        return slot
     }
 
     private static func bigEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {

@@ -6,7 +6,8 @@ public import MartletWire
 /// A relay has at most one call for each upload in progress; calls for different ones are concurrent. An error other
 /// than `AttachmentFailure` is reported as `RelayEvent.storeFailed`, and answered with `storeUnavailable`.
 public protocol AttachmentStore: Sendable {
-    /// Begins an upload, or continues it. For an attachment that the room already has, the lifetime begins anew.
+    /// Begins an upload, or continues it. For an attachment that the room already has, the lifetime begins anew, and
+    /// the attachment counts for the account of the upload.
     ///
     /// - Returns: The number of durable bytes; `byteCount` if the room has the attachment. An upload that was begun
     ///   with another length is discarded first.

@@ -7,6 +7,7 @@ import MartletWire
 ///
 /// | state of an upload | owns | ends |
 /// |---|---|---|
+/// | promised | nothing | `write`: the file is created |
 /// | on disk | a file | `begin` |
 /// | open | a descriptor, the digest of the first bytes | complete, discarded; the oldest of too many; a failed write |
 ///
@@ -30,13 +31,18 @@ final class AttachmentUploads: @unchecked Sendable {
 
     private let folder: AttachmentFolder
     private let index: GuardedIndex
+    private let disk: DiskSpace?
     private let clock: @Sendable () -> UInt64
     private var open: [AttachmentIndex.Name: Open] = [:]
     private var useCount: UInt64 = 0
 
-    init(_ folder: AttachmentFolder, _ index: GuardedIndex, _ clock: @escaping @Sendable () -> UInt64) {
+    init(
+        _ folder: AttachmentFolder, _ index: GuardedIndex, disk: DiskSpace? = nil,
+        _ clock: @escaping @Sendable () -> UInt64
+    ) {
         self.folder = folder
         self.index = index
+        self.disk = disk
         self.clock = clock
     }
 
@@ -48,33 +54,55 @@ final class AttachmentUploads: @unchecked Sendable {
             if var file = try AttachmentFile(opening: folder.file(complete), isRecovered: true),
                 file.slot.position == byteCount
             {
-                try file.touch(time: clock())
-                index.update(complete) { [clock] in $0.time = clock() }
+                if entry.account != upload.account { try index.admitToQuota(byteCount, of: upload.account) }
+                try file.touch(time: clock(), owner: upload.account)
+                index.update(complete) { [clock] in
+                    $0.time = clock()
+                    $0.account = upload.account
+                }
                 return byteCount
             }
             // The file is missing or damaged, and the upload begins anew.
             try discard(complete)
         }
         if let entry = index.entry(name) {
-            if entry.byteCount == byteCount, let position = try reopened(name) { return position }
+            if entry.byteCount == byteCount {
+                if entry.position == 0 { return 0 }
+                if let position = try reopened(name) { return position }
+            }
             try discard(name)
         }
         try index.admit(name, byteCount, of: upload.account)
-        try folder.create(for: upload.room)
-        let head = AttachmentFile.Head(
-            room: upload.room, account: upload.account, digest: upload.digest, byteCount: byteCount,
-            mediaType: mediaType)
-        let file = try AttachmentFile(creating: folder.file(name), head, time: clock())
-        try Folder.sync(folder.room(upload.room))
+        try disk?.admit(byteCount)
         index.insert(
             name,
             AttachmentIndex.Entry(
                 account: upload.account, byteCount: byteCount, position: 0, mediaType: mediaType, time: clock()))
-        add(Open(file: file, use: 0), name)
+        // An attachment without bytes is complete at once.
+        if byteCount == 0 { try create(upload) }
         return 0
     }
 
-    /// The position of an upload that was begun; nil if its file is not valid.
+    /// Creates the file of an upload that was promised.
+    private func create(_ upload: AttachmentKey) throws {
+        let name = upload.incompleteName
+        guard let entry = index.entry(name) else { throw AttachmentFailure.unknown }
+        let path = folder.file(name)
+        do {
+            try folder.create(for: upload.room)
+            let head = AttachmentFile.Head(
+                room: upload.room, account: upload.account, digest: upload.digest, byteCount: entry.byteCount,
+                mediaType: entry.mediaType)
+            let file = try AttachmentFile(creating: path, head, time: clock())
+            try Folder.sync(folder.room(upload.room))
+            add(Open(file: file, use: 0), name)
+        } catch {
+            try? Folder.removeFile(path)
+            throw error
+        }
+    }
+
+    /// The position of an upload that has a file; nil if its file is not valid.
     private func reopened(_ name: AttachmentIndex.Name) throws -> UInt64? {
         if let position = open[name]?.file.slot.position { return position }
         guard let file = try AttachmentFile(opening: folder.file(name), isRecovered: true) else { return nil }
@@ -95,11 +123,16 @@ final class AttachmentUploads: @unchecked Sendable {
     /// Makes bytes durable. Returns the position.
     func write(_ chunks: [[UInt8]], at position: UInt64, of upload: AttachmentKey) throws -> UInt64 {
         let name = upload.incompleteName
-        guard let entry = index.entry(name), let stored = try reopened(name), var file = open[name]?.file else {
-            throw AttachmentFailure.unknown
+        guard let entry = index.entry(name) else { throw AttachmentFailure.unknown }
+        let count = UInt64(chunks.reduce(0) { $0 + $1.count })
+        guard position == entry.position, count <= entry.byteCount - position else {
+            throw AttachmentFailure.wrongPosition
         }
-        let end = position + UInt64(chunks.reduce(0) { $0 + $1.count })
-        guard position == stored, end <= entry.byteCount else { throw AttachmentFailure.wrongPosition }
+        try index.admitBytes(count)
+        try disk?.admit(count)
+        if position == 0, open[name] == nil { try create(upload) }
+        guard try reopened(name) == position, var file = open[name]?.file else { throw AttachmentFailure.unknown }
+        let end = position + count
         let time = clock()
         do throws(FileError) {
             try file.append(chunks, time: time)
@@ -151,7 +184,6 @@ final class AttachmentUploads: @unchecked Sendable {
         }
         open[name] = nil
         try Folder.rename(folder.file(name), to: folder.file(upload.completeName))
-        try Folder.sync(folder.room(upload.room))
         entry.time = clock()
         entry.position = entry.byteCount
         index.replace(name, by: upload.completeName, entry)
@@ -166,8 +198,8 @@ final class AttachmentUploads: @unchecked Sendable {
     }
 
     /// Removes an attachment, unless its lifetime was renewed after the search for expired ones.
-    func discardIfExpired(_ name: AttachmentIndex.Name) throws {
-        if index.isExpired(name, at: clock()) { try discard(name) }
+    func discardIfExpired(_ name: AttachmentIndex.Name, at now: UInt64) throws {
+        if index.isExpired(name, at: now) { try discard(name) }
     }
 }
 
@@ -188,6 +220,16 @@ final class GuardedIndex: Sendable {
     func admit(_ name: AttachmentIndex.Name, _ byteCount: UInt64, of account: AccountName) throws(AttachmentFailure) {
         try state.withLock { state throws(AttachmentFailure) in try state.admit(name, byteCount, of: account) }
     }
+
+    func admitToQuota(_ byteCount: UInt64, of account: AccountName) throws(AttachmentFailure) {
+        try state.withLock { state throws(AttachmentFailure) in try state.admitToQuota(byteCount, of: account) }
+    }
+
+    func admitBytes(_ byteCount: UInt64) throws(AttachmentFailure) {
+        try state.withLock { state throws(AttachmentFailure) in try state.admitBytes(byteCount) }
+    }
+
+    func addDamaged(byteCount: UInt64) { state.withLock { $0.damagedByteCount &+= byteCount } }
 
     func insert(_ name: AttachmentIndex.Name, _ entry: AttachmentIndex.Entry) {
         state.withLock { $0.insert(name, entry) }

@@ -5,7 +5,8 @@ public import MartletWire
 /// A store of attachments in files of a folder, which one object uses at a time.
 ///
 /// After a crash of the process or a loss of power, an upload continues at the last acknowledged position, because
-/// bytes are synced before the answer. One thread writes and one reads.
+/// bytes are synced before the answer. One thread writes and one reads. Bytes are refused with
+/// `AttachmentFailure.full` when they would take from the reserve of the disk.
 public final class FileAttachmentStore: AttachmentStore {
     /// The number of attachments that one call of `removeExpired` visits.
     static let expiryStepCount = 256
@@ -17,20 +18,24 @@ public final class FileAttachmentStore: AttachmentStore {
     private let downloads: AttachmentDownloads
     private let writer = FileThread(named: "martlet-attach")
     private let reader = FileThread(named: "martlet-attread")
-    private let clock: @Sendable () -> UInt64
+    private let clock: AttachmentClock
 
     /// Opens a folder, which is created if its parent exists. The heads of all files are read.
     ///
     /// - Throws: ``AttachmentStoreError``.
-    public convenience init(directory: String, limits: AttachmentLimits = AttachmentLimits()) throws {
-        try self.init(directory: directory, limits: limits) { EventLoop.wallClock }
+    ///
+    /// - Parameter disk: The free space of the file system; nil for the default reserve.
+    public convenience init(
+        directory: String, limits: AttachmentLimits = AttachmentLimits(), disk: DiskSpace? = nil
+    ) throws {
+        try self.init(directory: directory, limits: limits, disk: disk) { EventLoop.wallClock }
     }
 
     /// Opens a folder, with a clock in milliseconds since 1970.
     package init(
-        directory: String, limits: AttachmentLimits = AttachmentLimits(), clock: @escaping @Sendable () -> UInt64
+        directory: String, limits: AttachmentLimits = AttachmentLimits(), disk: DiskSpace? = nil,
+        clock: @escaping @Sendable () -> UInt64, steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws {
-        self.clock = clock
         folder = AttachmentFolder(path: directory)
         index = GuardedIndex(limits)
         do throws(FileError) {
@@ -39,13 +44,22 @@ public final class FileAttachmentStore: AttachmentStore {
         } catch {
             throw AttachmentStoreError.cannotOpen(path: directory, "\(error)")
         }
-        uploads = AttachmentUploads(folder, index, clock)
         downloads = AttachmentDownloads(folder)
         guard lock.lock() else { throw AttachmentStoreError.inUse(path: directory) }
+        var latest: UInt64?
         do throws(FileError) {
-            try folder.scan { [index] in index.insert($0, $1) }
+            try folder.scan { [index] name, entry in
+                index.insert(name, entry)
+                latest = max(latest ?? 0, entry.time)
+            } damaged: { [index] in
+                index.addDamaged(byteCount: $0)
+            }
+            self.clock = try AttachmentClock(lock, latest: latest, wall: clock, steady: steady)
         } catch {
             throw AttachmentStoreError.cannotOpen(path: directory, "\(error)")
+        }
+        uploads = AttachmentUploads(folder, index, disk: disk ?? DiskSpace(of: directory)) { [clock = self.clock] in
+            clock.wallClock
         }
     }
 
@@ -119,8 +133,9 @@ public final class FileAttachmentStore: AttachmentStore {
 
     /// See `AttachmentStore`.
     public func removeExpired() async throws -> Bool {
-        let (names, hasMore) = index.expired(at: clock(), stepCount: Self.expiryStepCount)
-        for name in names { try await onWriter { try $0.discardIfExpired(name) } }
+        let now = try await onWriter { [clock] _ in try clock.observe() }
+        let (names, hasMore) = index.expired(at: now, stepCount: Self.expiryStepCount)
+        for name in names { try await onWriter { try $0.discardIfExpired(name, at: now) } }
         if !names.isEmpty { try await closeDownloads() }
         return hasMore
     }

@@ -14,7 +14,7 @@ public final class InMemoryAttachmentStore: AttachmentStore {
     static let expiryStepCount = 1024
 
     private let state: Guarded<State>
-    private let clock: @Sendable () -> UInt64
+    private let clock: AttachmentClock
 
     /// Creates an empty store.
     public convenience init(limits: AttachmentLimits = .inMemory) {
@@ -22,19 +22,30 @@ public final class InMemoryAttachmentStore: AttachmentStore {
     }
 
     /// Creates an empty store with a clock in milliseconds since 1970.
-    package init(limits: AttachmentLimits = .inMemory, clock: @escaping @Sendable () -> UInt64) {
+    package init(
+        limits: AttachmentLimits = .inMemory, clock: @escaping @Sendable () -> UInt64,
+        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         state = Guarded(State(index: AttachmentIndex(limits)))
-        self.clock = clock
+        do throws(FileError) {
+            self.clock = try AttachmentClock(nil, latest: nil, wall: clock, steady: steady)
+        } catch {
+            preconditionFailure("a clock without a file does not fail: \(error)")
+        }
     }
 
     /// See `AttachmentStore`.
     public func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) async throws -> UInt64 {
-        let now = clock()
+        let now = clock.wallClock
         return try state.withLock { state throws(AttachmentFailure) in
             let complete = upload.completeName
             if let entry = state.index[complete] {
                 guard entry.byteCount == byteCount else { throw .digestMismatch }
-                state.index.update(complete) { $0.time = now }
+                if entry.account != upload.account { try state.index.admitToQuota(byteCount, of: upload.account) }
+                state.index.update(complete) {
+                    $0.time = now
+                    $0.account = upload.account
+                }
                 return byteCount
             }
             let name = upload.incompleteName
@@ -59,12 +70,14 @@ public final class InMemoryAttachmentStore: AttachmentStore {
     public func write(
         _ chunks: [[UInt8]], at position: UInt64, of upload: AttachmentKey
     ) async throws -> (position: UInt64, byteCount: UInt64) {
-        let now = clock()
+        let now = clock.wallClock
         return try state.withLock { state throws(AttachmentFailure) in
             let name = upload.incompleteName
             guard let entry = state.index[name] else { throw .unknown }
-            let end = position + UInt64(chunks.reduce(0) { $0 + $1.count })
-            guard position == entry.position, end <= entry.byteCount else { throw .wrongPosition }
+            let count = UInt64(chunks.reduce(0) { $0 + $1.count })
+            guard position == entry.position, count <= entry.byteCount - position else { throw .wrongPosition }
+            try state.index.admitBytes(count)
+            let end = position + count
             for chunk in chunks { state.bytes[name, default: []].append(contentsOf: chunk) }
             state.index.update(name) {
                 $0.position = end
@@ -121,7 +134,7 @@ public final class InMemoryAttachmentStore: AttachmentStore {
 
     /// See `AttachmentStore`.
     public func removeExpired() async throws -> Bool {
-        let now = clock()
+        let now = try clock.observe()
         return state.withLock { state in
             let (names, hasMore) = state.index.expired(at: now, stepCount: Self.expiryStepCount)
             for name in names {

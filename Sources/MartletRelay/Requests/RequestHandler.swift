@@ -18,6 +18,14 @@ public struct RelayRequest: Equatable, Sendable {
     public var content: [UInt8]?
     /// The duration for which the sender waits for the response.
     public var timeout: Duration
+
+    /// Returns the application's value in the content.
+    ///
+    /// - Throws: A `WireError` if the content does not contain exactly one value, or a `DecodingError`.
+    public func decode<Value: Decodable>(_: Value.Type = Value.self) throws -> Value {
+        let content = content ?? []
+        return try ContentValue(content: content.rawBytes).decode()
+    }
 }
 
 /// The response to a request.
@@ -37,6 +45,13 @@ public struct RequestAnswer: Equatable, Sendable {
         status = .none
         reason = nil
         self.content = content
+    }
+
+    /// Creates a successful response with a value of the application.
+    ///
+    /// - Throws: An `EncodingError`, or a `WireError` if the value exceeds its bounds.
+    public init(_ value: some Encodable) throws {
+        try self.init(content: try ContentValue(encoding: value).encode())
     }
 
     /// Creates a failure.

@@ -12,7 +12,7 @@ public import MartletWire
 ///
 /// Roles and membership records are kept apart from the logs and never removed for others. Beyond their bounds no room
 /// is created, no role is set (Specs/hostile.md row 59) and no record is added.
-public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
+public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureStore, RoomMembershipStore {
     /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {
         /// The maximum number of messages of a room.
@@ -99,8 +99,16 @@ public final class InMemoryStore: ImmediateRoomRoleStore, RoomMembershipStore {
     /// Appends messages to a loaded room. Throws `Failure`, or `LogLost` if the room has been removed since.
     @discardableResult
     public func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
+        try append(entries, erasing: [], to: room)
+    }
+
+    /// Appends messages to a loaded room, and erases earlier ones. Throws as ``append(_:to:)``.
+    @discardableResult
+    public func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64 {
         try logs.withLock { logs in
-            guard try logs.append(entries, to: room, bounds), let log = logs[room] else { throw LogLost() }
+            guard try logs.append(entries, erasing: erasures, to: room, bounds), let log = logs[room] else {
+                throw LogLost()
+            }
             return log.firstOffset
         }
     }

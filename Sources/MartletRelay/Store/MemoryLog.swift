@@ -5,10 +5,11 @@ import MartletWire
 /// them. A device's counters are kept until it has not published for a lifetime and none of its messages is left
 ///
 struct MemoryLog {
-    /// The sizes of a room, of a device's counters or an account's progress, and of a message without its body, in
+    /// The sizes of a room, of a device's counters, of an account's progress, and of a message without its body, in
     /// bytes.
     static let roomByteCount = 512
-    static let deviceByteCount = 96
+    static let deviceByteCount = 256
+    static let progressByteCount = 96
     static let entryByteCount = 128
     /// The maximum number of accounts with progress in a room.
     static let maxAccounts = 4096
@@ -23,7 +24,9 @@ struct MemoryLog {
     var firstOffset: UInt64 { rows.first }
     var isEmpty: Bool { rows.isEmpty }
 
-    var metadataByteCount: Int { Self.roomByteCount + (devices.count + progress.count) * Self.deviceByteCount }
+    var metadataByteCount: Int {
+        Self.roomByteCount + devices.count * Self.deviceByteCount + progress.count * Self.progressByteCount
+    }
     var byteCount: Int { metadataByteCount + rows.byteCount + rows.count * Self.entryByteCount }
 
     mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
@@ -44,6 +47,9 @@ struct MemoryLog {
                 minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
         sweep()
     }
+
+    /// Replaces the body of a message that is erased, if it is kept.
+    mutating func erase(_ erasure: MessageErasure) { rows.erase(erasure) }
 
     /// Removes the oldest batch; false if there is none that may be removed.
     mutating func removeOldest(keepsNewest: Bool) -> Bool {
@@ -72,6 +78,9 @@ struct MemoryLog {
                 delivered: max(old.delivered, marks.delivered), read: max(old.read, marks.read))
         }
     }
+
+    /// The message at an offset that is kept.
+    func message(at offset: UInt64) -> LogEntry? { rows.row(from: offset).first }
 
     func read(_ range: ReadRange) -> [LogEntry] {
         var result: [LogEntry] = []

@@ -8,9 +8,6 @@ import MartletWire
 /// beyond the maximum number of rooms, the least recently used room is removed. A removed room that is loaded again has
 /// another log.
 struct MemoryLogs {
-    /// The number of the newest messages among which unread ones are counted.
-    private static let maxCountedCount: UInt64 = 1024
-
     private struct Slot {
         let room: RoomName
         let id: LogID
@@ -53,7 +50,7 @@ struct MemoryLogs {
             progress: log.progress)
     }
 
-    /// The entry of a room in the list of an account. The newest messages are counted.
+    /// The entry of a room in the list of an account. The newest messages are scanned.
     func entry(
         of room: RoomName, _ record: MembershipRecord, _ account: AccountName, least: AccountProgress,
         read: MembershipRead
@@ -62,15 +59,14 @@ struct MemoryLogs {
         let known = slot.log.progress[account] ?? AccountProgress()
         let (first, last) = (slot.log.firstOffset, slot.log.lastOffset)
         let progress = known.raised(to: least, lastOffset: last)
-        let start = max(progress.read + 1, first, last - min(last, Self.maxCountedCount - 1))
-        let unread = slot.log.read(ReadRange(from: min(start, last), maxCount: .max, maxByteCount: .max))
         var entry = RoomEntry(room, record)
         entry.log = slot.id
         (entry.firstOffset, entry.lastOffset) = (first, last)
         (entry.delivered, entry.read) = (progress.delivered, progress.read)
-        let count = unread.count { $0.offset > progress.read && $0.sender != account }
-        entry.unreadCount = min(UInt32(count), UInt32(RoomEntry.maxUnreadCount))
-        if let newest = unread.last { entry.setMessage(newest.body.bytes) }
+        var scan = RoomEntryScan(of: account, entry)
+        var offset = last
+        while offset >= first, let message = slot.log.message(at: offset), scan.add(message) { offset -= 1 }
+        scan.finish(&entry)
         return entry
     }
 
@@ -89,11 +85,12 @@ struct MemoryLogs {
 
     /// Appends messages and evicts others for them; false for a room without a slot.
     mutating func append(
-        _ entries: [LogEntry], to room: RoomName, _ bounds: InMemoryStore.Bounds
+        _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName, _ bounds: InMemoryStore.Bounds
     ) throws(InMemoryStore.Failure) -> Bool {
         guard let index = slotOfRoom[room] else { return false }
         guard slots[index].log.metadataByteCount < bounds.maxByteCount else { throw .full }
         try slots[index].log.append(entries, bounds)
+        for erasure in erasures { slots[index].log.erase(erasure) }
         recount(index)
         markUsed(index)
         evict(for: index, bounds)

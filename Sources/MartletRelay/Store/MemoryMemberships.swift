@@ -54,10 +54,10 @@ struct MemoryMemberships {
         var rooms: [RoomName]
         switch read {
         case .names: rooms = Array(all.keys)
-        case .page(let after, _, _): rooms = all.keys.filter { after?.precedes($0) ?? true }
+        case .page(let after, _, _): rooms = all.keys.filter { room in after.map { $0 < room } ?? true }
         case .rooms(let wanted): rooms = Array(wanted.keys)
         }
-        rooms.sort { $0.precedes($1) }
+        rooms.sort()
         if case .page(_, let count, _) = read { rooms = Array(rooms.prefix(count)) }
         return rooms.compactMap { room in
             guard let record = all[room] else { return nil }

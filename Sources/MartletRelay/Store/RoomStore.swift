@@ -45,6 +45,16 @@ extension RoomStore {
     public func touch(_ rooms: [RoomName]) async throws {}
 }
 
+/// A store that erases the bodies of deleted messages too.
+///
+/// With another store, deletions are stored, and the bodies of their targets remain in it.
+public protocol RoomErasureStore: RoomStore {
+    /// Makes messages durable as `append(_:to:)`, and replaces the bodies of earlier messages by
+    /// `MessageErasure.erased(_:)`, in one transaction. A message that is no longer kept, or that another one replaces,
+    /// is ignored. The earlier bodies are in no file after a minute.
+    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) async throws -> UInt64
+}
+
 /// A store that keeps the roles of rooms too, which a relay with `RelayConfiguration.roomRoles` requires.
 public protocol RoomRoleStore: RoomStore {
     /// Makes the roles of a room durable, which the snapshots of later loads contain unchanged. They outlive the log.
@@ -131,6 +141,12 @@ public protocol ImmediateRoomRoleStore: ImmediateRoomStore, RoomRoleStore {
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
 }
 
+/// A synchronous store that erases the bodies of deleted messages too.
+public protocol ImmediateRoomErasureStore: ImmediateRoomStore, RoomErasureStore {
+    /// The synchronous form of the method in `RoomErasureStore`.
+    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64
+}
+
 /// A store that makes the appends of a turn of the relay's loop durable together, and answers without a task.
 package protocol GroupingRoomStore: RoomStore {
     /// Makes messages of several rooms durable, those of each room all or none. `completion` is called once, on any
@@ -138,14 +154,16 @@ package protocol GroupingRoomStore: RoomStore {
     func append(_ appends: [RoomAppend], completion: @escaping @Sendable ([Result<UInt64, any Error>]) -> Void)
 }
 
-/// The messages of one append to a room.
+/// The messages of one append to a room, and the earlier messages that it erases.
 package struct RoomAppend: Sendable {
     package let room: RoomName
     package let entries: [LogEntry]
+    package let erasures: [MessageErasure]
 
-    package init(room: RoomName, entries: [LogEntry]) {
+    package init(room: RoomName, entries: [LogEntry], erasures: [MessageErasure] = []) {
         self.room = room
         self.entries = entries
+        self.erasures = erasures
     }
 }
 

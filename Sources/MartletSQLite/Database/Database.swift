@@ -99,6 +99,9 @@ package final class Database {
         }
     }
 
+    /// The version of SQLite: 3,040,001 for 3.40.1.
+    package static var libraryVersion: Int { Int(sqlite3_libversion_number()) }
+
     package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     /// The number of rows that the last statement inserted, changed or deleted.

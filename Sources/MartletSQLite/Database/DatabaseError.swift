@@ -1,4 +1,5 @@
 internal import CMartletSQLite
+public import MartletWire
 
 #if canImport(Glibc)
     internal import Glibc
@@ -27,7 +28,7 @@ public enum DatabaseError: Error, Sendable, Equatable {
     /// The file is a database of another application, or another file of this library.
     case otherFormat(path: String)
     /// The file belongs to this account, and was opened for another account.
-    case otherAccount(String, path: String)
+    case otherAccount(AccountName, path: String)
     /// A statement violates a constraint of the schema.
     case constraint(String)
     /// The writer's queue has this many jobs, its maximum.

@@ -4,11 +4,21 @@ import MartletTransport
 package protocol DatabaseContext: AnyObject, SendableMetatype {
     var database: Database { get }
 
+    /// Adds changes to the transaction before its commit.
+    func willCommit() throws
+
+    /// Reports that a transaction was committed.
+    func committed()
+
     /// Reports that the changes of a job, or of all jobs of a group, were rolled back.
     func rolledBack()
 }
 
 extension DatabaseContext {
+    package func willCommit() throws {}
+
+    package func committed() {}
+
     package func rolledBack() {}
 
     /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back.
@@ -32,6 +42,8 @@ extension DatabaseContext {
 /// Completions are called on the thread. They return at once.
 package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
     private let queue: JobQueue<Context>
+    /// The writer's part on a shared thread; nil if it has a thread of its own.
+    private let shared: SharedWriter<Context>?
 
     /// Starts the thread, on which `open` creates the context.
     ///
@@ -40,6 +52,7 @@ package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
     package init(maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
         let queue = JobQueue<Context>(maxCount: maxJobCount)
         self.queue = queue
+        shared = nil
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
             let failure = startThread(named: "martlet-sqlite") {
                 do {
@@ -57,6 +70,19 @@ package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
                 queue.ended()
             }
             if let failure { started.resume(throwing: failure) }
+        }
+    }
+
+    /// Creates a writer on a thread that it shares with others, on which `open` creates the context.
+    ///
+    /// - Parameter maxJobCount: The number of waiting jobs beyond which further ones fail with `queueFull`.
+    /// - Throws: The error of `open`, or of the start of the thread.
+    package init(sharedWithMaxJobCount maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
+        let shared = SharedWriter<Context>(maxJobCount: maxJobCount, on: try WriterThread.next())
+        self.shared = shared
+        queue = shared.queue
+        try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
+            shared.thread.perform { started.resume(with: Result { try shared.start(open) }) }
         }
     }
 

@@ -45,6 +45,23 @@ package final class FileLock: Sendable {
         }
     }
 
+    /// Locks the file as ``init(path:of:waiting:)``, and blocks no thread while it waits.
+    ///
+    /// - Throws: The errors of the initializer; `CancellationError`.
+    package static func acquire(path: String, of subject: String) async throws -> FileLock {
+        let end = ContinuousClock.now + maxWait
+        while ContinuousClock.now < end {
+            if let lock = try free(path, subject) { return lock }
+            try await Task.sleep(for: .microseconds(Int64(pollMicroseconds)))
+        }
+        return try FileLock(path: path, of: subject, waiting: .zero)
+    }
+
+    /// Locks the file; nil if another object or process has the lock.
+    private static func free(_ path: String, _ subject: String) throws -> FileLock? {
+        do { return try FileLock(path: path, of: subject, waiting: .zero) } catch DatabaseError.locked { return nil }
+    }
+
     deinit {
         if descriptor >= 0 { close(descriptor) }
     }

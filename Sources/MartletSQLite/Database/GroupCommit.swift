@@ -100,15 +100,21 @@ struct GroupCommit<Context: DatabaseContext> {
                 jobs += joined
                 completions += try perform(joined, context, inSavepoints: false)
             }
-            try commit.run()
+            try commit(context)
             return completions
         } catch is NeedsSavepoints {
             rollBack(context)
             try begin.run()
             let completions = try perform(jobs, context, inSavepoints: true)
-            try commit.run()
+            try commit(context)
             return completions
         }
+    }
+
+    private func commit(_ context: Context) throws {
+        try context.willCommit()
+        try commit.run()
+        context.committed()
     }
 
     /// Performs jobs, and returns the calls of their completions.

@@ -1,7 +1,7 @@
 import Dispatch
 import MartletTransport
 
-/// The jobs that wait for a writer's thread.
+/// The jobs that wait for a writer's thread, its own or a shared one.
 ///
 /// | state | left by |
 /// |---|---|
@@ -11,7 +11,7 @@ import MartletTransport
 final class JobQueue<Context: DatabaseContext>: Sendable {
     private struct State {
         var jobs: [Job<Context>] = []
-        /// Whether the thread waits for the semaphore.
+        /// Whether the thread waits for the semaphore, or has no step of the writer to perform.
         var isWaiting = false
         var isClosed = false
         var hasEnded = false
@@ -22,8 +22,16 @@ final class JobQueue<Context: DatabaseContext>: Sendable {
     private let state = Guarded(State())
     private let semaphore = DispatchSemaphore(value: 0)
 
-    init(maxCount: Int) {
+    /// Requests a step of the writer from a shared thread; nil if the writer has a thread of its own.
+    private let requestStep: (@Sendable () -> Void)?
+
+    init(maxCount: Int, requestStep: (@Sendable () -> Void)? = nil) {
         self.maxCount = maxCount
+        self.requestStep = requestStep
+    }
+
+    private func wake() {
+        if let requestStep { requestStep() } else { semaphore.signal() }
     }
 
     /// Appends jobs, which are taken together. Returns the error if they are refused.
@@ -35,7 +43,7 @@ final class JobQueue<Context: DatabaseContext>: Sendable {
             defer { state.isWaiting = false }
             return (nil, state.isWaiting)
         }
-        if wakes { semaphore.signal() }
+        if wakes { wake() }
         return refusal
     }
 
@@ -50,15 +58,18 @@ final class JobQueue<Context: DatabaseContext>: Sendable {
     /// Waits for jobs, and takes all of them; nil after `close`, when none is left.
     func take() -> [Job<Context>]? {
         while true {
-            let (jobs, isClosed) = state.withLock { state -> ([Job<Context>], Bool) in
-                let jobs = state.jobs
-                state.jobs = []
-                state.isWaiting = jobs.isEmpty && !state.isClosed
-                return (jobs, state.isClosed)
-            }
+            guard let jobs = takeOrWait() else { return nil }
             if !jobs.isEmpty { return jobs }
-            if isClosed { return nil }
             semaphore.wait()
+        }
+    }
+
+    /// Takes all jobs; nil after `close`, when none is left. Without jobs, the next one wakes the thread.
+    func takeOrWait() -> [Job<Context>]? {
+        state.withLock { state in
+            defer { state.jobs = [] }
+            state.isWaiting = state.jobs.isEmpty && !state.isClosed
+            return state.jobs.isEmpty && state.isClosed ? nil : state.jobs
         }
     }
 
@@ -70,7 +81,7 @@ final class JobQueue<Context: DatabaseContext>: Sendable {
             defer { state.isWaiting = false }
             return (state.isWaiting, state.hasEnded)
         }
-        if wakes { semaphore.signal() }
+        if wakes { wake() }
         if hasEnded { completion?() }
     }
 

@@ -11,23 +11,27 @@ package struct OwnerTable {
         self.database = database
     }
 
-    /// The name of the account; nil if there is none yet.
-    func account() throws(DatabaseError) -> String? {
-        try database.prepare("SELECT account FROM owner").firstText()
+    /// The account; nil if there is none yet.
+    ///
+    /// - Throws: `corrupt` if the row is not a name.
+    func account() throws(DatabaseError) -> AccountName? {
+        guard let text = try database.prepare("SELECT account FROM owner").firstText() else { return nil }
+        guard let account = AccountName(text) else { throw .corrupt(path: database.path) }
+        return account
     }
 
     /// Records the account, if there is none.
     ///
     /// - Returns: The account to which the file belongs.
-    package func claim(for account: AccountName) throws(DatabaseError) -> String {
+    package func claim(for account: AccountName) throws(DatabaseError) -> AccountName {
         if let owner = try self.account() { return owner }
-        try insert(account.text)
-        return account.text
+        try insert(account)
+        return account
     }
 
-    func insert(_ account: String) throws(DatabaseError) {
+    func insert(_ account: AccountName) throws(DatabaseError) {
         let insert = try database.prepare("INSERT INTO owner VALUES (?)")
-        insert.bind(1, account)
+        insert.bind(1, account.text)
         try insert.run()
     }
 }

@@ -13,16 +13,20 @@ struct MessageRow {
     /// The columns that a row is created from, in this order.
     static let columns = """
         counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, offset, failure,
-        failure_code, failure_reason, in_flight_at
+        failure_code, failure_reason, in_flight_at, device
         """
 
     let state: State
 
     /// Reads the present row of a statement; nil if a value is not valid.
+    ///
+    /// - Parameter device: The current device.
     init?(_ row: Statement, device: DeviceID) {
-        guard let sender = AccountName(row.text(1)), row.int64(0) > 0 else { return nil }
-        let id = MessageID(sender: sender, device: device, counter: row.uint64(0))
-        let room = row.text(2)
+        guard let sender = AccountName(row.text(1)), let room = RoomName(row.text(2)), row.int64(0) > 0 else {
+            return nil
+        }
+        let former = row.optionalUInt64(14).map { DeviceID(rawValue: $0) }
+        let id = MessageID(sender: sender, device: former ?? device, counter: row.uint64(0))
         if row.int64(3) == OutboxSchema.accepted {
             state = .settled(OutboxOutcome(id: id, room: room, result: .accepted(offset: row.uint64(9))), nil)
             return
@@ -33,7 +37,6 @@ struct MessageRow {
         let entry = OutboxEntry(
             id: id, room: room, content: content, timeToLive: row.optionalInt64(6).map { .milliseconds($0) },
             expiresAt: row.optionalUInt64(7), isCompressible: row.int64(8) != 0,
-            // A message that was handed over at an unknown time is too old to be sent again.
             inFlightSince: row.int64(3) == OutboxSchema.inFlight ? row.optionalUInt64(13) ?? 0 : nil)
         switch row.int64(3) {
         case OutboxSchema.pending, OutboxSchema.inFlight: state = .pending(entry)

@@ -18,5 +18,5 @@ package final class OutboxConnection {
         try tables.transaction { try tables.commit(transaction, now: now) }
     }
 
-    package func deadLetters(in room: String) throws -> [DeadLetter] { try tables.deadLetters(in: room) }
+    package func deadLetters(in room: RoomName) throws -> [DeadLetter] { try tables.deadLetters(in: room) }
 }

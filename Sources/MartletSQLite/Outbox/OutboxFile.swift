@@ -7,16 +7,26 @@ import MartletWire
 struct OutboxFile {
     /// The number of counters that are skipped after damage, because the file may have lost the latest ones.
     static let skippedCount: UInt64 = 1 << 20
+    /// The counter from which on those of a damaged file are not valid. A copy can skip as many again.
+    private static let maxCounter = OutboxTables.maxCounter / 2
 
     let path: String
     let options: SQLiteOutbox.Options
 
-    func open() throws -> OutboxTables {
-        let lock = try FileLock(path: path + "-lock", of: path)
+    /// The path of the file of the lock.
+    var lockPath: String { path + "-lock" }
+
+    func open() throws -> OutboxTables { try open(FileLock(path: lockPath, of: path)) }
+
+    func open(_ lock: FileLock) throws -> OutboxTables {
         let replacement = FileReplacement(path: path)
         try replacement.finish(at: EventLoop.wallClock)
         // Only damage leads to a copy. Every other error is thrown (Specs/hostile.md row 70).
-        do { return try open(lock, recovery: nil) } catch DatabaseError.corrupt {
+        do {
+            // SQLite would ignore lost transactions, and counters would be used again (C-104).
+            guard try !WriteAheadLog.isDamaged(ofDatabase: path) else { throw DatabaseError.corrupt(path: path) }
+            return try open(lock, recovery: nil)
+        } catch DatabaseError.corrupt {
             let now = EventLoop.wallClock
             let recovery = try replacement.copy {
                 try copy(to: replacement.partial, aside: replacement.aside(at: now))
@@ -35,6 +45,7 @@ struct OutboxFile {
         let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
         // An invalid value counts as damage.
         _ = try tables.load()
+        _ = try OwnerTable(database).account()
         return tables
     }
 
@@ -55,7 +66,7 @@ struct OutboxFile {
         let damaged = try DatabaseError.unlessDamaged { try connect(path, isReadOnly: true) }
         let identity = try damaged.flatMap { try self.identity(of: $0) }
         let rows = try damaged.map { try readable($0, device: identity?.device ?? DeviceID(rawValue: 1)) } ?? []
-        let highest = rows.last?.counter ?? 0
+        let highest = try damaged.map { try highestCounter(in: $0) } ?? 0
         let next = max(identity?.nextCounter ?? 1, highest) + Self.skippedCount
         try new.transaction {
             let property = try new.prepare("INSERT INTO property VALUES (?, ?)")
@@ -65,7 +76,7 @@ struct OutboxFile {
             property.bind(1, "nextCounter")
             property.bind(2, next)
             try property.run()
-            for row in rows { try insert(row, into: new, keepsState: identity != nil) }
+            for row in rows { try insert(row, into: new, of: identity?.device) }
             if let damaged { try copyCursors(from: damaged, to: new) }
             try copyOwner(from: damaged, or: rows.last?.entry.id.sender, to: new)
         }
@@ -83,9 +94,20 @@ struct OutboxFile {
             return found.flatMap { $0 }.map { UInt64(bitPattern: $0) }
         }
         guard let device = try value("device"), let next = try value("nextCounter"), device > 0, next > 0,
-            next < 1 << 62
+            next < Self.maxCounter
         else { return nil }
         return (DeviceID(rawValue: device), next)
+    }
+
+    /// The highest counter that can be read, also of accepted messages.
+    private func highestCounter(in database: Database) throws -> UInt64 {
+        let found = try DatabaseError.unlessDamaged { () -> Int64? in
+            let select = try database.prepare(
+                "SELECT counter FROM message WHERE counter < ? ORDER BY counter DESC LIMIT 1")
+            select.bind(1, Self.maxCounter)
+            return try select.firstInt64()
+        }
+        return UInt64(max(found.flatMap { $0 } ?? 0, 0))
     }
 
     private struct Row {
@@ -107,16 +129,17 @@ struct OutboxFile {
     ) throws -> [Row] {
         var rows: [Row] = []
         var position = start
-        // The table of a file of the first version has no such column.
-        func prepare(_ columns: String) throws -> Statement? {
-            try DatabaseError.unlessDamaged {
-                try database.prepare("SELECT \(columns) FROM message WHERE \(order) LIMIT 1")
+        // The table of an earlier version lacks the last columns.
+        func prepare(withoutLast count: Int) throws -> Statement? {
+            let columns = MessageRow.columns.split(separator: ",").dropLast(count).joined(separator: ",")
+            let missing = String(repeating: ", NULL", count: count)
+            return try DatabaseError.unlessDamaged {
+                try database.prepare("SELECT \(columns)\(missing) FROM message WHERE \(order) LIMIT 1")
             }
         }
-        guard
-            let select = try prepare(MessageRow.columns)
-                ?? prepare(MessageRow.columns.replacing("in_flight_at", with: "NULL"))
-        else { return [] }
+        guard let select = try prepare(withoutLast: 0) ?? prepare(withoutLast: 1) ?? prepare(withoutLast: 2) else {
+            return []
+        }
         while true {
             select.bind(1, position)
             guard try DatabaseError.unlessDamaged({ try select.step() }) == true else { return rows }
@@ -125,6 +148,7 @@ struct OutboxFile {
             guard counter != position, (counter > position) == (start == 0) else { return rows }
             position = counter
             switch MessageRow(select, device: device)?.state {
+            case _ where counter >= Self.maxCounter: break
             case .pending(let entry)?: rows.append(Row(counter: counter, entry: entry, failure: nil))
             case .settled(_, let letter?)?:
                 let entry = OutboxEntry(
@@ -137,17 +161,18 @@ struct OutboxFile {
         }
     }
 
-    private func insert(_ row: Row, into database: Database, keepsState: Bool) throws {
+    /// - Parameter device: The current device; nil if its ID was lost.
+    private func insert(_ row: Row, into database: Database, of device: DeviceID?) throws {
         let insert = try database.prepare(
             """
             INSERT INTO message (\(MessageRow.columns), settled_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         // Without the device ID, the relay cannot recognize a message that it has already accepted.
-        let failure = row.failure ?? (keepsState ? nil : .outcomeUnknown)
+        let failure = row.failure ?? (device == nil ? .outcomeUnknown : nil)
         insert.bind(1, row.counter)
         insert.bind(2, row.entry.id.sender.text)
-        insert.bind(3, row.entry.room)
+        insert.bind(3, row.entry.room.text)
         // The damage may have lost the mark of a message in flight.
         insert.bind(4, failure == nil ? OutboxSchema.inFlight : OutboxSchema.failed)
         insert.bind(5, Int64(row.entry.content.kind.rawValue))
@@ -161,7 +186,8 @@ struct OutboxFile {
         insert.bind(12, columns?.code)
         insert.bind(13, columns?.reason)
         insert.bind(14, failure == nil ? row.entry.inFlightSince ?? EventLoop.wallClock : nil)
-        insert.bind(15, failure == nil ? nil : EventLoop.wallClock)
+        insert.bind(15, device == nil || row.entry.id.device == device ? nil : row.entry.id.device.rawValue)
+        insert.bind(16, failure == nil ? nil : EventLoop.wallClock)
         try insert.run()
     }
 
@@ -169,7 +195,7 @@ struct OutboxFile {
         let found = try damaged.flatMap { damaged in
             try DatabaseError.unlessDamaged { try OwnerTable(damaged).account() }
         }
-        guard let account = found.flatMap({ $0 }) ?? sender?.text else { return }
+        guard let account = found.flatMap({ $0 }) ?? sender else { return }
         try OwnerTable(new).insert(account)
     }
 

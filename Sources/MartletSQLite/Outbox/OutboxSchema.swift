@@ -7,7 +7,7 @@ enum OutboxSchema {
     static let failed: Int64 = 3
 
     /// "MlOb" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third])
+    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third, fourth])
 
     /// Times are in milliseconds since 1970, durations in milliseconds. Only accepted messages have no content.
     private static let first = """
@@ -32,4 +32,7 @@ enum OutboxSchema {
         \(OwnerTable.schema)
         INSERT INTO owner SELECT sender FROM message ORDER BY counter DESC LIMIT 1;
         """
+
+    /// The device of a message that was settled before the device ID was replaced; NULL is the current one.
+    private static let fourth = "ALTER TABLE message ADD COLUMN device INTEGER;"
 }

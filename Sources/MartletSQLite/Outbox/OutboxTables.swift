@@ -8,13 +8,17 @@ final class OutboxTables: DatabaseContext {
     /// The number of counters that are reserved at once. A transaction writes the next counter only when they are used
     /// up (C-79).
     static let reservedCount: UInt64 = 1024
+    /// The counter from which on those of a file are not valid. The loss of a bit does not exhaust the counters.
+    static let maxCounter: UInt64 = 1 << 62
     /// The number of outcomes after which old ones are removed.
     private static let outcomesPerRemoval = 256
     /// The part of the maximum number of cursors that is removed at once.
     private static let removedCursorPart = 16
 
     let database: Database
-    let device: DeviceID
+    private(set) var device: DeviceID
+    /// The IDs that were replaced since the file was opened, to which transactions on their way refer.
+    private var formerDevices: [DeviceID] = []
     /// The damaged file that was set aside before.
     let recovery: SQLiteOutbox.Recovery?
     private let options: SQLiteOutbox.Options
@@ -66,7 +70,8 @@ final class OutboxTables: DatabaseContext {
             WHERE counter = ?
             """)
         remove = try database.prepare("DELETE FROM message WHERE counter = ?")
-        discard = try database.prepare("DELETE FROM message WHERE counter = ? AND state = 3")
+        discard = try database.prepare(
+            "DELETE FROM message WHERE counter = ?1 AND state = 3 AND coalesce(device, ?2) = ?3")
         // A lower cursor of the same log is ignored.
         cursor = try database.prepare(
             """
@@ -83,7 +88,10 @@ final class OutboxTables: DatabaseContext {
     /// The device ID, which is chosen when the file is created (W-34).
     private static func device(of database: Database) throws -> DeviceID {
         let select = try database.prepare("SELECT value FROM property WHERE name = 'device'")
-        if let value = try select.firstInt64() { return DeviceID(rawValue: UInt64(bitPattern: value)) }
+        if let value = try select.firstInt64() {
+            guard value != 0 else { throw DatabaseError.corrupt(path: database.path) }
+            return DeviceID(rawValue: UInt64(bitPattern: value))
+        }
         let device = DeviceID(rawValue: .random(in: 1 ... .max))
         try database.transaction {
             let insert = try database.prepare("INSERT INTO property VALUES (?, ?)")
@@ -103,6 +111,7 @@ final class OutboxTables: DatabaseContext {
         reserved = nil
         letterByteCount = nil
         cursorUse = nil
+        if !formerDevices.isEmpty, let stored = try? Self.device(of: database) { device = stored }
     }
 
     // MARK: Reading
@@ -112,14 +121,14 @@ final class OutboxTables: DatabaseContext {
     /// - Throws: `outboxOfAnotherAccount`.
     func claim(for account: AccountName) throws {
         let owner = try OwnerTable(database).claim(for: account)
-        guard owner == account.text else { throw MartletError.outboxOfAnotherAccount(owner) }
+        guard owner == account else { throw MartletError.outboxOfAnotherAccount(owner) }
     }
 
     func load() throws -> OutboxState {
         var state = OutboxState(device: device, nextCounter: try reservedCounter())
         let rows = try database.prepare("SELECT \(MessageRow.columns) FROM message ORDER BY counter")
         while try rows.step() {
-            guard let row = MessageRow(rows, device: device) else {
+            guard let row = MessageRow(rows, device: device), rows.uint64(0) < state.nextCounter else {
                 rows.reset()
                 throw DatabaseError.corrupt(path: database.path)
             }
@@ -130,14 +139,18 @@ final class OutboxTables: DatabaseContext {
         }
         let cursors = try database.prepare("SELECT room, log, offset FROM cursor")
         while try cursors.step() {
-            state.cursors[cursors.text(0)] = RoomCursor(
+            guard let room = RoomName(cursors.text(0)) else {
+                cursors.reset()
+                throw DatabaseError.corrupt(path: database.path)
+            }
+            state.cursors[room] = RoomCursor(
                 log: cursors.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: cursors.uint64(2))
         }
         return state
     }
 
-    func deadLetters(in room: String) throws -> [DeadLetter] {
-        letters.bind(1, room)
+    func deadLetters(in room: RoomName) throws -> [DeadLetter] {
+        letters.bind(1, room.text)
         var found: [DeadLetter] = []
         while try letters.step() {
             if case .settled(_, let letter?)? = MessageRow(letters, device: device)?.state { found.append(letter) }
@@ -148,7 +161,9 @@ final class OutboxTables: DatabaseContext {
     private func reservedCounter() throws -> UInt64 {
         if let reserved { return reserved }
         let value = try database.prepare("SELECT value FROM property WHERE name = 'nextCounter'").firstInt64()
-        let counter = UInt64(bitPattern: value ?? 1)
+        let counter = UInt64(bitPattern: value ?? 0)
+        // The bound is above all counters (C-79). Otherwise the file is damaged.
+        guard 1..<Self.maxCounter ~= counter else { throw DatabaseError.corrupt(path: database.path) }
         reserved = counter
         return counter
     }
@@ -168,38 +183,57 @@ final class OutboxTables: DatabaseContext {
         var usage = try present()
         for letter in transaction.replaced.values { try replace(letter) }
         try append(transaction.appended, &usage)
-        for edit in transaction.edits where edit.id.device == device { try change(edit, &usage) }
+        for edit in transaction.edits where isOwn(edit.id) { try change(edit, &usage) }
         try check(usage, ifAdding: !transaction.appended.isEmpty || !transaction.edits.isEmpty)
-        for id in transaction.inFlight.values.joined() where id.device == device {
+        for id in transaction.inFlight.values.joined() where isOwn(id) {
             mark.bind(1, id.counter)
             mark.bind(2, transaction.inFlightAt)
             try mark.run()
         }
-        for outcome in transaction.outcomes where outcome.id.device == device { try settle(outcome, &usage, now) }
-        for id in transaction.discarded where id.device == device {
-            discard.bind(1, id.counter)
-            try discard.run()
-        }
+        for outcome in transaction.outcomes where isOwn(outcome.id) { try settle(outcome, &usage, now) }
+        for id in transaction.discarded { try remove(id) }
         for (room, position) in transaction.cursors { try save(position, of: room) }
         outcomesSinceRemoval += transaction.outcomes.count
         if outcomesSinceRemoval >= Self.outcomesPerRemoval { try removeOldOutcomes(now: now) }
         if let byteCount = letterByteCount, byteCount > options.maxDeadLetterByteCount { try removeLargeLetters() }
+        if let device = transaction.device { try replaceDevice(by: device) }
         self.usage = usage
+    }
+
+    /// Whether a message belongs to this file: its device is the current one, or was since the file was opened.
+    private func isOwn(_ id: MessageID) -> Bool { id.device == device || formerDevices.contains(id.device) }
+
+    /// Messages with an outcome keep their device (C-103).
+    private func replaceDevice(by new: DeviceID) throws {
+        let keep = try database.prepare("UPDATE message SET device = ? WHERE state >= 2 AND device IS NULL")
+        keep.bind(1, device.rawValue)
+        try keep.run()
+        let replace = try database.prepare("UPDATE property SET value = ? WHERE name = 'device'")
+        replace.bind(1, new.rawValue)
+        try replace.run()
+        formerDevices.append(device)
+        device = new
     }
 
     /// Removes a dead letter that a new message replaces (C-77).
     private func replace(_ letter: MessageID) throws {
-        discard.bind(1, letter.counter)
-        try discard.run()
-        guard letter.device == device, database.changedRowCount == 1 else { throw MartletError.unknownDeadLetter }
+        try remove(letter)
+        guard database.changedRowCount == 1 else { throw MartletError.unknownDeadLetter }
     }
 
-    private func save(_ position: RoomCursor, of room: String) throws {
+    private func remove(_ letter: MessageID) throws {
+        discard.bind(1, letter.counter)
+        discard.bind(2, device.rawValue)
+        discard.bind(3, letter.device.rawValue)
+        try discard.run()
+    }
+
+    private func save(_ position: RoomCursor, of room: RoomName) throws {
         var use = try presentCursorUse()
-        hasCursor.bind(1, room)
+        hasCursor.bind(1, room.text)
         if try hasCursor.firstInt64() == nil { use.count += 1 }
         use.last += 1
-        cursor.bind(1, room)
+        cursor.bind(1, room.text)
         cursor.bind(2, position.log?.rawValue)
         cursor.bind(3, position.offset)
         cursor.bind(4, use.last)
@@ -250,7 +284,7 @@ final class OutboxTables: DatabaseContext {
             let content = entry.content.bytes
             insert.bind(1, entry.id.counter)
             insert.bind(2, entry.id.sender.text)
-            insert.bind(3, entry.room)
+            insert.bind(3, entry.room.text)
             insert.bind(4, entry.isInFlight ? OutboxSchema.inFlight : OutboxSchema.pending)
             insert.bind(5, Int64(entry.content.kind.rawValue))
             insert.bind(6, content)

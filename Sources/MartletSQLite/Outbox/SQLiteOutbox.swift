@@ -5,8 +5,9 @@ public import MartletWire
 /// An outbox in a file, which survives the end of the process and the loss of power. A `send` returns when its message
 /// is synced to the disk; sends at the same time share one sync.
 ///
-/// The file is an SQLite database. The same folder contains files with the suffixes `-wal`, `-shm` and `-lock`. One
-/// object of one process uses the file at a time, for clients of one account.
+/// The outboxes of a process share at most four threads that write. The file is an SQLite database. The same folder
+/// contains files with the suffixes `-wal`, `-shm` and `-lock`. One object of one process uses the file at a time, for
+/// clients of one account.
 ///
 /// | state of a message | kept until |
 /// |---|---|
@@ -119,7 +120,7 @@ public final class SQLiteOutbox: GroupingOutbox {
     }
 
     /// Returns the dead letters of a room.
-    public func deadLetters(in room: String) async throws -> [DeadLetter] {
+    public func deadLetters(in room: RoomName) async throws -> [DeadLetter] {
         try await opened().perform { try $0.deadLetters(in: room) }
     }
 
@@ -140,9 +141,10 @@ public final class SQLiteOutbox: GroupingOutbox {
 
     private func openWriter() async throws -> DatabaseWriter<OutboxTables> {
         if let writer = state.withLock({ $0.writer }) { return writer }
-        let writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) { [path, options] in
-            try OutboxFile(path: FileLock.resolved(path), options: options).open()
-        }
+        let file = OutboxFile(path: FileLock.resolved(path), options: options)
+        // The thread does not wait for another process, because it serves other outboxes.
+        let lock = try await FileLock.acquire(path: file.lockPath, of: file.path)
+        let writer = try await DatabaseWriter(sharedWithMaxJobCount: Self.maxJobCount) { try file.open(lock) }
         let recovery: Recovery?
         do { recovery = try await writer.perform { $0.recovery } } catch {
             // The lock of the file ends with the thread.

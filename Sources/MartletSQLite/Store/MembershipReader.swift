@@ -3,8 +3,8 @@ import MartletWire
 
 /// The statements that read membership records, on one connection.
 final class MembershipReader {
-    /// The rows and bytes of messages among which the unread ones of a room are counted, the newest first.
-    static let maxCountedBatchCount = 128
+    /// The rows and bytes of messages that are scanned for an entry, the newest first.
+    static let maxCountedBatchCount = Int(RoomEntry.maxScannedCount)
     static let maxCountedByteCount = 256 * 1024
 
     private let selectOfRoom: Statement
@@ -47,7 +47,7 @@ final class MembershipReader {
             return try records(of: account, after: after, maxCount: count)
                 .map { try entry($0.room, $0.record, account, read.progress(in: $0.room), reader) }
         case .rooms(let rooms):
-            return try rooms.sorted { $0.key.precedes($1.key) }.compactMap { room, progress in
+            return try rooms.sorted { $0.key < $1.key }.compactMap { room, progress in
                 try record(of: account, room).map { try entry(room, $0, account, progress, reader) }
             }
         }
@@ -124,26 +124,25 @@ final class MembershipReader {
         return StoredRoomEntry(entry, roles: try reader.roles(of: room))
     }
 
-    /// Sets the newest message and the number of unread ones. Damaged messages are left out, because the damage
-    /// concerns the room and not the list.
+    /// Sets the last message and the number of unread ones. Damaged messages are left out, because the damage concerns
+    /// the room and not the list.
     private func addMessages(to entry: inout RoomEntry, _ row: RoomRow, _ account: AccountName) throws {
         guard row.count > 0 else { return }
         selectNewest.bind(1, row.id)
         defer { selectNewest.reset() }
-        var (batchCount, byteCount, unreadCount) = (0, 0, 0)
-        while batchCount < Self.maxCountedBatchCount, byteCount < Self.maxCountedByteCount,
-            unreadCount < RoomEntry.maxUnreadCount, try selectNewest.step()
+        var scan = RoomEntryScan(of: account, entry)
+        var (batchCount, byteCount) = (0, 0)
+        batches: while batchCount < Self.maxCountedBatchCount, byteCount < Self.maxCountedByteCount,
+            try selectNewest.step()
         {
-            let first = selectNewest.uint64(0)
             let bytes = selectNewest.bytes(2)
+            let first = selectNewest.uint64(0)
             guard let batch = try? StoredBatch.decode(bytes, firstOffset: first), let newest = batch.last,
                 newest.offset <= row.lastOffset
             else { break }
-            if batchCount == 0 { entry.setMessage(newest.body.bytes) }
-            unreadCount += batch.count { $0.offset > entry.read && $0.sender != account }
+            for message in batch.reversed() { guard scan.add(message) else { break batches } }
             (batchCount, byteCount) = (batchCount + 1, byteCount + bytes.count)
-            guard first > entry.read + 1 else { break }
         }
-        entry.unreadCount = UInt32(min(unreadCount, RoomEntry.maxUnreadCount))
+        scan.finish(&entry)
     }
 }

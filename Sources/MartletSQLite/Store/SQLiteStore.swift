@@ -32,7 +32,7 @@ extension RoomStore where Self == SQLiteStore {
 /// |---|---|---|
 /// | open | a thread that writes, a thread that reads, whose connections hold the lock | `close`, or no reference |
 /// | closed | nothing | never |
-public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoomStore {
+public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureStore, GroupingRoomStore {
     /// The maximum number of calls that wait for a thread.
     private static let maxJobCount = 65_536
     /// The number of pages in the WAL after which they are moved to the file, 16 MiB. The last page of a busy room is
@@ -46,7 +46,8 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
     private static let touchInterval: UInt64 = 3600 * 1000
 
     let writer: DatabaseWriter<StoreWriter>
-    private let reader: DatabaseReader<StoreReader>
+    let reader: DatabaseReader<StoreReader>
+    let logTruncation = Guarded<Task<Void, Never>?>(nil)
     private let retentionTask = Guarded<Task<Void, Never>?>(nil)
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let wallClock: @Sendable () -> UInt64
@@ -84,6 +85,8 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
                 path, options: options, at: wallClock(), isKnown: lock.isMarked, onEvent: onEvent)
             try lock.mark()
             database.lock = lock
+            // The bytes of erased messages are overwritten in free pages too.
+            try database.execute("PRAGMA secure_delete=ON")
             return try StoreWriter(database, retention)
         }
         do {
@@ -109,6 +112,8 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
             }
         }
         retentionTask.withLock { $0 = task }
+        // An earlier process may have ended before it truncated the log.
+        scheduleLogTruncation()
     }
 
     /// Creates the directory if it does not exist, and locks it. Another process is refused with `locked`.
@@ -119,11 +124,13 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
 
     deinit {
         retentionTask.withLock { $0?.cancel() }
+        logTruncation.withLock { $0?.cancel() }
     }
 
     /// Completes the waiting calls, and closes the files. Later calls fail.
     public func close() async {
         retentionTask.withLock { $0?.cancel() }
+        logTruncation.withLock { $0?.cancel() }
         await reader.close()
         await writer.close()
     }
@@ -150,9 +157,13 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, GroupingRoom
         _ appends: [RoomAppend], completion: @escaping @Sendable ([Result<UInt64, any Error>]) -> Void
     ) {
         let bodies = appends.map { append -> @Sendable (StoreWriter) throws -> UInt64 in
-            { try $0.append(append.entries, to: append.room) }
+            { try $0.append(append.entries, erasing: append.erasures, to: append.room) }
         }
-        writer.submit(bodies, completion)
+        guard appends.contains(where: { !$0.erasures.isEmpty }) else { return writer.submit(bodies, completion) }
+        writer.submit(bodies) { [weak self] results in
+            self?.scheduleLogTruncation()
+            completion(results)
+        }
     }
 
     /// The kept messages in a range.

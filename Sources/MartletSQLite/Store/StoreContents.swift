@@ -84,14 +84,15 @@ package final class StoreContents {
         for (log, offset) in try reader.branches(of: row, room).sorted(by: { $0.value < $1.value }) {
             try body(.branch(log, upTo: offset))
         }
+        let columns = try DeviceRecord.columns(in: database)
         let devices = try database.prepare(
-            "SELECT account, device, counter, seen, gaps, used_at, last_offset FROM devices WHERE room = \(row.id)")
+            "SELECT account, device, last_offset, \(columns) FROM devices WHERE room = \(row.id)")
         while try devices.step() {
-            guard let account = AccountName(devices.text(0)), let record = devices.deviceRecord(from: 2),
-                devices.uint64(6) <= row.lastOffset
+            guard let account = AccountName(devices.text(0)), let record = DeviceRecord(devices, from: 3),
+                devices.uint64(2) <= row.lastOffset
             else { throw StoreError.damaged(room, offset: 0) }
             let key = DeviceKey(account: account, device: DeviceID(rawValue: devices.uint64(1)))
-            try body(.device(key, record, lastOffset: devices.uint64(6)))
+            try body(.device(key, record, lastOffset: devices.uint64(2)))
         }
         let progress = try database.prepare("SELECT account, delivered, read FROM progress WHERE room = \(row.id)")
         while try progress.step() {

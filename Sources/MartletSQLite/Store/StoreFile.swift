@@ -29,8 +29,10 @@ package final class StoreFile {
         try writer.transaction { try writer.load(room, at: now()) }
     }
 
-    package func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
-        try writer.transaction { try writer.append(entries, to: room) }
+    package func append(
+        _ entries: [LogEntry], erasing erasures: [MessageErasure] = [], to room: RoomName
+    ) throws -> UInt64 {
+        try writer.transaction { try writer.append(entries, erasing: erasures, to: room) }
     }
 
     package func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory {

@@ -58,7 +58,7 @@ package final class StoreReader: DatabaseContext {
             "SELECT id, log, first_offset, last_offset, byte_count, used_at FROM rooms WHERE name = ?")
         selectDevices = try database.prepare(
             """
-            SELECT account, device, counter, seen, gaps, used_at FROM devices WHERE room = ?
+            SELECT account, device, \(try DeviceRecord.columns(in: database)) FROM devices WHERE room = ?
             ORDER BY used_at DESC LIMIT \(Self.maxDeviceCount)
             """)
         selectProgress = try database.prepare(
@@ -103,7 +103,7 @@ package final class StoreReader: DatabaseContext {
         selectDevices.bind(1, row.id)
         defer { selectDevices.reset() }
         while try selectDevices.step() {
-            guard let account = AccountName(selectDevices.text(0)), let record = selectDevices.deviceRecord(from: 2)
+            guard let account = AccountName(selectDevices.text(0)), let record = DeviceRecord(selectDevices, from: 2)
             else {
                 throw StoreError.damaged(room, offset: 0)
             }
@@ -187,29 +187,5 @@ package final class StoreReader: DatabaseContext {
             }
         }
         return history
-    }
-
-    // MARK: Gaps
-
-    /// Each gap is two numbers of eight bytes.
-    static func bytes(_ gaps: [ClosedRange<UInt64>]) -> [UInt8] {
-        gaps.flatMap { gap in
-            [gap.lowerBound, gap.upperBound].flatMap { bound in
-                stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bound >> UInt64($0)) }
-            }
-        }
-    }
-
-    /// Decodes gaps, which ascend; nil for invalid bytes.
-    static func gaps(_ bytes: [UInt8]) -> [ClosedRange<UInt64>]? {
-        guard bytes.count % 16 == 0 else { return nil }
-        var gaps: [ClosedRange<UInt64>] = []
-        for start in stride(from: 0, to: bytes.count, by: 16) {
-            let first = bytes[start..<start + 8].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-            let last = bytes[start + 8..<start + 16].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-            guard first <= last, first > gaps.last?.upperBound ?? 0 else { return nil }
-            gaps.append(first...last)
-        }
-        return gaps
     }
 }

@@ -9,15 +9,6 @@ extension Statement {
         return value < UInt64(Int64.max) ? value : nil
     }
 
-    /// The record of a device, in the columns counter, seen, gaps and used_at from one on.
-    func deviceRecord(from column: Int32) -> DeviceRecord? {
-        let watermark = uint64(column)
-        guard let gaps = StoreReader.gaps(bytes(column + 2)), gaps.last.map({ $0.upperBound < watermark }) ?? true,
-            let usedAt = number(column + 3)
-        else { return nil }
-        return DeviceRecord(watermark: watermark, seen: uint64(column + 1), gaps: gaps, usedAt: usedAt)
-    }
-
     /// The progress of an account in a log with this last offset, in the columns delivered and read from one on.
     func progress(from column: Int32, lastOffset: UInt64) -> AccountProgress? {
         let progress = AccountProgress(delivered: uint64(column), read: uint64(column + 1))

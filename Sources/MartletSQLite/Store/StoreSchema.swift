@@ -31,6 +31,8 @@ package enum StoreSchema {
                 FROM branches)
             WHERE number > \(maxBranchCount))
         """
+    /// The first version with the digests of messages (R-150).
+    static let digestVersion = 4
 
     /// The versions of the schema.
     package static let migrations = Migrations(
@@ -75,5 +77,6 @@ package enum StoreSchema {
             ) STRICT, WITHOUT ROWID;
             CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;
             """,
+            "ALTER TABLE devices ADD COLUMN digests BLOB NOT NULL DEFAULT x'';",
         ])
 }

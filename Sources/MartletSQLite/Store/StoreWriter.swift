@@ -19,6 +19,7 @@ package final class StoreWriter: DatabaseContext {
     private let insertBatch: Statement
     private let selectOldest: Statement
     private let deleteBatch: Statement
+    private let eraser: BatchEraser
     private let selectDevice: Statement
     private let replaceDevice: Statement
     private let raiseProgress: Statement
@@ -61,12 +62,17 @@ package final class StoreWriter: DatabaseContext {
             ORDER BY first_offset LIMIT 1
             """)
         deleteBatch = try database.prepare("DELETE FROM batches WHERE room = ? AND first_offset = ?")
+        eraser = try BatchEraser(database)
         selectDevice = try database.prepare(
-            "SELECT counter, seen, gaps, used_at FROM devices WHERE room = ? AND account = ? AND device = ?")
+            """
+            SELECT \(try DeviceRecord.columns(in: database)) FROM devices
+            WHERE room = ? AND account = ? AND device = ?
+            """)
         replaceDevice = try database.prepare(
             """
-            INSERT OR REPLACE INTO devices (room, account, device, counter, seen, gaps, last_offset, used_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO devices (room, account, device, counter, seen, gaps, last_offset, used_at,
+                digests)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         raiseProgress = try database.prepare(
             """
@@ -126,8 +132,10 @@ package final class StoreWriter: DatabaseContext {
     }
 
     /// Appends messages whose offsets continue the log (R-6), in rows of at most `StoredBatch.maxByteCount`, and
-    /// removes old ones. Returns the first offset.
-    package func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
+    /// removes old ones. Earlier messages are erased (R-173). Returns the first offset.
+    package func append(
+        _ entries: [LogEntry], erasing erasures: [MessageErasure] = [], to room: RoomName
+    ) throws -> UInt64 {
         guard var row = try cache.row(of: room) ?? reader.row(of: room) else { throw LogLost() }
         for index in entries.indices where entries[index].offset != row.lastOffset + 1 + UInt64(index) {
             throw StoreError.outOfOrder(lastOffset: row.lastOffset)
@@ -147,6 +155,7 @@ package final class StoreWriter: DatabaseContext {
         row.lastOffset += UInt64(entries.count)
         row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0)
         try recordDevices(of: entries, row.id)
+        if !erasures.isEmpty { row.byteCount = max(0, row.byteCount - (try eraser.erase(erasures, in: row.id))) }
         if row.count > UInt64(retention.maxMessagesPerRoom) || row.byteCount >= retention.maxByteCountPerRoom {
             var budget = Self.maxRemovedCount
             try trim(&row, before: 0, &budget)
@@ -187,7 +196,7 @@ package final class StoreWriter: DatabaseContext {
         selectDevice.bind(3, key.device.rawValue)
         defer { selectDevice.reset() }
         guard try selectDevice.step() else { return nil }
-        guard let record = selectDevice.deviceRecord(from: 0) else { throw DatabaseError.corrupt(path: database.path) }
+        guard let record = DeviceRecord(selectDevice, from: 0) else { throw DatabaseError.corrupt(path: database.path) }
         return record
     }
 
@@ -197,9 +206,10 @@ package final class StoreWriter: DatabaseContext {
         replaceDevice.bind(3, key.device.rawValue)
         replaceDevice.bind(4, record.watermark)
         replaceDevice.bind(5, record.seen)
-        replaceDevice.bind(6, StoreReader.bytes(record.gaps))
+        replaceDevice.bind(6, record.gapBytes)
         replaceDevice.bind(7, lastOffset)
         replaceDevice.bind(8, record.usedAt)
+        replaceDevice.bind(9, record.digestBytes)
         try replaceDevice.run()
     }
 
@@ -287,7 +297,7 @@ package final class StoreWriter: DatabaseContext {
     package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
         cache.removeAll()
         guard let row = try reader.row(of: room) else { throw LogLost() }
-        let isAscending = StoreReader.gaps(StoreReader.bytes(record.gaps)) == record.gaps
+        let isAscending = DeviceRecord.gaps(record.gapBytes) == record.gaps
         guard lastOffset <= row.lastOffset, record.usedAt < UInt64(Int64.max), isAscending,
             record.gaps.last.map({ $0.upperBound < record.watermark }) ?? true
         else { throw StoreError.invalidRecord }

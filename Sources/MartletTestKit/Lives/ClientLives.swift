@@ -14,8 +14,10 @@ public enum ClientLives {
     public struct Result: Sendable {
         /// The seed.
         public var seed: UInt64
-        /// The broken promises, at most ten.
+        /// The broken promises, at most ten; none if the run was cancelled.
         public var broken: [BrokenPromise]
+        /// Whether the task was cancelled before the end of the run.
+        public var wasCancelled: Bool
         /// The virtual duration of the lives of all devices.
         public var virtualTime: Duration
         /// The number of clients.
@@ -36,7 +38,7 @@ public enum ClientLives {
         public var trace: [String]
     }
 
-    /// Runs the scenario of a seed.
+    /// Runs the scenario of a seed to its end, or until the task is cancelled.
     ///
     /// - Parameters:
     ///   - seed: The seed, which determines the run.
@@ -54,7 +56,8 @@ public enum ClientLives {
             ledger.fail(.everyCallEnds, "the run does not end: \(error)")
         }
         return Result(
-            seed: seed, broken: ledger.broken, virtualTime: run.virtualTime, lifeCount: run.lifeCount,
+            seed: seed, broken: Task.isCancelled ? [] : ledger.broken, wasCancelled: Task.isCancelled,
+            virtualTime: run.virtualTime, lifeCount: run.lifeCount,
             callCount: ledger.callCount, messageCount: ledger.messageCount, shownCount: ledger.shownCount,
             faultCount: run.faultCount, connectionCount: world.network.connectionCount,
             traceHash: ledger.trace.hash, trace: ledger.trace.lines)
@@ -114,7 +117,7 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
         await withTaskGroup(of: Void.self) { group in
             for application in applications {
                 application.waitForPeers = {
-                    while self.ledger.now < end, !self.applications.allSatisfy(\.isSettled) {
+                    while self.ledger.now < end, !Task.isCancelled, !self.applications.allSatisfy(\.isSettled) {
                         try? await self.world.sleep(for: .milliseconds(500))
                     }
                     // The last replies and marks arrive.

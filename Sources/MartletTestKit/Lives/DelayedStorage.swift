@@ -63,7 +63,7 @@ final class DelayedOutbox: Outbox {
         await weather.delay()
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] {
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] {
         await weather.delay()
         return base.deadLetters(in: room)
     }
@@ -175,20 +175,20 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         let text: String
     }
 
-    private(set) var entries: [String: [Entry]] = [:]
+    private(set) var entries: [RoomName: [Entry]] = [:]
 
     func append(_ new: [LogEntry], to room: RoomName) {
         for entry in new {
             let stored = LifeLog.entry(entry)
-            precondition(stored.offset == UInt64(self[room.text].count + 1), "the log of a room has a gap")
-            entries[room.text, default: []].append(stored)
+            precondition(stored.offset == UInt64(self[room].count + 1), "the log of a room has a gap")
+            entries[room, default: []].append(stored)
         }
     }
 
-    subscript(room: String) -> [Entry] { entries[room] ?? [] }
+    subscript(room: RoomName) -> [Entry] { entries[room] ?? [] }
 
     /// The entry at an offset; nil beyond the end.
-    func entry(at offset: UInt64, in room: String) -> Entry? {
+    func entry(at offset: UInt64, in room: RoomName) -> Entry? {
         let entries = self[room]
         return offset > 0 && offset <= entries.count ? entries[Int(offset) - 1] : nil
     }

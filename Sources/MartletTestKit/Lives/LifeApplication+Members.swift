@@ -34,7 +34,7 @@ extension LifeApplication {
             return ledger.fail(.everythingSettles, "device \(number) receives no list of rooms")
         }
         for reader in readers {
-            let summary = list.first { $0.name.text == reader.room }
+            let summary = list.first { $0.name == reader.room }
             let state: LifeMembers.State = summary.map { $0.isJoined ? .joined : .invited } ?? .none
             let possible = ledger.members.possible(of: plan.account, in: reader.room)
             if !possible.contains(state) {
@@ -47,8 +47,9 @@ extension LifeApplication {
 
     private func check(_ summary: RoomSummary, of reader: LifeReader) {
         let log = ledger.log[reader.room]
-        // The relay counts the newest 1,024 messages (W-102).
-        let unread = log.suffix(1024).count { $0.offset > summary.readUpTo && $0.id.sender.text != plan.account }
+        let unread = log.suffix(Int(RoomEntry.maxScannedCount)).count {
+            $0.offset > summary.readUpTo && $0.id.sender != plan.account
+        }
         let expected = min(unread, RoomSummary.maxUnreadCount)
         if summary.lastOffset != UInt64(log.count) || summary.unreadCount != expected {
             ledger.fail(

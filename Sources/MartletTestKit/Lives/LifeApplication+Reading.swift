@@ -19,7 +19,7 @@ extension LifeApplication {
         }
     }
 
-    private func openRoom(_ name: String) async -> Room? {
+    private func openRoom(_ name: RoomName) async -> Room? {
         guard let client else { return nil }
         let waits = happens(perMille: 500)
         let options = Room.Options(waitsForRelay: waits)

@@ -18,11 +18,11 @@ final class LifeApplication: @unchecked Sendable {
     /// Whether all faults are over, and the application only receives.
     var isSettling = false
     var client: Client?
-    var rooms: [String: Room] = [:]
+    var rooms: [RoomName: Room] = [:]
     private var lastText = 0
     /// The number of requests from other members that were answered.
     var answerCount = 0
-    private let peers: [String]
+    private let peers: [AccountName]
 
     init(_ number: Int, in scenario: LifeScenario, _ ledger: LifeLedger) {
         self.number = number
@@ -35,7 +35,7 @@ final class LifeApplication: @unchecked Sendable {
         let base = InMemoryOutbox(device: id)
         weather = StorageWeather(world, maxDelay: .milliseconds(200))
         device = world.device(
-            plan.account, outbox: plan.hasDelayedOutbox ? DelayedOutbox(base, weather) : base,
+            plan.account.text, outbox: plan.hasDelayedOutbox ? DelayedOutbox(base, weather) : base,
             conditions: plan.conditions)
         device.configuration.maxPendingMessages = plan.maxPendingMessages
         readers = scenario.rooms.map { LifeReader($0, device: number, ownID: id, ledger) }
@@ -69,7 +69,7 @@ final class LifeApplication: @unchecked Sendable {
 
     /// Lives until `end`, with pauses between the lives.
     func live(until end: Instant) async {
-        while ledger.now < end {
+        while ledger.now < end, !Task.isCancelled {
             await live(for: min(duration(around: .seconds(600)), end - ledger.now))
             try? await world.sleep(for: duration(around: .seconds(20)))
         }
@@ -177,7 +177,7 @@ final class LifeApplication: @unchecked Sendable {
         let end = ledger.now + limit
         await withTaskGroup(of: Void.self) { group in
             addReaders(to: &group)
-            while ledger.now < end, !isSettled { try? await world.sleep(for: .milliseconds(500)) }
+            while ledger.now < end, !Task.isCancelled, !isSettled { try? await world.sleep(for: .milliseconds(500)) }
             if !isSettled { ledger.fail(.everythingSettles, "device \(number): \(remainder)") }
             await waitForPeers?()
             checkSnapshots()
@@ -232,5 +232,5 @@ final class LifeApplication: @unchecked Sendable {
     }
 
     /// The account of a random device.
-    func peer() -> String { peers[Int(random.next() % UInt64(peers.count))] }
+    func peer() -> AccountName { peers[Int(random.next() % UInt64(peers.count))] }
 }

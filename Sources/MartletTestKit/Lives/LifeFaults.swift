@@ -24,7 +24,7 @@ final class LifeFaults: @unchecked Sendable {  // used by the thread that runs t
 
     /// Causes faults until `end`. All have ended when the method returns.
     func act(every interval: Duration, until end: Instant) async {
-        while ledger.now < end {
+        while ledger.now < end, !Task.isCancelled {
             let pause = interval * (Double(random.next() % 2000) / 1000)
             try? await world.sleep(for: min(pause, end - ledger.now))
             if ledger.now < end { await act() }

@@ -35,7 +35,7 @@ final class LifeLedger: @unchecked Sendable {
     private(set) var broken: [BrokenPromise] = []
     private var calls: [Int: Call] = [:]
     private var lastCall = 0
-    private var sent: [String: (device: Int, room: String, state: Sent)] = [:]
+    private var sent: [String: (device: Int, room: RoomName, state: Sent)] = [:]
     /// Replies that an acknowledgement has stored.
     private var replies: Set<String> = []
     private(set) var messageCount = 0
@@ -99,7 +99,7 @@ final class LifeLedger: @unchecked Sendable {
 
     // MARK: - Messages
 
-    func sending(_ text: String, from device: Int, in room: String) {
+    func sending(_ text: String, from device: Int, in room: RoomName) {
         messageCount += 1
         sent[text] = (device, room, .mayBeStored)
     }
@@ -108,7 +108,7 @@ final class LifeLedger: @unchecked Sendable {
         sent[text]?.state = state
     }
 
-    func accepted(_ id: MessageID, at offset: UInt64, in room: String) {
+    func accepted(_ id: MessageID, at offset: UInt64, in room: RoomName) {
         guard offset > 0, log.entry(at: offset, in: room)?.id != id else { return }
         fail(.acceptedIsStored, "\(id) is accepted at \(offset) of \(room), which has \(log[room].count) messages")
     }
@@ -117,7 +117,7 @@ final class LifeLedger: @unchecked Sendable {
         replies.insert(text)
     }
 
-    func shown(_ message: RoomMessage, in room: String) {
+    func shown(_ message: RoomMessage, in room: RoomName) {
         shownCount += 1
         guard let entry = log.entry(at: message.offset, in: room), entry.id == message.id, entry.text == message.text
         else { return fail(.nothingIsSkipped, "\(message.id) at \(message.offset) of \(room) is not in the store") }
@@ -138,7 +138,7 @@ final class LifeLedger: @unchecked Sendable {
                 let promise: BrokenPromise.Promise = text.hasPrefix("re") ? .repliesAreStoredOnce : .queuedIsStoredOnce
                 fail(promise, "\"\(text)\" is stored \(count) times in \(room)")
             }
-            for text in replies.sorted() where text.hasSuffix(room) && counts[text] == nil {
+            for text in replies.sorted() where text.hasSuffix(room.text) && counts[text] == nil {
                 fail(.repliesAreStoredOnce, "\"\(text)\" is not stored")
             }
             for (text, record) in sent.sorted(by: { $0.key < $1.key }) where record.room == room {
@@ -155,7 +155,7 @@ final class LifeLedger: @unchecked Sendable {
     }
 
     /// The texts of a device contain rising numbers.
-    private func checkOrder(of entry: LifeLog.Entry, in room: String, _ last: inout [String: Int]) {
+    private func checkOrder(of entry: LifeLog.Entry, in room: RoomName, _ last: inout [String: Int]) {
         let words = entry.text.split(separator: " ")
         guard words.count == 3, words[0] == "message", let number = Int(words[2]) else { return }
         let device = String(words[1])

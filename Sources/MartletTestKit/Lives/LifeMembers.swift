@@ -39,8 +39,8 @@ final class LifeMembers: @unchecked Sendable {  // used by the thread that runs 
     }
 
     fileprivate struct Key: Hashable {
-        let account: String
-        let room: String
+        let account: AccountName
+        let room: RoomName
     }
 
     private struct Record {
@@ -63,7 +63,7 @@ final class LifeMembers: @unchecked Sendable {  // used by the thread that runs 
         self.world = world
     }
 
-    func begin(_ change: Change, of account: String, in room: String) -> Call {
+    func begin(_ change: Change, of account: AccountName, in room: RoomName) -> Call {
         let key = Key(account: account, room: room)
         lastCall += 1
         var record = records[key, default: Record()]
@@ -90,7 +90,7 @@ final class LifeMembers: @unchecked Sendable {  // used by the thread that runs 
     }
 
     /// The states that the record of an account can have.
-    func possible(of account: String, in room: String) -> Set<State> {
+    func possible(of account: AccountName, in room: RoomName) -> Set<State> {
         records[Key(account: account, room: room)]?.possible ?? [.none]
     }
 }

@@ -10,7 +10,7 @@ import MartletWire
 /// | mayBeHandled | an acknowledgement up to it may have been stored, such as one of a client that was stopped |
 /// | shown | the last message of the present iteration |
 final class LifeReader: @unchecked Sendable {  // used by the thread that runs the world
-    let room: String
+    let room: RoomName
     private let device: Int
     private let ownID: DeviceID
     private let ledger: LifeLedger
@@ -20,7 +20,7 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
     /// The handled offsets with their times, until they are durable.
     private var recent: [(at: Instant, offset: UInt64)] = []
 
-    init(_ room: String, device: Int, ownID: DeviceID, _ ledger: LifeLedger) {
+    init(_ room: RoomName, device: Int, ownID: DeviceID, _ ledger: LifeLedger) {
         self.room = room
         self.device = device
         self.ownID = ownID

@@ -11,7 +11,7 @@ struct LifeScenario {
     }
 
     struct Device {
-        var account: String
+        var account: AccountName
         var conditions: PathConditions
         var reading: Reading
         /// Whether the calls of the outbox take time.
@@ -27,7 +27,7 @@ struct LifeScenario {
     let seed: UInt64
     let duration: Duration
     var devices: [Device] = []
-    var rooms: [String] = []
+    var rooms: [RoomName] = []
     let hasDelayedStore: Bool
     let loopCount: Int
     /// The mean time between two faults.
@@ -47,7 +47,7 @@ struct LifeScenario {
             let isSlow = random.happens(perMille: 300)
             devices.append(
                 Device(
-                    account: hasSharedAccount && number == 1 ? "user0" : "user\(number)",
+                    account: hasSharedAccount && number == 1 ? "user0" : AccountName("user\(number)")!,
                     conditions: PathConditions(
                         delay: .milliseconds(Int64(5 + random.next() % 295)),
                         jitter: .milliseconds(Int64(random.next() % 100)),

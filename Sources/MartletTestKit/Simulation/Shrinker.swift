@@ -15,14 +15,14 @@ public struct Shrinker {
         self.fails = fails
     }
 
-    /// The shortest failing scenario found.
+    /// The shortest failing scenario found, until the task is cancelled.
     public mutating func shrink(_ scenario: Scenario) -> Scenario {
         var scenario = scenario
         var size = max(1, scenario.steps.count / 2)
-        while runCount < Shrinker.maxRunCount {
+        while runCount < Shrinker.maxRunCount, !Task.isCancelled {
             let before = scenario.steps.count
             var start = 0
-            while start < scenario.steps.count, runCount < Shrinker.maxRunCount {
+            while start < scenario.steps.count, runCount < Shrinker.maxRunCount, !Task.isCancelled {
                 var candidate = scenario
                 candidate.steps.removeSubrange(start..<min(start + size, scenario.steps.count))
                 runCount += 1

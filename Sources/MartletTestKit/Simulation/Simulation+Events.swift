@@ -37,6 +37,8 @@ extension Simulation {
             }
             if case .stopped(.some) = status.state { startLater(device) }
             trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
+        case .replaceDevice:
+            ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): its counters count as used before")
         case .stopped: trace.note(now, device: device.number, "stopped")
         case .connect:
             trace.note(now, device: device.number, "connects")

@@ -13,7 +13,7 @@ extension Simulation {
     /// Waits until everything has arrived and returns the time that it took.
     func settle() -> Duration {
         let start = world.now
-        while !isDone, world.now - start < Simulation.settleTimeout, ledger.violations.isEmpty { run(for: .seconds(1)) }
+        while !isDone, world.now - start < Simulation.settleTimeout, holds { run(for: .seconds(1)) }
         return world.now - start
     }
 

@@ -14,8 +14,10 @@ public final class Simulation {
         public var traceHash: UInt64
         /// The observations as lines, on request.
         public var trace: [String]
-        /// Violations, at most eight.
+        /// Violations, at most eight; none if the run was cancelled.
         public var violations: [Violation]
+        /// Whether the task was cancelled before the end of the run.
+        public var wasCancelled: Bool
         /// Published messages that survived their device's crashes.
         public var messageCount: Int
         /// Deliveries on all devices.
@@ -86,7 +88,7 @@ public final class Simulation {
         var retransmissions: [UInt64]
     }
 
-    /// Runs a scenario to its end.
+    /// Runs a scenario to its end, or until the task is cancelled.
     ///
     /// - Parameters:
     ///   - store: The relay's store; nil for one in memory.
@@ -170,7 +172,8 @@ public final class Simulation {
         world.relay.onRolesSaved = nil
         for failure in world.tls?.failures ?? [] { ledger.fail(.correctPeersAreServed, at: world.now, failure) }
         return Result(
-            seed: scenario.seed, traceHash: trace.hash, trace: trace.lines, violations: ledger.violations,
+            seed: scenario.seed, traceHash: trace.hash, trace: trace.lines,
+            violations: Task.isCancelled ? [] : ledger.violations, wasCancelled: Task.isCancelled,
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
             answerCount: requests.answeredCount, pageCount: history.pageCount,
             transferCount: attachments.finishedCount, faultCount: scenario.faultCount,
@@ -207,8 +210,8 @@ public final class Simulation {
         }
     }
 
-    /// Whether there is no violation so far.
-    var holds: Bool { ledger.violations.isEmpty }
+    /// Whether the run continues: there is no violation so far, and the task is not cancelled.
+    var holds: Bool { ledger.violations.isEmpty && !Task.isCancelled }
 
     private var maxEvents: Int {
         Simulation.maxEventsPerStep * (scenario.steps.count + 10) + Simulation.maxEventsPerMessage

@@ -192,7 +192,7 @@ final class FencedOutbox<Base: Outbox>: Outbox {
         guard !fence.isClosed else { throw ProcessEnded() }
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { try await base.deadLetters(in: room) }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { try await base.deadLetters(in: room) }
 }
 
 extension FencedOutbox: ImmediateOutbox where Base: ImmediateOutbox {
@@ -202,7 +202,7 @@ extension FencedOutbox: ImmediateOutbox where Base: ImmediateOutbox {
         if !fence.isClosed { base.commit(transaction) }
     }
 
-    func deadLetters(in room: String) -> [DeadLetter] { base.deadLetters(in: room) }
+    func deadLetters(in room: RoomName) -> [DeadLetter] { base.deadLetters(in: room) }
 }
 
 /// The error of a storage for a process that has ended.

@@ -71,7 +71,8 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
     ///   - body: A closure that uses the world.
     /// - Returns: The result of `body`.
     /// - Throws: The errors of `body`. ``TestWorldError`` if `body` waits and nothing can end that, if it does not end
-    ///   within `timeLimit`, or if it makes no progress; it is then cancelled.
+    ///   within `timeLimit`, or if it makes no progress; it is then cancelled. `CancellationError` if the calling task
+    ///   is cancelled.
     public func run<Result: Sendable>(
         timeLimit: Duration = .seconds(86_400), _ body: @escaping @Sendable () async throws -> Result
     ) throws -> Result {
@@ -80,9 +81,11 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
         defer { isRunning = false }
         let outcome = Outcome<Result>()
         let main = Task(executorPreference: scheduler) { await outcome.take(body) }
-        let end = scheduler.run(until: scheduler.now + timeLimit) { outcome.result != nil }
+        let end = scheduler.run(until: scheduler.now + timeLimit) {
+            outcome.result != nil || Task.isCancelled
+        }
         let time = time
-        if end != .finished { main.cancel() }
+        if end != .finished || Task.isCancelled { main.cancel() }
         endAll()
         switch end {
         case .finished: break
@@ -90,7 +93,7 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
         case .timeLimit: throw TestWorldError.timeLimitExceeded(timeLimit)
         case .noProgress: throw TestWorldError.noProgress(at: time)
         }
-        guard let result = outcome.result else { preconditionFailure("a finished closure has a result") }
+        guard let result = outcome.result else { throw CancellationError() }
         return try result.get()
     }
 
@@ -150,12 +153,14 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
     ///   - outbox: The outbox of the device's clients, which survives ``TestDevice/kill()``; a new one in memory by
     ///     default.
     ///   - conditions: The path to the relay.
+    ///   - gateway: The number of the translator of addresses behind which the device is; the relay sees one address
+    ///     for all devices behind it. Nil for an address of its own.
     public func device(
         _ account: String, relay: String = TestRelay.defaultAddress, outbox: (any Outbox)? = nil,
-        conditions: PathConditions = PathConditions()
+        conditions: PathConditions = PathConditions(), gateway: UInt8? = nil
     ) -> TestDevice {
         let number = devices.count + 1
-        let address = IPAddress(v4: 0x0A01_0000 + UInt32(number))
+        let address = IPAddress(v4: gateway.map { 0x0A00_0100 + UInt32($0) } ?? 0x0A01_0000 + UInt32(number))
         let path = VirtualPath(network, conditions, address: address)
         let device = TestDevice(
             account, relay: relay,

@@ -66,8 +66,9 @@ extension SyncedRoom {
     @discardableResult
     nonisolated(nonsending) private func apply(_ page: Room.Page, before end: UInt64?) async throws -> Bool {
         guard let first = page.messages.first, let last = page.messages.last else { return false }
-        let end = max(end ?? 0, last.offset + 1)
-        let part = HistoryPart(messages: page.messages, offsets: first.offset...end - 1, log: page.log)
+        // The offsets come from the relay and can have any value.
+        let known = max(end ?? 1, 1) - 1
+        let part = HistoryPart(messages: page.messages, offsets: first.offset...max(known, last.offset), log: page.log)
         return try await timeline.apply(part, in: name, isModerator: isModerator)
     }
 }

@@ -14,14 +14,17 @@ extension SyncedRoom {
         let intents = Dictionary(shown.compactMap { message in message.intent.map { (message.id, $0) } }) { $1 }
         let pending = room.pending.compactMap { handle in handle.content.map { (handle.id, $0) } }
         var steps: [OutgoingStep] = []
-        for (id, content) in pending where intents[id] == nil { steps.append(.add(id, content)) }
+        let former = Self.formerIDs(of: pending.map(\.0), in: shown)
+        for (id, content) in pending where intents[id] == nil {
+            steps.append(former[id].map { .replace($0, by: id, content) } ?? .add(id, content))
+        }
         let known = try await timeline.contained(letters.map(\.id), in: name)
         for letter in letters where intents[letter.id] == nil {
             if !known.contains(letter.id) { steps.append(.add(letter.id, letter.content)) }
             steps.append(.settle(letter.id, .failed(letter.failure), log: nil))
         }
         let decided = Set(pending.map(\.0)).union(letters.map(\.id))
-        let undecided = shown.filter { !decided.contains($0.id) }
+        let undecided = shown.filter { !decided.contains($0.id) && !former.values.contains($0.id) }
         let progress = room.progress(of: undecided.map(\.id))
         for message in undecided { steps += Self.steps(for: message, progress[message.id]) }
         state.withLock { $0.letters = letters }
@@ -32,6 +35,16 @@ extension SyncedRoom {
         }
         try await resume(intents.filter { decided.contains($0.key) || progress[$0.key] != nil }, letters)
         if let read = try await timeline.readCursor(of: name) { room.markRead(upTo: read) }
+    }
+
+    /// The IDs under which the timeline shows pending messages whose device has taken another ID since (C-103). The
+    /// counters of an outbox are unique.
+    private static func formerIDs(of pending: [MessageID], in shown: [UnsettledMessage]) -> [MessageID: MessageID] {
+        let byCounter = Dictionary(shown.map { ($0.id.counter, $0.id) }) { $1 }
+        let pairs = pending.compactMap { id in
+            byCounter[id.counter].flatMap { $0 != id && $0.sender == id.sender ? (id, $0) : nil }
+        }
+        return Dictionary(pairs) { $1 }
     }
 
     /// The steps for a message that is neither pending nor a dead letter in the outbox.
@@ -54,9 +67,9 @@ extension SyncedRoom {
             let letter = letters.first { $0.id == id }
             switch intent {
             case .removal:
-                if try await !remove(id) { try await send(.delete(MessageReference(id))) }
+                if try await !remove(id) { try await send(.delete(MessageReference(id)), in: nil) }
             case .retry:
-                if let letter { _ = try await retry(letter) } else { try await perform([.unmark(id)]) }
+                if let letter { _ = try await retry(letter, nil) } else { try await perform([.unmark(id)]) }
             }
         }
     }

@@ -8,7 +8,7 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
     /// The ID of the message.
     public let id: MessageID
     /// The name of the room.
-    public let room: String
+    public let room: RoomName
     /// The content of the message, which can be a change of another one.
     public let content: MessageContent
     /// The reason for the failure; nil if the message is being sent.
@@ -30,14 +30,20 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
 /// | dead letter, or unknown | retrying | sent again, or removed because the retry was stored |
 /// | unsettled, dead letter, or unknown | removing | cancelled, discarded, removed |
 ///
-/// Methods that send throw the errors of ``Room/send(_:)-(OutgoingMessage)`` before the outbox has stored anything, and
-/// ``DatabaseError`` if the timeline cannot be written. In the latter case the message is queued, and the timeline
-/// shows it when the room is opened again or the relay has accepted it.
+/// Commands take effect in the order of the calls. Methods that send throw the errors of
+/// ``Room/send(_:)-(OutgoingMessage)``, and `changeNotAllowed` for a change that would have no effect; the message is
+/// then not queued. If the outbox has stored the message and the timeline cannot be written, the method returns, and
+/// ``TimelineSync/run()`` throws ``DatabaseError`` (C-108).
 public final class SyncedRoom: Sendable {
     struct State {
         /// The messages whose outcomes the timeline does not have.
         var unsettled: Set<MessageID> = []
         var letters: [DeadLetter] = []
+        /// The messages that a command sends again or removes at present.
+        var claimed: Set<MessageID> = []
+        /// Changes of messages in the outbox that could not be written to the timeline, for the next transaction. They
+        /// are bounded like the messages: one for each command after an error, which ends `run`.
+        var unwritten: [OutgoingStep] = []
         /// The read mark of the user's other devices, until the timeline knows its log.
         var readMark: RoomCursor?
     }
@@ -51,8 +57,13 @@ public final class SyncedRoom: Sendable {
     package let client: Client
     let isModerator: @Sendable (AccountName) -> Bool
     let state = Guarded(State())
+    private let order: CallOrder<RoomName>
 
-    init(_ room: Room, _ timeline: Timeline, _ client: Client, isModerator: @escaping @Sendable (AccountName) -> Bool) {
+    init(
+        _ room: Room, _ timeline: Timeline, _ client: Client, _ order: CallOrder<RoomName>,
+        isModerator: @escaping @Sendable (AccountName) -> Bool
+    ) {
+        self.order = order
         self.room = room
         self.timeline = timeline
         self.client = client
@@ -60,7 +71,7 @@ public final class SyncedRoom: Sendable {
     }
 
     /// The name of the room.
-    public var name: String { room.name }
+    public var name: RoomName { room.name }
 
     /// The messages of this device without an acceptance, changes included: those that are being sent, then those that
     /// have failed.
@@ -75,7 +86,19 @@ public final class SyncedRoom: Sendable {
     }
 
     nonisolated(nonsending) func perform(_ steps: [OutgoingStep]) async throws {
-        try await timeline.perform(steps, in: name, isModerator: isModerator)
+        let unwritten = state.withLock { state in
+            defer { state.unwritten = [] }
+            return state.unwritten
+        }
+        do { try await timeline.perform(unwritten + steps, in: name, isModerator: isModerator) } catch {
+            state.withLock { $0.unwritten = unwritten + $0.unwritten }
+            throw error
+        }
+    }
+
+    /// Writes changes of which the outbox has its part. After an error the next transaction contains them.
+    nonisolated(nonsending) private func write(_ steps: [OutgoingStep]) async {
+        do { try await perform(steps) } catch { state.withLock { $0.unwritten += steps } }
     }
 
     // MARK: Commands
@@ -93,9 +116,19 @@ public final class SyncedRoom: Sendable {
     /// - Returns: The ID of the message, under which the timeline has its entry.
     @discardableResult
     nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageID {
-        let id = try await room.send(message).id
-        try await show([.add(id, message.content)], of: id)
-        return id
+        try await send(message, in: turn)
+    }
+
+    /// Refuses a change that would have no effect (M-4, M-9).
+    nonisolated(nonsending) private func checkRights(_ content: MessageContent) async throws {
+        guard content.kind == .edit || content.kind == .delete, let body = try? MessageBody(content) else { return }
+        guard let change = MessageChange(body, by: timeline.account, isModerator: isModerator(timeline.account)) else {
+            throw MartletError.changeNotAllowed("it is of another account")
+        }
+        guard content.kind == .edit, let entry = try await timeline.entry(change.target, in: name) else { return }
+        guard case .message(let target) = entry.content, target.isEditable else {
+            throw MartletError.changeNotAllowed("it has no text that can be edited")
+        }
     }
 
     /// Sends a text in reply to a message.
@@ -113,33 +146,119 @@ public final class SyncedRoom: Sendable {
 
     /// Replaces the text of a message of this account: in place if it was not sent yet, otherwise by an edit.
     nonisolated(nonsending) public func edit(_ target: MessageReference, text: String) async throws {
-        if let handle = room.message(target.id), let content = handle.content,
-            let body = try? MessageBody(content), body.isEditable, !text.isEmpty,
-            let edited = try? body.edited(text).content, try await handle.edit(edited)
-        {
-            return try await show([.add(target.id, edited)], of: target.id)
-        }
-        try await send(.edit(of: target, text: text))
+        try await edit(target, text: text, in: turn)
     }
 
     /// Deletes a message: one without an acceptance is cancelled or discarded, another one is deleted for all members.
     nonisolated(nonsending) public func delete(_ target: MessageReference) async throws {
-        if let entry = try await timeline.entry(target.id, in: name), entry.state != .accepted,
-            try await discard(target.id)
-        {
-            return
-        }
-        try await send(.delete(target))
+        try await delete(target, in: turn)
     }
 
     /// Cancels a message that was not sent yet, or discards one that has failed.
     ///
-    /// - Returns: Whether the message was removed. It is false if it was accepted or may have been sent.
+    /// - Returns: Whether the message was removed. It is false if it was accepted or may have been sent, or if another
+    ///   call sends it again or removes it.
     @discardableResult
     nonisolated(nonsending) public func discard(_ id: MessageID) async throws -> Bool {
+        try await discard(id, in: turn)
+    }
+
+    /// Sends a failed message again, under another ID and in the same entry. One transaction of the outbox replaces the
+    /// dead letter (C-77). A message without a dead letter in the outbox is sent as a new one.
+    ///
+    /// - Returns: The new ID; nil if the message has not failed, or if another call sends it again or removes it.
+    @discardableResult
+    nonisolated(nonsending) public func retry(_ id: MessageID) async throws -> MessageID? {
+        try await retry(id, in: turn)
+    }
+
+    // MARK: Commands with a place
+
+    /// The place of a command, which its method takes before it suspends.
+    private var turn: CommandTurn { order.enter(name) }
+
+    /// The turn ends when the message has its place among those of the room; it is nil for a command of an earlier
+    /// process, before all others.
+    @discardableResult
+    nonisolated(nonsending) package func send(
+        _ message: OutgoingMessage, in turn: CommandTurn?
+    ) async throws -> MessageID {
+        defer { turn?.end() }
+        try await turn?.begin()
+        return try await sendNext(message, turn)
+    }
+
+    nonisolated(nonsending) private func sendNext(
+        _ message: OutgoingMessage, _ turn: CommandTurn?
+    ) async throws -> MessageID {
+        try await checkRights(message.content)
+        let id = try await room.send(message, whenQueued: { turn?.end() }).id
+        await show([.add(id, message.content)], of: id)
+        return id
+    }
+
+    nonisolated(nonsending) package func edit(
+        _ target: MessageReference, text: String, in turn: CommandTurn
+    ) async throws {
+        defer { turn.end() }
+        try await turn.begin()
+        if let handle = room.message(target.id), let content = handle.content,
+            let body = try? MessageBody(content), body.isEditable, !text.isEmpty,
+            let edited = try? body.edited(text).content, try await handle.edit(edited)
+        {
+            return await show([.add(target.id, edited)], of: target.id)
+        }
+        _ = try await sendNext(.edit(of: target, text: text), turn)
+    }
+
+    nonisolated(nonsending) package func delete(_ target: MessageReference, in turn: CommandTurn) async throws {
+        defer { turn.end() }
+        try await turn.begin()
+        if let entry = try await timeline.entry(target.id, in: name), entry.state != .accepted,
+            try await discardClaimed(target.id)
+        {
+            return
+        }
+        _ = try await sendNext(.delete(target), turn)
+    }
+
+    nonisolated(nonsending) package func discard(_ id: MessageID, in turn: CommandTurn) async throws -> Bool {
+        defer { turn.end() }
+        try await turn.begin()
+        return try await discardClaimed(id)
+    }
+
+    nonisolated(nonsending) private func discardClaimed(_ id: MessageID) async throws -> Bool {
+        guard claim(id) else { return false }
+        defer { unclaim(id) }
         try await perform([.mark(id, .removal)])
         return try await remove(id)
     }
+
+    @discardableResult
+    nonisolated(nonsending) package func retry(_ id: MessageID, in turn: CommandTurn) async throws -> MessageID? {
+        defer { turn.end() }
+        guard claim(id) else { return nil }
+        defer { unclaim(id) }
+        try await turn.begin()
+        if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+            try await perform([.mark(id, .retry)])
+            return try await retry(letter, turn)
+        }
+        guard let entry = try await timeline.entry(id, in: name), case .failed = entry.state,
+            case .message(let body) = entry.content
+        else { return nil }
+        let message = try OutgoingMessage(body: body)
+        let new = try await room.send(message, whenQueued: { turn.end() }).id
+        await show([.replace(id, by: new, message.content)], of: new)
+        return new
+    }
+
+    /// Claims a message for a retry or removal, before the call suspends. Otherwise two calls could both find that it
+    /// has failed, and both send it.
+    private func claim(_ id: MessageID) -> Bool { state.withLock { $0.claimed.insert(id).inserted } }
+
+    private func unclaim(_ id: MessageID) { state.withLock { _ = $0.claimed.remove(id) } }
 
     /// Cancels or discards a marked message. Returns false, without the mark, if it was or may have been sent.
     nonisolated(nonsending) func remove(_ id: MessageID) async throws -> Bool {
@@ -147,50 +266,37 @@ public final class SyncedRoom: Sendable {
         if case .unsettled? = room.progress(of: [id])[id], let handle { await handle.cancel() }
         switch room.progress(of: [id])[id] {
         case .unsettled?, .ended(.accepted)?:
-            try await show([.unmark(id)], of: id)
+            await show([.unmark(id)], of: id)
             return false
+        case .ended(.failed(.cancelled))?: break
         case .ended(.failed)?, nil:
-            if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
-                try await room.discard(letter)
+            do {
+                if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+                    try await room.discard(letter)
+                }
+                try await readLetters()
+            } catch {
+                await write([.unmark(id)])
+                throw error
             }
-            try await readLetters()
-            try await perform([.remove(id)])
-            return true
         }
-    }
-
-    /// Sends a failed message again, under another ID and in the same entry. One transaction of the outbox replaces the
-    /// dead letter (C-77). A message without a dead letter in the outbox is sent as a new one.
-    ///
-    /// - Returns: The new ID; nil if the message has not failed.
-    @discardableResult
-    nonisolated(nonsending) public func retry(_ id: MessageID) async throws -> MessageID? {
-        if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
-            try await perform([.mark(id, .retry)])
-            return try await retry(letter)
-        }
-        guard let entry = try await timeline.entry(id, in: name), case .failed = entry.state,
-            case .message(let body) = entry.content
-        else { return nil }
-        let message = try OutgoingMessage(body: body)
-        let new = try await room.send(message).id
-        try await show([.replace(id, by: new, message.content)], of: new)
-        return new
+        await write([.remove(id)])
+        return true
     }
 
     /// Sends a dead letter again, whose entry is marked.
-    nonisolated(nonsending) func retry(_ letter: DeadLetter) async throws -> MessageID? {
+    nonisolated(nonsending) func retry(_ letter: DeadLetter, _ turn: CommandTurn?) async throws -> MessageID? {
         let handle: MessageHandle?
-        do { handle = try await room.retry(letter) } catch {
-            try await perform([.unmark(letter.id)])
+        do { handle = try await room.retry(letter, whenQueued: { turn?.end() }) } catch {
+            await write([.unmark(letter.id)])
             throw error
         }
         guard let handle else {
-            try await perform([.remove(letter.id)])
+            await write([.remove(letter.id)])
             return nil
         }
-        try await readLetters()
-        try await show([.replace(letter.id, by: handle.id, letter.content)], of: handle.id)
+        try? await readLetters()
+        await show([.replace(letter.id, by: handle.id, letter.content)], of: handle.id)
         return handle.id
     }
 
@@ -203,20 +309,24 @@ public final class SyncedRoom: Sendable {
 
     // MARK: Outcomes
 
-    /// Shows a message, and records its outcome if it has one.
-    nonisolated(nonsending) private func show(_ steps: [OutgoingStep], of id: MessageID) async throws {
-        try await perform(steps)
+    /// Shows a message of the outbox, and records its outcome if it has one.
+    nonisolated(nonsending) private func show(_ steps: [OutgoingStep], of id: MessageID) async {
+        await write(steps)
         state.withLock { _ = $0.unsettled.insert(id) }
-        try await settle([id])
+        // After an error the message remains unsettled, and `run` throws the error of its next attempt.
+        try? await settle([id])
     }
 
     /// Records the outcomes of messages.
     nonisolated(nonsending) func settle(_ ids: Set<MessageID>) async throws {
+        let ids = try await renew(ids)
         var steps: [OutgoingStep] = []
         var ended: Set<MessageID> = []
-        let log = room.log
         var hasFailures = false
-        for (id, progress) in room.progress(of: ids) {
+        // The offsets of an earlier log are unknown after its replacement.
+        var (log, all) = (room.log, room.progress(of: ids))
+        while room.log != log { (log, all) = (room.log, room.progress(of: ids)) }
+        for (id, progress) in all {
             guard case .ended(let result) = progress else { continue }
             steps.append(.settle(id, result, log: log))
             ended.insert(id)
@@ -229,6 +339,23 @@ public final class SyncedRoom: Sendable {
         }
         try await perform(steps)
         state.withLock { $0.unsettled.subtract(ended) }
+    }
+
+    /// Shows messages without an outcome under their current IDs, if their device has taken another one (C-103).
+    /// Returns the current IDs.
+    nonisolated(nonsending) private func renew(_ ids: Set<MessageID>) async throws -> Set<MessageID> {
+        let renewed = ids.compactMap { id in room.currentID(of: id).map { (id, $0) } }
+        guard !renewed.isEmpty else { return ids }
+        // The log has the content of a message that was accepted meanwhile.
+        try await perform(
+            renewed.map { former, current in
+                room.message(current)?.content.map { .replace(former, by: current, $0) } ?? .remove(former)
+            })
+        state.withLock { state in
+            state.unsettled.subtract(renewed.map(\.0))
+            state.unsettled.formUnion(renewed.map(\.1))
+        }
+        return ids.subtracting(renewed.map(\.0)).union(renewed.map(\.1))
     }
 
     nonisolated(nonsending) func readLetters() async throws {

@@ -20,7 +20,7 @@ enum ChatCommand: Equatable, Sendable {
         /retry  connect now
         /kick, /ban, /unban, /unmute, /invite NAME     operate on an account (for moderators)
         /mute NAME SECONDS, /role NAME ROLE            ROLE is none, reader, member, moderator or owner
-        /access WHO, /announce TEXT                    WHO is open, inviteOnly or closed
+        /access WHO, /close, /announce TEXT            WHO is open, inviteOnly or closed
         /roles                                         list roles, bans and mutes
         /quit   end the chat (or Ctrl-C, or Ctrl-D on an empty line)
         //text  send a text that begins with a slash

@@ -121,7 +121,7 @@ struct ChatController: Sendable {
     }
 
     private var memberList: String {
-        let names = model.others.map { $0.name + ($0.presence == .away ? " (away)" : "") }
+        let names = model.others.map { $0.name.text + ($0.presence == .away ? " (away)" : "") }
         return names.isEmpty ? "There are no other members." : "Other members: \(names.joined(separator: ", "))."
     }
 

@@ -1,4 +1,5 @@
 import Martlet
+import MartletWire
 
 /// The contents of a chat as values, which events change and ``ChatScreen`` displays.
 struct ChatModel: Equatable, Sendable {
@@ -11,7 +12,7 @@ struct ChatModel: Equatable, Sendable {
     enum Entry: Equatable, Sendable {
         /// A message of a member. `key` identifies a message of this account.
         case message(
-            sender: String, label: String? = nil, text: String, clock: String, key: Int?, mark: DeliveryMark?,
+            sender: AccountName, label: String? = nil, text: String, clock: String, key: Int?, mark: DeliveryMark?,
             id: MessageID? = nil)
         /// A notice of the program.
         case notice(String)
@@ -25,7 +26,7 @@ struct ChatModel: Equatable, Sendable {
     /// An event in the room.
     enum Event: Equatable, Sendable {
         /// A message. The label is nil for a text.
-        case received(sender: String, label: String? = nil, text: String, clock: String, id: MessageID? = nil)
+        case received(sender: AccountName, label: String? = nil, text: String, clock: String, id: MessageID? = nil)
         /// The identity of a message that was written.
         case queued(key: Int, MessageID)
         /// The deletion of a message, whose text is no longer shown (M-5).
@@ -33,20 +34,20 @@ struct ChatModel: Equatable, Sendable {
         case wrote(key: Int, text: String, clock: String)
         case marked(key: Int, DeliveryMark)
         case notice(String)
-        case members([String])
-        case presence(String, Presence?)
-        case typing(String, Bool)
+        case members([AccountName])
+        case presence(AccountName, Presence?)
+        case typing(AccountName, Bool)
         case connection(Health, String)
     }
 
     /// The maximum number of entries. Older ones are removed.
     static let maxEntryCount = 2_000
 
-    let room: String
-    let account: String
+    let room: RoomName
+    let account: AccountName
     private(set) var entries: [Entry] = []
-    private(set) var members: [String: Presence] = [:]
-    private(set) var typing: Set<String> = []
+    private(set) var members: [AccountName: Presence] = [:]
+    private(set) var typing: Set<AccountName> = []
     private(set) var health = Health.waiting
     private(set) var connectionText = "connecting"
     /// The line that the user is typing.
@@ -57,7 +58,7 @@ struct ChatModel: Equatable, Sendable {
     private var forgottenCount = 0
 
     /// Creates an empty conversation.
-    init(room: String, account: String) {
+    init(room: RoomName, account: AccountName) {
         self.room = room
         self.account = account
     }
@@ -89,7 +90,7 @@ struct ChatModel: Equatable, Sendable {
     }
 
     /// The other members of the room in alphabetical order.
-    var others: [(name: String, presence: Presence)] {
+    var others: [(name: AccountName, presence: Presence)] {
         members.filter { $0.key != account }.sorted { $0.key < $1.key }.map { (name: $0.key, presence: $0.value) }
     }
 

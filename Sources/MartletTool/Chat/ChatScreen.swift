@@ -1,4 +1,5 @@
 import MartletToolSupport
+import MartletWire
 
 /// The layout of a conversation: a title row, the visible entries, a status row and the line that the user is typing.
 enum ChatScreen {
@@ -24,16 +25,17 @@ enum ChatScreen {
     }
 
     private static func title(of model: ChatModel, columns: Int) -> StyledLine {
-        let names = model.others.map { SafeText.line($0.name) + ($0.presence == .away ? " (away)" : "") }
+        let names = model.others.map { SafeText.line($0.name.text) + ($0.presence == .away ? " (away)" : "") }
         let members = names.isEmpty ? "no other members" : "with " + names.joined(separator: ", ")
-        return StyledLine(" \(SafeText.line(model.room))  \u{2502}  \(members)", .inverse).padded(to: columns, .inverse)
+        return StyledLine(" \(SafeText.line(model.room.text))  \u{2502}  \(members)", .inverse).padded(
+            to: columns, .inverse)
     }
 
     private static func status(of model: ChatModel, columns: Int) -> StyledLine {
         var line = StyledLine(" \u{25CF} ", model.health == .good ? .green : model.health == .waiting ? .yellow : .red)
         line.append(SafeText.line(model.connectionText), .dim)
         if model.scrolledRowCount > 0 { line.append("  \u{2193} \(model.scrolledRowCount) more rows", .yellow) }
-        let names = model.typing.sorted().map { SafeText.line($0) }
+        let names = model.typing.sorted().map { SafeText.line($0.text) }
         if !names.isEmpty {
             let verb = names.count == 1 ? "is" : "are"
             line.append("  \(names.prefix(3).joined(separator: ", ")) \(verb) typing\u{2026}", .cyan)
@@ -75,7 +77,7 @@ enum ChatScreen {
             return SafeText.lines(text).flatMap { wrap($0, columns: columns - 2) }.map { StyledLine("  \($0)", .dim) }
         case .message(let sender, let label, let text, let clock, _, let mark, _):
             let isOwn = sender == model.account
-            let name = DisplayWidth.prefix(of: isOwn ? "you" : SafeText.line(sender), columns: maxNameColumnCount)
+            let name = DisplayWidth.prefix(of: isOwn ? "you" : SafeText.line(sender.text), columns: maxNameColumnCount)
             let indent = clock.count + 1 + DisplayWidth.of(name) + 2
             let shown = SafeText.lines(MessageParts(label: label, text: text).shown)
             var lines = shown.flatMap { wrap($0, columns: max(columns - indent, 10)) }.map { StyledLine($0) }
@@ -84,7 +86,7 @@ enum ChatScreen {
                 var row = StyledLine()
                 if index == 0 {
                     row.append("\(clock) ", .dim)
-                    row.append("\(name)  ", isOwn ? .bold : Style.color(of: sender))
+                    row.append("\(name)  ", isOwn ? .bold : Style.color(of: sender.text))
                 } else {
                     row.append(String(repeating: " ", count: indent))
                 }

@@ -2,7 +2,7 @@ import MartletWire
 
 /// A command for an operation on the room.
 enum RoomCommand: String, CaseIterable {
-    case kick, ban, unban, mute, unmute, invite, role, access, announce, roles
+    case kick, ban, unban, mute, unmute, invite, role, access, close, announce, roles
 
     /// The form of the command.
     var usage: String {
@@ -11,6 +11,7 @@ enum RoomCommand: String, CaseIterable {
         case .mute: "/mute NAME SECONDS"
         case .role: "/role NAME ROLE, where ROLE is none, reader, member, moderator or owner"
         case .access: "/access WHO, where WHO is open, inviteOnly or closed"
+        case .close: "/close, which is /access closed"
         case .announce: "/announce TEXT"
         case .roles: "/roles"
         }
@@ -35,6 +36,7 @@ enum RoomCommand: String, CaseIterable {
             if last == "none" { return .setRole(nil, of: account) }
             return RoomRole.allCases.first { "\($0)" == last }.map { .setRole($0, of: account) }
         case .access: return RoomAccess.allCases.first { "\($0)" == all }.map { .setAccess($0) }
+        case .close: return words.isEmpty ? .setAccess(.closed) : nil
         case .announce: return all.isEmpty ? nil : .announce(MessageContent(text: all))
         case .roles: return words.isEmpty ? .listRoles(after: nil) : nil
         }
@@ -43,13 +45,17 @@ enum RoomCommand: String, CaseIterable {
 
 extension RoomRoster {
     /// The lines of a list.
-    var lines: [String] {
-        let head = "Your role is \(ownRole); the room is \(access)."
-        return [head]
-            + standings.map { standing in
-                var words = [standing.role.map { "\($0)" }, standing.isBanned ? "banned" : nil].compactMap(\.self)
-                if standing.mutedUntil > 0 { words.append("muted until \(RelayLog.date(standing.mutedUntil))") }
-                return "\(standing.account): \(words.joined(separator: ", "))"
-            } + (isPartial ? ["Further accounts are not shown."] : [])
+    var lines: [String] { [head] + rows + (isPartial ? ["Further accounts are not shown."] : []) }
+
+    /// The line of the room and the own role.
+    var head: String { "Your role is \(ownRole); the room is \(access)." }
+
+    /// The lines of the accounts.
+    var rows: [String] {
+        standings.map { standing in
+            var words = [standing.role.map { "\($0)" }, standing.isBanned ? "banned" : nil].compactMap(\.self)
+            if standing.mutedUntil > 0 { words.append("muted until \(RelayLog.date(standing.mutedUntil))") }
+            return "\(standing.account): \(words.joined(separator: ", "))"
+        }
     }
 }

@@ -112,7 +112,7 @@ struct ChatSession: Sendable {
         }
         show(
             .received(
-                sender: message.sender.text, label: parts.label, text: parts.text,
+                sender: message.sender, label: parts.label, text: parts.text,
                 clock: ClockText.minutes(message.acceptedAt), id: message.kind.isChange ? nil : message.id))
     }
 
@@ -127,16 +127,16 @@ struct ChatSession: Sendable {
     }
 
     private func reportEvents() async {
-        show(.members(room.members.map(\.text)))
+        show(.members(room.members))
         for await event in room.events {
             switch event {
-            case .opened: show(.members(room.members.map(\.text)))
-            case .presence(let name, .left): show(.presence(name.text, nil))
-            case .presence(let name, .online): show(.presence(name.text, .online))
-            case .presence(let name, .away): show(.presence(name.text, .away))
-            case .typing(let name, let isTyping): show(.typing(name.text, isTyping))
-            case .missed: show(.members(room.members.map(\.text)))
-            case .delivered, .read, .gap, .logReplaced, .transient: break
+            case .opened: show(.members(room.members))
+            case .presence(let name, .left): show(.presence(name, nil))
+            case .presence(let name, .online): show(.presence(name, .online))
+            case .presence(let name, .away): show(.presence(name, .away))
+            case .typing(let name, let isTyping): show(.typing(name, isTyping))
+            case .missed: show(.members(room.members))
+            case .delivered, .read, .gap, .logReplaced, .deviceReplaced, .transient: break
             }
         }
     }

@@ -87,7 +87,7 @@ enum ChatTerminal {
         _ line: AsyncStream<(key: Int, text: String)>.Continuation, _ screen: inout FullScreen
     ) async throws -> ExitCode {
         var chat = ChatController(
-            ChatModel(room: session.room.name, account: session.client.account.text),
+            ChatModel(room: session.room.name, account: session.client.account),
             size: Terminal.size(of: STDOUT_FILENO))
         var decoder = KeyDecoder()
         let begin = ContinuousClock.now

@@ -83,7 +83,7 @@ struct Listening: Sendable {
         replaced previous: RoomCursor, _ current: RoomCursor, in room: Room, _ monitor: TransferMonitor
     ) -> String {
         if begin.isBeyondEnd(replaced: previous) {
-            return "room \(SafeText.line(room.name)) has \(current.offset) messages; --from \(previous.offset) is "
+            return "room \(SafeText.line(room.name.text)) has \(current.offset) messages; --from \(previous.offset) is "
                 + "beyond the last one, and new messages follow"
         }
         monitor.count { $0.replacedLogs += 1 }

@@ -21,9 +21,10 @@ enum ReceivedLine {
         let original = try? message.body
         let present = original.flatMap { effects.body(of: $0) }
         var parts = MessageParts(message.content, present, name: name)
-        if effects.isDeleted { parts = MessageParts(label: "deleted") }
+        let isDeleted = effects.isDeleted || message.kind == .erased  // M-37
+        if isDeleted { parts = MessageParts(label: "deleted") }
         var labels = parts.label.map { [$0] } ?? []
-        if present != original, !effects.isDeleted { labels.append("edited") }
+        if present != original, !isDeleted { labels.append("edited") }
         var counts: [(text: String, count: Int)] = []
         for reaction in effects.reactions {
             let text = EscapedText.quoted(reaction.text)
@@ -51,7 +52,7 @@ enum ReceivedLine {
         if original == nil { members.append(.init("damaged", .bool(true))) }
         let present = original.flatMap { effects.body(of: $0) }
         switch LineContent(kind: message.kind, content: message.content.bytes) {
-        case _ where effects.isDeleted: members.append(.init("deleted", .bool(true)))
+        case _ where effects.isDeleted || message.kind == .erased: members.append(.init("deleted", .bool(true)))
         case _ where present != original: members.append(.init("edited", .bool(true)))
         case .text(let text)?: if original == nil { members.append(.init("text", .string(text))) }
         case .bytes(let bytes)?: members.append(.init("data", .string(Base64.encode(bytes, .standard))))

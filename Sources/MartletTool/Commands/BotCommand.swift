@@ -43,7 +43,7 @@ enum BotCommand {
 
     private static func serve(_ client: Client, _ name: String, _ options: Room.Options) async throws {
         let room = try await client.open(room: name, options: options)
-        Output.report("bot: \(SafeText.line(client.account.text)) replies in \(SafeText.line(room.name))")
+        Output.report("bot: \(SafeText.line(client.account.text)) replies in \(SafeText.line(room.name.text))")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await answerCommands(in: room, as: client.account) }
             group.addTask { try await answerRequests(in: room) }

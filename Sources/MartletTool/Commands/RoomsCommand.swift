@@ -93,10 +93,12 @@ enum RoomsCommand {
         case .join: try await client.join(room: operands[0], timeout: timeout)
         case .leave: try await client.leave(room: operands[0], timeout: timeout)
         case .decline: try await client.decline(room: operands[0], timeout: timeout)
-        case .invite: try await client.invite(operands[1], to: operands[0], timeout: timeout)
+        case .invite:
+            let (room, account) = (try roomName(operands[0]), try accountName(operands[1]))
+            try await client.invite(account, to: room, timeout: timeout)
         case .read:
             let cursor = RoomCursor(offset: UInt64(operands[1]) ?? 0)
-            try await client.markRead(upTo: cursor, in: operands[0], timeout: timeout)
+            try await client.markRead(upTo: cursor, in: try roomName(operands[0]), timeout: timeout)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletSQLite
 import MartletToolSupport
 
 /// `martlet send`: sends lines as messages.
@@ -39,7 +40,8 @@ enum SendCommand {
         ],
         exitCodes: [
             ExitMeaning(.success, "every line, or the message with the file, was accepted"),
-            ExitMeaning(.failure, "some lines were refused, or the room has no message that can be referred to"),
+            ExitMeaning(
+                .failure, "lines of this or an earlier command were refused, or the room has no message to refer to"),
             ExitMeaning(.dataError, "the text of a message that refers to another one is too long or not UTF-8"),
             ExitMeaning(.inputOutput, "reading failed"),
         ] + ClientOptions.exitCodes
@@ -79,7 +81,8 @@ enum SendCommand {
         }
         if let path = arguments[file] { return try await send(file: path, arguments) }
         let outbox = ClientOptions.outbox(arguments)
-        let client = try ClientOptions.client(arguments, agent: "send", outbox: outbox)
+        let earlier = outbox.map { EarlierMessages(path: $0.path) }
+        let client = try ClientOptions.client(arguments, agent: "send", outbox: outbox, earlier: earlier)
         let input = StandardInput()
         let monitor = TransferMonitor(
             arguments[ProgressStyle.option] ?? .auto, totalByteCount: input.fileByteCount)
@@ -89,6 +92,7 @@ enum SendCommand {
         do {
             try await withClient(client) { client in
                 ClientOptions.reportRecovery(of: outbox)
+                await EarlierMessages.reportFailures(in: outbox)
                 do {
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
@@ -101,7 +105,8 @@ enum SendCommand {
             }
         } catch { failure = failure ?? error }
         if isSummaryWanted { try Output.print(report.json.text) }
-        return try verdict(report, failure)
+        let code = try verdict(report, failure)
+        return earlier?.exitCode(code) ?? code
     }
 
     private static func verdict(_ report: TransferReport, _ failure: (any Error)?) throws -> ExitCode {

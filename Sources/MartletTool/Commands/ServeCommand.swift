@@ -32,6 +32,12 @@ enum ServeCommand {
     private static let maxConnections = Option.count(
         "max-connections-per-address", in: 0...1_000_000, fallback: 256,
         help: "maximum number of connections of an IPv4 address or an IPv6 network of 64 bits; 0 for any number")
+    private static let proxies = network(
+        "proxy-protocol",
+        help: "require the header of the PROXY protocol, version 1 or 2, from this proxy; its clients have the address "
+            + "that the header states")
+    private static let unlimitedPeers = network(
+        "unlimited-address", help: "apply no limits of addresses to this one, for example to that of an office")
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
         help: "messages a second that an account may publish, after ten times as many [any number]")
@@ -56,9 +62,10 @@ enum ServeCommand {
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
             listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
-            multipath.spec, loops.spec, spin.spec, maxConnections.spec, accountRate.spec, roomRate.spec,
+            multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
+            accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
-        ] + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
+        ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
         notes: [
             """
             Without --store messages are kept in memory, the oldest are removed first, and all are lost at \
@@ -70,9 +77,10 @@ enum ServeCommand {
             if its reader is too slow, lines are dropped and their number is logged.
             """,
             """
-            An eighth of --max-connections-per-address may be unauthenticated at a time, and a quarter of these \
-            may be signing in. An address is refused for up to 60 s after failed authentications. Behind a proxy all \
-            clients have the address of the proxy. \
+            Half of --max-connections-per-address may be unauthenticated at a time. After failed authentications an \
+            account is refused for up to 60 s at their address; after failures under many names accounts that have not \
+            signed in there in the last day wait. Behind a proxy all clients have the address of the proxy, unless it \
+            states theirs and --proxy-protocol names it. \
             --audit never blocks the relay either: records that cannot be written are lost, and the log states \
             their number once a minute. The signal HUP opens the file again, for example after a rename.
             """,
@@ -87,7 +95,7 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + PushArguments.notes + RelayAccess.notes + [TokensFile.overview],
+        ] + AttachmentArguments.notes + PushArguments.notes + RelayAccess.notes + [TokensFile.overview],
         exitCodes: [
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
             ExitMeaning(
@@ -128,8 +136,9 @@ enum ServeCommand {
             throw CommandError(.cannotCreate, "\(error)")
         }
         try await checkRoles(of: store as? SQLiteStore, arguments)
-        let attachments = try attachmentStore(arguments)
-        let relay = try relay(arguments, access, store, attachments, webhook) { event in
+        let disk = AttachmentArguments.disk(arguments, directory: arguments[Self.store])
+        let attachments = try AttachmentArguments.store(arguments, directory: arguments[Self.store], disk)
+        let relay = try relay(arguments, access, store, attachments, disk, webhook) { event in
             if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
@@ -182,20 +191,21 @@ enum ServeCommand {
 
     private static func relay(
         _ arguments: ParsedArguments, _ access: RelayAccess, _ diskStore: (any RoomStore)?,
-        _ attachments: any AttachmentStore, _ webhook: Webhook?, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
+        onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
-        // An eighth of the memory is reserved for the program and the overhead of the allocator.
-        let budget = arguments[memory] ?? 1 << 30
+        let shares = MemoryShares(of: arguments[memory] ?? 1 << 30, storesInMemory: diskStore == nil)
         var configuration = Relay.Configuration(addresses: addresses(arguments))
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
-        configuration.engine.memoryBudget = budget / 8 * (diskStore == nil ? 3 : 7)
+        configuration.engine.memoryBudget = shares.engine
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
         let maxConnections = arguments[maxConnections] ?? configuration.limits.maxConnections
         configuration.limits.maxConnections = maxConnections > 0 ? maxConnections : .max
-        configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 8, 1) : .max
-        configuration.limits.maxAuthentications = maxConnections > 0 ? max(maxConnections / 32, 1) : .max
+        configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 2, 1) : .max
         if maxConnections == 0 { configuration.limits.maxTotalHandshakes = .max }
+        configuration.proxies = arguments.all(proxies)
+        configuration.unlimitedPeers = arguments.all(unlimitedPeers)
         configuration.engine.accountRate = arguments[accountRate].map { Self.rate($0) }
         configuration.engine.roomRate = arguments[roomRate].map { Self.rate($0) }
         if arguments.has(roomRoles) {
@@ -203,23 +213,22 @@ enum ServeCommand {
             roles.maxRoomsPerAccount = arguments[roomsPerAccount] ?? roles.maxRoomsPerAccount
             configuration.engine.roomRoles = roles
         }
+        configuration.disk = disk
         PushArguments.apply(arguments, to: &configuration)
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
-            configuration: configuration, store: diskStore ?? memoryStore(arguments, budget),
+            configuration: configuration, store: diskStore ?? memoryStore(arguments, shares),
             authenticator: access.authenticator, policy: access.policy, attachments: attachments,
             onUndelivered: webhook, onEvent: onEvent)
     }
 
-    /// The store of attachments: a folder beside the rooms of `--store`, or memory without this option.
-    private static func attachmentStore(_ arguments: ParsedArguments) throws -> any AttachmentStore {
-        guard let directory = arguments[store] else { return InMemoryAttachmentStore() }
-        do {
-            return try FileAttachmentStore(directory: "\(directory)/attachments")
-        } catch {
-            throw CommandError(.cannotCreate, "\(error)")
-        }
+    /// An option whose values are addresses or networks.
+    private static func network(_ name: String, help: String) -> Option<IPNetwork> {
+        Option(
+            name, "ADDRESS[/BITS]", expectation: "an IP address, with or without a number of bits", help: help,
+            parse: IPNetwork.init
+        ).repeating
     }
 
     /// A rate with a burst of ten seconds.
@@ -229,10 +238,10 @@ enum ServeCommand {
         return rate
     }
 
-    private static func memoryStore(_ arguments: ParsedArguments, _ budget: Int) -> InMemoryStore {
+    private static func memoryStore(_ arguments: ParsedArguments, _ shares: MemoryShares) -> InMemoryStore {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
-        bounds.maxByteCount = budget / 2
+        bounds.maxByteCount = shares.store
         bounds.maxByteCountPerRoom = min(arguments[historyBytes] ?? 64 << 20, bounds.maxByteCount / 2)
         if arguments.has(roomRoles) {
             // The roles take an eighth of the memory for messages.

@@ -54,7 +54,8 @@ enum UserCommand {
         case .add:
             let name = try name(arguments)
             // The file is checked before the prompt for the password.
-            _ = try PasswordFile.readIfExists(path)
+            let file = try PasswordFile.readIfExists(path)
+            if let warning = warning(about: name, among: file?.names ?? []) { Output.report("martlet: \(warning)") }
             let password = try await PasswordInput.read(arguments, prompt: "password of \(SafeText.line(name.text))")
             try await add(name, password, to: path)
         case .remove:
@@ -79,6 +80,17 @@ enum UserCommand {
             throw UsageError(message: "a name in a password file does not begin with '#', which begins a comment")
         }
         return name
+    }
+
+    /// The reason why a user may not reach the account by typing its name, whose bytes are compared (W-31); nil if
+    /// there is none.
+    static func warning(about name: AccountName, among names: [String]) -> String? {
+        let accounts = names.compactMap { AccountName($0) }
+        if accounts.contains(where: { $0 != name && $0.text == name.text }) {
+            return "the file has another account with a canonically equivalent name"
+        }
+        let isNormal = Array(name.text.precomposedStringWithCanonicalMapping.utf8) == Array(name.text.utf8)
+        return isNormal ? nil : "the name is not in normal form C, in which most keyboards type it"
     }
 
     private static func add(_ name: AccountName, _ password: String, to path: String) async throws {

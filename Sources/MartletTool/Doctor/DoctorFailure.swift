@@ -44,7 +44,7 @@ enum DoctorFailure: Error, Equatable, Sendable {
         case .ended:
             DoctorExplanation(
                 .protocolError, "ended", "the connection was ended without an answer",
-                "see the log of the relay, or check host and port")
+                "see the log of the relay, which may have too many connections of this address, or check host and port")
         case .malformed(let error): DoctorExplanation(error)
         case .unexpected(let type):
             DoctorExplanation(
@@ -211,6 +211,10 @@ extension DoctorExplanation {
             let versions = notice.spokenVersions.map(\.description).joined(separator: ", ")
             if !versions.isEmpty { found += ", it supports \(versions)" }
             self.init(.protocolError, name, found, "install a version of this program for that version")
+        case .serverBusy where notice.reason != nil:
+            self.init(
+                .unavailable, name, found,
+                "try again later; after failed sign-ins first correct the credential of the client that retries")
         case .serverBusy, .draining, .authTimeout, .storeUnavailable:
             self.init(.unavailable, name, found, "try again later")
         case .tooManyLinks:

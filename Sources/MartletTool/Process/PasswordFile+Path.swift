@@ -1,6 +1,7 @@
 import Foundation
 import MartletAuthentication
 import MartletToolSupport
+import MartletTransport
 
 extension PasswordFile {
     /// The duration for which a change waits for another one.
@@ -83,8 +84,11 @@ extension PasswordFile {
             else { throw CommandError.system(.cannotCreate, "cannot keep the owner of \(path)") }
         }
         try Output.write(bytes, to: descriptor)
-        guard fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else {
-            throw CommandError.system(.cannotCreate, "cannot write \(path)")
+        guard fsync(descriptor) == 0 else { throw CommandError.system(.cannotCreate, "cannot write \(path)") }
+        do throws(FileError) {
+            try Folder.rename(temporary, to: path)
+        } catch {
+            throw CommandError(.cannotCreate, "cannot write \(path): \(error)")
         }
     }
 }

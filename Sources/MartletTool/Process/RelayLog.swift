@@ -94,6 +94,8 @@ enum RelayLog {
             named(
                 "connectionsRefused",
                 [.init("count", .count(count))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
+        case .proxyRefused(let peer):
+            named("proxyRefused", peer.map { [.init("peer", .string("\($0)"))] } ?? [])
         case .revoked(let account): named("revoked", [.init("account", .string(account.text))])
         case .roomDecisionsRevoked(let account, let room):
             named(
@@ -105,6 +107,9 @@ enum RelayLog {
             named(
                 "tlsFailed",
                 [.init("error", .string("\(error)"))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
+        case .diskSpaceChanged(let level, let freeByteCount):
+            named(
+                "diskSpace", [.init("level", .string(level.rawValue)), .init("freeByteCount", .count(freeByteCount))])
         case .attachmentsFailed(let error): named("attachmentsFailed", [.init("error", .string("\(error)"))])
         case .storeFailed(let room, let error):
             named("storeFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])

@@ -29,6 +29,8 @@ struct StoreLine: Codable {
         var seen: String
         /// The bounds of each gap.
         var gaps: [[UInt64]]
+        /// The digests in hexadecimal; nil if all are unknown.
+        var digests: [String]?
         var lastOffset: UInt64
         var usedAt: UInt64
     }
@@ -105,6 +107,7 @@ struct StoreLine: Codable {
                         account: key.account.text, device: String(key.device.rawValue, radix: 16),
                         watermark: record.watermark,
                         seen: String(record.seen, radix: 16), gaps: record.gaps.map { [$0.lowerBound, $0.upperBound] },
+                        digests: record.digests.isEmpty ? nil : record.digests.map { String($0, radix: 16) },
                         lastOffset: lastOffset, usedAt: record.usedAt))
             ]
         case .branch(let log, let offset):
@@ -157,7 +160,13 @@ struct StoreLine: Codable {
                 guard gap.count == 2, gap[0] <= gap[1] else { throw Fault() }
                 return gap[0]...gap[1]
             }
-            let record = DeviceRecord(watermark: device.watermark, seen: seen, gaps: gaps, usedAt: device.usedAt)
+            let digests = try (device.digests ?? []).map { text throws(Fault) -> UInt16 in
+                guard let digest = UInt16(text, radix: 16) else { throw Fault() }
+                return digest
+            }
+            guard digests.isEmpty || digests.count == DeviceRecord.digestCount else { throw Fault() }
+            let record = DeviceRecord(
+                watermark: device.watermark, seen: seen, gaps: gaps, digests: digests, usedAt: device.usedAt)
             return .device(try key(device.account, device.device), record, lastOffset: device.lastOffset)
         }
         if let progress = parsed.progress {

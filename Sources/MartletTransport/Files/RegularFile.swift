@@ -1,3 +1,5 @@
+import CMartletSystem
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -13,13 +15,17 @@ package struct FileError: Error, Equatable {
     /// The failed call.
     package var call: String
 
-    init(_ call: StaticString) {
-        number = errno
+    init(_ call: StaticString, _ number: Int32 = errno) {
+        self.number = number
         self.call = "\(call)"
     }
 
+    /// The error of a file that another user has locked.
+    package static var inUse: Self { Self("flock", EWOULDBLOCK) }
     /// Whether the file system has no room, or the user's quota is used up.
     package var isFull: Bool { number == ENOSPC || number == EDQUOT }
+    /// Whether the device cannot read or write the bytes.
+    package var isDamaged: Bool { number == EIO }
     /// Whether the file does not exist.
     package var isMissing: Bool { number == ENOENT }
 }
@@ -43,31 +49,51 @@ package final class RegularFile: Sendable {
         case write
     }
 
-    /// Opens a file. A symbolic link in place of the file is an error.
+    /// Opens a file. Anything else in its place, such as a symbolic link, a folder or a pipe, is an error.
     package init(_ path: String, _ mode: Mode) throws(FileError) {
         let flags = mode == .read ? O_RDONLY : O_RDWR | O_CREAT
-        descriptor = unsafe open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileError("open") }
+        // Without O_NONBLOCK the call would wait for the writer of a named pipe.
+        let result = unsafe martlet_unless_reserved(open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
+        descriptor = result
+        guard result >= 0 else { throw FileError("open", -result) }
+        guard try status().st_mode & S_IFMT == S_IFREG else { throw FileError("open", EINVAL) }
     }
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
     }
 
+    private func status() throws(FileError) -> stat {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("fstat") }
+        return status
+    }
+
     /// The number of bytes of the file.
-    package func byteCount() throws(FileError) -> UInt64 {
-        let end = lseek(descriptor, 0, SEEK_END)
-        guard end >= 0 else { throw FileError("lseek") }
-        return UInt64(end)
+    package func byteCount() throws(FileError) -> UInt64 { UInt64(clamping: try status().st_size) }
+
+    /// Whether a path refers to this file, which may have been renamed or removed since it was opened.
+    package func isNamed(_ path: String) throws(FileError) -> Bool {
+        var named = stat()
+        guard unsafe lstat(path, &named) == 0 else { return false }
+        let own = try status()
+        return own.st_dev == named.st_dev && own.st_ino == named.st_ino
+    }
+
+    /// A number of the system for a position, which may be one from a peer or a file.
+    private static func offset(_ position: UInt64, _ call: StaticString) throws(FileError) -> off_t {
+        guard let offset = off_t(exactly: position) else { throw FileError(call, EFBIG) }
+        return offset
     }
 
     /// Reads up to `count` bytes from a position; fewer at the end of the file.
     package func read(_ count: Int, at position: UInt64) throws(FileError) -> [UInt8] {
         var failure: FileError?
+        let start = try Self.offset(position, "pread")
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
             while used < count {
                 let part = unsafe pread(
-                    descriptor, buffer.baseAddress! + used, count - used, off_t(position) + off_t(used))
+                    descriptor, buffer.baseAddress! + used, count - used, start &+ off_t(used))
                 if part < 0, errno == EINTR { continue }
                 if part < 0 { failure = FileError("pread") }
                 guard part > 0 else { break }
@@ -81,11 +107,12 @@ package final class RegularFile: Sendable {
     /// Writes all bytes at a position.
     package func write(_ bytes: [UInt8], at position: UInt64) throws(FileError) {
         var failure: FileError?
+        let start = try Self.offset(position, "pwrite")
         unsafe bytes.withUnsafeBytes { buffer in
             var used = 0
             while used < buffer.count {
                 let part = unsafe pwrite(
-                    descriptor, buffer.baseAddress! + used, buffer.count - used, off_t(position) + off_t(used))
+                    descriptor, buffer.baseAddress! + used, buffer.count - used, start &+ off_t(used))
                 if part < 0, errno == EINTR { continue }
                 guard part > 0 else {
                     failure = FileError("pwrite")
@@ -109,7 +136,7 @@ package final class RegularFile: Sendable {
 
     /// Sets the length.
     package func truncate(to byteCount: UInt64) throws(FileError) {
-        guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw FileError("ftruncate") }
+        guard ftruncate(descriptor, try Self.offset(byteCount, "ftruncate")) == 0 else { throw FileError("ftruncate") }
     }
 
     /// Locks the file until the object is released; false if another object or process has the lock.
@@ -141,9 +168,16 @@ package enum Folder {
         return names.sorted()
     }
 
-    /// Renames a file. An existing file with the new name is replaced.
+    /// Renames a file within its folder, durably. An existing file with the new name is replaced.
     package static func rename(_ path: String, to other: String) throws(FileError) {
         guard Self.systemRename(path, other) == 0 else { throw FileError("rename") }
+        try sync(parent(of: other))
+    }
+
+    /// The folder of a file.
+    private static func parent(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     private static func systemRename(_ path: String, _ other: String) -> Int32 {
@@ -165,6 +199,18 @@ package enum Folder {
     /// Removes an empty folder; false if it is not empty.
     @discardableResult
     package static func removeIfEmpty(_ path: String) -> Bool { unsafe rmdir(path) == 0 }
+
+    /// The bytes of the file system of a folder: those that an unprivileged process may use, and all.
+    package static func space(of path: String) throws(FileError) -> (free: UInt64, total: UInt64) {
+        var space = statvfs()
+        guard unsafe statvfs(path, &space) == 0 else { throw FileError("statvfs") }
+        let unit = UInt64(clamping: space.f_frsize)
+        func bytes(_ blocks: some BinaryInteger) -> UInt64 {
+            let (byteCount, isOver) = UInt64(clamping: blocks).multipliedReportingOverflow(by: unit)
+            return isOver ? .max : byteCount
+        }
+        return (bytes(space.f_bavail), bytes(space.f_blocks))
+    }
 
     /// Makes the names in a folder durable.
     package static func sync(_ path: String) throws(FileError) {

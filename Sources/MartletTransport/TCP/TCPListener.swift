@@ -3,7 +3,8 @@ import CMartletSystem
 /// Accepts TCP connections on a loop.
 ///
 /// Without free descriptors or memory the listener pauses for `retryInterval`; new connections wait in the backlog
-/// (Specs/hostile.md row 28). It also pauses when connections arrive faster than `Options.maxAcceptsPerSecond`.
+/// (Specs/hostile.md row 28). A reserve of descriptors remains free for libraries (Specs/hostile.md row 99). The
+/// listener also pauses when connections arrive faster than `Options.maxAcceptsPerSecond`.
 public final class TCPListener: @unchecked Sendable {  // All state is accessed on its loop only.
     /// The options of a listener.
     public struct Options: Sendable {

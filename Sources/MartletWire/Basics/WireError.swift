@@ -29,6 +29,8 @@ public enum WireError: Error, Equatable, Sendable {
     case reservedBits(UInt8)
     /// The header announces a body of `byteCount` bytes, more than `limit`.
     case frameTooLarge(byteCount: UInt64, limit: Int)
+    /// The first frame of a client has another type than hello.
+    case expectedHello(FrameType)
     /// The checksum in the header, `expected`, differs from the checksum of the bytes, `actual`.
     case badChecksum(expected: UInt32, actual: UInt32)
     /// The flag `checksummed` is not set.
@@ -68,6 +70,7 @@ public enum WireError: Error, Equatable, Sendable {
         case .unsupportedVersion: .unsupportedVersion
         case .reservedBits: .reservedBits
         case .frameTooLarge: .frameTooLarge
+        case .expectedHello: .expectedHello
         case .badChecksum, .missingChecksum: .badChecksum
         case .unexpectedEOF: .unexpectedEOF
         case .unknownCriticalFrame, .unknownCriticalTag: .unknownCritical

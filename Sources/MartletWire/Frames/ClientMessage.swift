@@ -38,6 +38,58 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
         isText = false
     }
 
+    /// The edit or the deletion that the message is; nil for another kind, whose content is not parsed, and for a
+    /// damaged content (M-1).
+    public var change: MessageBody? {
+        guard !isText, !layout.isMessage, let kind = MessageView.kind(in: bytes), kind == .edit || kind == .delete
+        else {
+            return nil
+        }
+        do throws(WireError) {
+            return try MessageBody(MessageContent(try MessageView(parsing: bytes)))
+        } catch {
+            return nil
+        }
+    }
+
+    /// The digest of the kind and the content: the lower 16 bits of their CRC-32, or 1 if these are 0. The
+    /// other fields can differ when a client sends the message again.
+    public var digest: UInt16 {
+        let checksum: UInt32
+        if isText {
+            let head =
+                UInt64(ContentKind.text.rawValue) << 48 | UInt64(Tag.text.rawValue) << 32 | UInt64(bytes.byteCount)
+            checksum = CRC32.checksum(bytes, continuing: CRC32.checksum(head))
+        } else if layout != .unknown {
+            checksum = Self.checksum(
+                bytes.extracting(Self.kindOffset..<Self.kindOffset + 2),
+                bytes.extracting(droppingFirst: Self.contentOffset))
+        } else {
+            checksum = Self.checksum(ofFieldsOf: bytes)
+        }
+        return max(UInt16(truncatingIfNeeded: checksum), 1)
+    }
+
+    /// The offset of the kind in a laid out body: behind the counter.
+    private static var kindOffset: Int { 2 * TLVLimits.headByteCount + 8 }
+    /// The offset of the content's TLVs in a laid out body.
+    private static var contentOffset: Int { kindOffset + 2 + TLVLimits.headByteCount }
+
+    private static func checksum(_ kind: RawSpan, _ content: RawSpan) -> UInt32 {
+        CRC32.checksum(content, continuing: CRC32.checksum(kind))
+    }
+
+    /// The checksum of the kind and the content of a valid body, in which the fields have any order.
+    private static func checksum(ofFieldsOf body: RawSpan) -> UInt32 {
+        var reader = TLVReader(body)
+        var (kind, content) = (RawSpan(), RawSpan())
+        while let field = try? reader.next() {
+            if field.tag == .kind { kind = field.value }
+            if field.tag == .content { content = field.value }
+        }
+        return checksum(kind, content)
+    }
+
     /// Appends the body.
     public func encode(into writer: inout TLVWriter) {
         guard isText else { return writer.append(encoded: bytes) }

@@ -17,6 +17,19 @@ public enum ContentRules {
         if kind == .text { _ = try textOffset(in: content) }
     }
 
+    /// Verifies the number of TLVs of each `content` in a body whose structure was verified, before any field is
+    /// (W-8, W-27).
+    ///
+    /// - Parameter budget: What the verification has left of the maximum for the body.
+    static func checkCounts(in body: RawSpan, budget: Int) throws(WireError) {
+        // The number of TLVs in a content cannot exceed that in the body.
+        guard budget < TLVLimits.maxCount - maxTLVCount else { return }
+        var reader = TLVReader(body)
+        while let field = try reader.next() {
+            if field.tag == .content { try check(field.value) }
+        }
+    }
+
     /// Returns the offset of the text in a content whose structure has been verified (W-63).
     static func textOffset(in content: RawSpan) throws(WireError) -> UInt32 {
         var place: UInt32 = 0

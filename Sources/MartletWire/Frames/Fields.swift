@@ -27,6 +27,15 @@ extension TLVReader {
         try TLVValidator.validate(body)
         self.init(body)
     }
+
+    /// Creates a reader of a complete body of a type with a `content`, after verification of its structure (W-27).
+    @_lifetime(copy body)
+    init(wholeBodyWithContent body: RawSpan) throws(WireError) {
+        var budget = TLVLimits.maxCount
+        try TLVValidator.validate(body, depth: 0, budget: &budget)
+        try ContentRules.checkCounts(in: body, budget: budget)
+        self.init(body)
+    }
 }
 
 extension TLVView {

@@ -88,6 +88,7 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
         precondition(body.byteCount <= UInt32.max, "a body has less than 4 GiB")
         var budget = TLVLimits.maxCount
         try TLVValidator.validate(body, depth: 0, budget: &budget)
+        try Self.checkCounts(in: body, budget: budget)
         var offsets = MessageFieldOffsets()
         var reader = TLVReader(body)
         while let field = try reader.next() {
@@ -121,11 +122,7 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
         if offsets.content == 0 { throw .missingField(.content) }
         if offsets.counter == 0 { throw .missingField(.counter) }
         if offsets.kind == 0 { throw .missingField(.kind) }
-        if offsets.stamped == SIMD4() {
-            guard budget >= Self.relayFieldCount else {
-                throw .tooManyTLVs(limit: TLVLimits.maxCount - Self.relayFieldCount)
-            }
-        } else {
+        if offsets.stamped != SIMD4() {
             // A body with some of the four fields is invalid (Specs/wire.md W-61).
             if offsets.offset == 0 { throw .invalidValue(.offset) }
             if offsets.acceptedAt == 0 { throw .invalidValue(.acceptedAt) }
@@ -133,13 +130,23 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
             if offsets.sender == 0 { throw .invalidValue(.sender) }
         }
         let content = body.value(at: offsets.content)
-        // The number of TLVs in the content cannot exceed that in the body.
-        if budget < TLVLimits.maxCount - ContentRules.maxTLVCount { try ContentRules.check(content) }
         if body.loadUInt16(at: Int(offsets.kind)) == ContentKind.text.rawValue {
             offsets.sent.w = offsets.content &+ (try ContentRules.textOffset(in: content))
         }
         self.body = body
         self.offsets = offsets
+    }
+
+    /// Verifies the numbers of TLVs before any field (W-8): a content has at most 1,008, and a body without the relay's
+    /// fields leaves room for them (W-27).
+    private static func checkCounts(in body: RawSpan, budget: Int) throws(WireError) {
+        try ContentRules.checkCounts(in: body, budget: budget)
+        guard budget < relayFieldCount else { return }
+        var reader = TLVReader(body)
+        while let field = try reader.next() {
+            if [.offset, .acceptedAt, .device, .sender].contains(field.tag) { return }
+        }
+        throw .tooManyTLVs(limit: TLVLimits.maxCount - relayFieldCount)
     }
 
     /// Returns the counter in a body with a valid structure, even if another value is invalid; nil if there is no valid
@@ -152,6 +159,15 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
     /// no valid offset. A receiver skips the message by it.
     public static func offset(in body: RawSpan) -> UInt64? {
         number(.offset, in: body)
+    }
+
+    /// Returns the kind in a body with a valid structure; nil if there is none.
+    public static func kind(in body: RawSpan) -> ContentKind? {
+        var reader = TLVReader(body)
+        while let field = try? reader.next() {
+            if field.tag == .kind { return (try? field.uint16()).map { ContentKind(rawValue: $0) } }
+        }
+        return nil
     }
 
     private static func number(_ tag: Tag, in body: RawSpan) -> UInt64? {

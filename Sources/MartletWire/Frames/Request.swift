@@ -42,7 +42,7 @@ public struct Request: FrameBody {
         var recipient: AccountName?
         var sender: AccountName?
         var content: [UInt8]?
-        var reader = try TLVReader(wholeBody: body)
+        var reader = try TLVReader(wholeBodyWithContent: body)
         while let field = try reader.next() {
             switch field.tag {
             case .correlation: try correlation.fill(.correlation, field.uint64())

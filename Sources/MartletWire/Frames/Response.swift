@@ -39,7 +39,7 @@ public struct Response: FrameBody {
         var reason: String?
         var retryAfter: Duration?
         var content: [UInt8]?
-        var reader = try TLVReader(wholeBody: body)
+        var reader = try TLVReader(wholeBodyWithContent: body)
         while let field = try reader.next() {
             switch field.tag {
             case .correlation: try correlation.fill(.correlation, field.uint64())

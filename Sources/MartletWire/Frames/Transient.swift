@@ -39,7 +39,7 @@ public struct Transient: FrameBody {
         var kind: ContentKind?
         var content: [UInt8]?
         var sender: AccountName?
-        var reader = try TLVReader(wholeBody: body)
+        var reader = try TLVReader(wholeBodyWithContent: body)
         while let field = try reader.next() {
             switch field.tag {
             case .typing: try typing.fill(.typing, field.bool())

@@ -2,8 +2,9 @@
 /// (W-31).
 ///
 /// Two names are equal if their bytes are equal. Names that only look alike are different on every machine and with
-/// every version of Unicode.
-public protocol WireName: Hashable, Sendable, CustomStringConvertible {
+/// every version of Unicode. Keys and identities are therefore names and not `String`s, whose `==` compares canonical
+/// equivalence.
+public protocol WireName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The maximum number of bytes of UTF-8.
     static var maxByteCount: Int { get }
 
@@ -26,9 +27,16 @@ extension WireName {
         left.text.hasSameUTF8(as: right.text)
     }
 
-    /// Hashes the text. Names with equal bytes have equal texts and therefore equal hashes.
+    /// Hashes the bytes. Canonically equivalent texts have the same hash, so a peer could create many names with one.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(text)
+        text.withUTF8Bytes { bytes in unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }
+        // No UTF-8 contains this byte, so a name is no prefix of the hashed bytes of another.
+        hasher.combine(0xFF as UInt8)
+    }
+
+    /// Returns whether the bytes of a name are in front of another's.
+    public static func < (left: Self, right: Self) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
 
     static func accepts(_ text: String) -> Bool {
@@ -61,10 +69,11 @@ public struct AccountName: WireName {
     }
 }
 
-extension AccountName: Comparable {
-    /// Returns whether the bytes of a name are in front of another's.
-    public static func < (left: AccountName, right: AccountName) -> Bool {
-        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+extension AccountName: ExpressibleByStringLiteral {
+    /// Creates a name from a literal, which must satisfy the rules of ``WireName``.
+    public init(stringLiteral text: String) {
+        guard Self.accepts(text) else { preconditionFailure("the literal is not a name") }
+        self.text = text
     }
 }
 
@@ -78,6 +87,14 @@ public struct RoomName: WireName {
     /// Creates a name; nil if the text violates the rules of ``WireName``.
     public init?(_ text: String) {
         guard Self.accepts(text) else { return nil }
+        self.text = text
+    }
+}
+
+extension RoomName: ExpressibleByStringLiteral {
+    /// Creates a name from a literal, which must satisfy the rules of ``WireName``.
+    public init(stringLiteral text: String) {
+        guard Self.accepts(text) else { preconditionFailure("the literal is not a name") }
         self.text = text
     }
 }

@@ -14,6 +14,11 @@ public enum CRC32 {
         martlet_crc32_words(crc, words.0.bigEndian, words.1.bigEndian, words.2.bigEndian)
     }
 
+    /// Returns the checksum of 8 bytes, given as an integer in big-endian order.
+    static func checksum(_ word: UInt64) -> UInt32 {
+        unsafe withUnsafeBytes(of: word.bigEndian) { unsafe martlet_crc32(0, $0.baseAddress, $0.count) }
+    }
+
     /// Returns the checksum as zlib computes it, for comparison in tests.
     static func zlibChecksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe martlet_crc32_zlib(crc, $0.baseAddress, $0.count) }

@@ -58,6 +58,10 @@ public struct Framer: ~Copyable {
     /// on frames does not bound a call.
     package var maxPacketsPerCall = Int.max
 
+    /// Whether the next frame must be a hello. A header with another type is an error before its body and checksum, so
+    /// that the result does not depend on how the stream is divided (C-13, W-32, Specs/hostile.md row 4).
+    package var expectsHello = false
+
     /// Returns the counts of packets since the last call, and resets them.
     package func takePacketCounts() -> PacketCounts { reader?.takeCounts() ?? PacketCounts() }
 
@@ -178,6 +182,7 @@ public struct Framer: ~Copyable {
         if !partial.isEmpty {
             offset = try fill(from: input)
             if missingByteCount > 0 { return offset }
+            expectsHello = false
             if try completePartial(frame) == .stop { return offset }
         }
         while offset < input.byteCount {
@@ -194,7 +199,8 @@ public struct Framer: ~Copyable {
                 continue
             }
             guard rest.byteCount >= FrameHeader.byteCount else { break }
-            let header = try FrameHeader(parsing: rest, maxBodyByteCount: maxBodyByteCount)
+            let header = try header(of: rest)
+            expectsHello = false
             let end = FrameHeader.byteCount &+ Int(header.bodyByteCount)
             if rest.byteCount < end {
                 expect(end, of: header)
@@ -225,6 +231,13 @@ public struct Framer: ~Copyable {
     /// The number of missing bytes of the incomplete unit, or of its head while that is incomplete.
     private var missingByteCount: Int { pendingByteCount - partial.count }
 
+    @inline(__always)
+    private borrowing func header(of bytes: RawSpan) throws(WireError) -> FrameHeader {
+        let header = try FrameHeader(parsing: bytes, maxBodyByteCount: maxBodyByteCount)
+        if expectsHello, header.type != .hello { throw .expectedHello(header.type) }
+        return header
+    }
+
     private mutating func expect(_ byteCount: Int, of header: FrameHeader) {
         pendingHeader = header
         pendingByteCount = byteCount
@@ -254,7 +267,8 @@ public struct Framer: ~Copyable {
         if missingByteCount > 0 {
             try FrameHeader.checkPrefix(partial.firstRegion)
         } else {
-            let header = try FrameHeader(parsing: partial.firstRegion, maxBodyByteCount: maxBodyByteCount)
+            let header = try header(of: partial.firstRegion)
+            expectsHello = false
             expect(FrameHeader.byteCount + Int(header.bodyByteCount), of: header)
         }
         return taken

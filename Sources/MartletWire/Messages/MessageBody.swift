@@ -69,6 +69,16 @@ public enum MessageBody: Hashable, Sendable {
         }
     }
 
+    /// The text of a text or a reply, or the caption of an attachment; nil for other kinds. The text of an edit belongs
+    /// to another message.
+    public var text: String? {
+        switch self {
+        case .text(let text), .reply(_, let text): text
+        case .attachment(let attachment): attachment.caption
+        case .edit, .delete, .reaction, .system, .command, .other: nil
+        }
+    }
+
     /// The encoded content.
     ///
     /// - Throws: The errors of ``init(_:)`` if a value is out of its bounds; `invalidValue` for ``other(_:)``, whose

@@ -1,3 +1,20 @@
+/// A value that determines the message to which a reply, an edit, a deletion or a reaction refers: the message, its
+/// handle, its ID or a reference.
+public protocol MessageTarget: Sendable {
+    /// The reference to the message.
+    var reference: MessageReference { get }
+}
+
+extension MessageID: MessageTarget {
+    /// The reference to the message, without an offset.
+    public var reference: MessageReference { MessageReference(self) }
+}
+
+extension MessageReference: MessageTarget {
+    /// The reference itself.
+    public var reference: MessageReference { self }
+}
+
 /// A reference to a message of the same room (M-2).
 ///
 /// The identity determines the message, in every log of the room. The offset only helps to find it.

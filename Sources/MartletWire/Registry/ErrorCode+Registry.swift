@@ -193,6 +193,9 @@ extension ErrorCode {
     /// The counter is below the device's deduplication window.
     @inlinable
     public static var counterTooOld: ErrorCode { ErrorCode(rawValue: 0x040D) }
+    /// The counter was used for another message.
+    @inlinable
+    public static var counterReused: ErrorCode { ErrorCode(rawValue: 0x040E) }
     /// The room has no such attachment.
     @inlinable
     public static var unknownAttachment: ErrorCode { ErrorCode(rawValue: 0x0500) }
@@ -230,7 +233,7 @@ extension ErrorCode {
         .draining, .serverBusy, .redirected, .sessionInUse, .unknownSession, .tooManySessions, .roomForbidden,
         .roomFull, .alreadyOpen, .creditExceeded, .messageTooLarge, .unsupportedKind, .closedByPeer, .kicked,
         .tooManyRooms, .invalidValue, .missingField, .duplicateField, .storeUnavailable, .refused, .expired, .cancelled,
-        .deadlineExceeded, .unknownMethod, .noRecipient, .tooManyRequests, .rateLimited, .counterTooOld,
+        .deadlineExceeded, .unknownMethod, .noRecipient, .tooManyRequests, .rateLimited, .counterTooOld, .counterReused,
         .unknownAttachment, .attachmentTooLarge, .attachmentQuota, .attachmentsFull, .wrongPosition, .digestMismatch,
         .tooManyMemberships, .notJoined,
     ]
@@ -304,6 +307,7 @@ extension ErrorCode: CustomStringConvertible {
         case .tooManyRequests: "tooManyRequests"
         case .rateLimited: "rateLimited"
         case .counterTooOld: "counterTooOld"
+        case .counterReused: "counterReused"
         case .unknownAttachment: "unknownAttachment"
         case .attachmentTooLarge: "attachmentTooLarge"
         case .attachmentQuota: "attachmentQuota"
@@ -383,6 +387,7 @@ extension ErrorCode: CustomStringConvertible {
         case .tooManyRequests: "too many requests have no response, or the relay's rate of requests is exceeded"
         case .rateLimited: "the rate is too high"
         case .counterTooOld: "the counter is below the device's deduplication window"
+        case .counterReused: "the counter was used for another message"
         case .unknownAttachment: "the room has no such attachment"
         case .attachmentTooLarge: "the attachment is longer than the limit"
         case .attachmentQuota: "the attachments of the account exceed its quota"

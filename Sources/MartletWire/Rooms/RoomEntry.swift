@@ -10,6 +10,9 @@ public struct RoomEntry: Equatable, Sendable {
     public static let maxShortenedTextByteCount = 512
     /// The number of unread messages beyond which they are not counted.
     public static let maxUnreadCount = 100
+    /// The number of the newest offsets of a room among which unread messages are counted, and the last message is
+    /// found (M-27, M-28).
+    public static let maxScannedCount: UInt64 = 256
 
     /// The room.
     public var room: RoomName
@@ -26,7 +29,8 @@ public struct RoomEntry: Equatable, Sendable {
     public var lastOffset: UInt64
     /// The lowest offset that the log keeps.
     public var firstOffset: UInt64
-    /// The body of the last message with the relay's fields (W-61); nil if there is none, or if it is left out.
+    /// The body of the last listed message (M-28) with the relay's fields (W-61); nil if there is none, or if it is
+    /// left out.
     public var message: [UInt8]?
     /// Whether the text of the message is shortened.
     public var isShortened: Bool
@@ -34,7 +38,7 @@ public struct RoomEntry: Equatable, Sendable {
     public var delivered: UInt64
     /// The account's read offset; 0 if there is none.
     public var read: UInt64
-    /// The number of messages of other accounts beyond the read offset, at most ``maxUnreadCount``.
+    /// The number of unread messages (M-27), at most ``maxUnreadCount``.
     public var unreadCount: UInt32
 
     /// Creates an entry.

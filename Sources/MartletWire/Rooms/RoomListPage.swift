@@ -77,7 +77,7 @@ public struct RoomListPage: Equatable, Sendable {
                 guard field.value.byteCount <= RoomEntry.maxByteCount,
                     let entry = try RoomUpdate(parsing: field.value).entry, entry.membership != .none
                 else { throw .invalidValue(.entry) }
-                if let last = entries.last?.room ?? query.after, !last.precedes(entry.room) {
+                if let last = entries.last?.room ?? query.after, last >= entry.room {
                     throw .invalidValue(.entry)
                 }
                 try entries.append(entry, limit: query.limit)
@@ -104,12 +104,5 @@ public struct RoomListPage: Equatable, Sendable {
         }
         if hasMore || isCut { writer.append(.hasMore, uint8: 1) }
         return writer.bytes
-    }
-}
-
-extension RoomName {
-    /// Whether the bytes of the name are in front of another's.
-    public func precedes(_ other: RoomName) -> Bool {
-        text.utf8.lexicographicallyPrecedes(other.text.utf8)
     }
 }

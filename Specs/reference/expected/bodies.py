@@ -76,6 +76,18 @@ def counts(file):
         t(0x48, u64(1)), t(0x49, u64(2)), t(0x11, u64(3)), t(0x4A, "a"), message(), rest],
         {"offset": "1", "acceptedAt": "2", "device": "3", "sender": "a", "counter": "1", "kind": 0xF000,
          "content": []}, given={"from": "server"})
+    # Bounds precede fields (W-8).
+    for name, number, fields in (
+        ("a message without kind", 0x1000, [t(0x40, bytes(7) + b"\x01")]),
+        ("a request without method", 0x6001, [t(0x70, bytes(8))]),
+        ("a request with a short correlation", 0x6001, [t(0x70, bytes(7))]),
+        ("a response without status", 0x6002, [t(0x70, bytes(8))]),
+        ("a transient without kind", 0x1001, []),
+    ):
+        file.bad(f"{name} and a content of 1,009 TLVs", "W-8 W-27", number,
+                 [fields, t(0x0142, repeat(EMPTY_UNKNOWN, 1009))], "tooManyTLVs")
+    file.bad("a client's message without kind of 1,021 TLVs", "W-8 W-27", 0x1000,
+             [t(0x40, bytes(7) + b"\x01"), repeat(EMPTY_UNKNOWN, 1020)], "tooManyTLVs")
     file.bad("a content of 1,009 TLVs, nested ones counted", "W-27", 0x1000, message(t(0x0150, many)), "tooManyTLVs")
 
 

@@ -194,6 +194,8 @@ def changes(file):
     add("a delete", "M-9", [change(20, "ada", "delete")], {"isDeleted": True})
     add("a delete of another account", "M-9", [change(20, "bob", "delete")], {})
     add("a delete of a moderator", "M-9", [change(20, "bob", "delete", moderator=True)], {"isDeleted": True})
+    add("a delete of an edit", "M-38", [
+        change(20, "ada", "edit", text="a"), change(21, "ada", "delete", ADA | {"counter": "20"})], {"text": "a"})
     add("a delete, and later changes", "M-11", [
         change(20, "ada", "delete"), change(21, "ada", "edit", text="a"), react(22, "bob")], {"isDeleted": True})
     add("reactions of two accounts", "M-12", [react(20, "bob"), react(21, "ada"), react(22, "bob", "!")],

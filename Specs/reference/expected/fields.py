@@ -206,7 +206,8 @@ def kinds(file):
     for number, name in [(0x1002, "image"), (0x1003, "file"), (0x1004, "audio"), (0x1005, "video"),
                          (0x1006, "location"), (0x1007, "contact"), (0x1008, "command"), (0x1009, "edit"),
                          (0x100A, "delete"), (0x100B, "reaction"), (0x100C, "reply"), (0x100D, "system"),
-                         (0x100E, "attachment"), (0x2001, "ack"), (0x3001, "heartbeat"), (0xFFFE, "an application")]:
+                         (0x100E, "attachment"), (0x100F, "erased"), (0x2001, "ack"), (0x3001, "heartbeat"),
+                         (0xFFFE, "an application")]:
         good(file, f"data: a content of kind {name}", 0x1000, "kind", u16(number), number)
     fields = [(0x0201, b"a film"), (0x0202, b"\x00\xff"), (0x0203, b"a.mp4"), (0x0204, b"video/mp4"),
               (0x0205, u64(0) + u64(2) + b"ab"), (0x0206, u64(7) + u64(3) + u64(0) + b"ada"), (0x0207, b"!"),

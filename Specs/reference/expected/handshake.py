@@ -259,6 +259,8 @@ def phases(file):
     no, no_shown = frame(0x4003, t(0x01, u16(0x0203))), shown(0x4003, {"code": 0x0203})
     file.stream("a client's first frame is a ping, known from its header", "W-32", [header(0x3001, 14)],
                 error="expectedHello", **FRESH_CLIENT)
+    file.stream("a client's first frame is a ping with a wrong checksum", "W-8 W-32", [ping[:-1], b"\x08"],
+                error="expectedHello", **FRESH_CLIENT)
     file.stream("a client's first frame is of an unknown type", "W-32 W-73", [header(0x7000, 1)],
                 error="expectedHello", **FRESH_CLIENT)
     file.stream("a client's first frame is neither hello nor well formed", "W-6 W-32", [header(0x3001, 12_289)],

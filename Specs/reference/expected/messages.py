@@ -124,6 +124,11 @@ def accepteds(file):
     runs = repeat(bytes.fromhex("006000000014 0000000000000005 00000001 000000000000000c"), 256)
     file.good("256 runs", "W-64 W-25", 0x2003, runs,
               {"acceptedRun": times([{"counter": "5", "count": 1, "offset": "12"}], 256)}, FROM_SERVER)
+    file.good("an erased message", "M-37", 0x1000, [
+        t(0x48, u64(1)), t(0x49, u64(2)), t(0x11, u64(3)), t(0x4A, "a"), t(0x40, u64(4)), t(0x41, u16(0x100F)),
+        t(0x0142)],
+        {"offset": "1", "acceptedAt": "2", "device": "3", "sender": "a", "counter": "4", "kind": 0x100F,
+         "content": []}, FROM_SERVER)
     file.bad("257 runs", "W-25", 0x2003, [runs, run(5, 1, 12)], "tooManyTLVs", FROM_SERVER)
 
 

@@ -7,7 +7,8 @@ import Testing
 @Suite struct SimulationTallyTests {
     private func result(_ seed: UInt64, _ violations: [Violation] = []) -> Simulation.Result {
         Simulation.Result(
-            seed: seed, traceHash: seed &* 31, trace: [], violations: violations, messageCount: 200, deliveryCount: 600,
+            seed: seed, traceHash: seed &* 31, trace: [], violations: violations, wasCancelled: false,
+            messageCount: 200, deliveryCount: 600,
             answerCount: 7, pageCount: 3, transferCount: 2, faultCount: 10, connectionCount: 4, handshakeCount: 3,
             resumptionCount: 1,
             virtualTime: .seconds(60),

@@ -22,7 +22,7 @@ struct ReadmeModelTests {
             }
             conversation.cancel()
             _ = await conversation.result
-            let timeline = try await Timeline(path: folder.path + "/timeline", account: AccountName("ada")!)
+            let timeline = try await Timeline(path: folder.path + "/timeline", account: AccountName("ada"))
             #expect(try await timeline.page(of: "lobby").count == 1)
             await timeline.close()
         }

@@ -177,11 +177,22 @@ import Testing
     @Test func `no path → paused, a new path → an attempt`() {
         let stage = stage(at: .waiting)
         stage.act { $0.pathChanged(to: .down, now: $1) }
-        #expect(stage.engine.status.state == .paused(.noPath))
-        stage.run(for: .seconds(3600))
-        #expect(stage.engine.status.state == .paused(.noPath))
+        guard case .paused(_, .noPath) = stage.engine.status.state else {
+            Issue.record("\(stage.engine.status.state)")
+            return
+        }
+        stage.run(for: .seconds(5))
         stage.act { $0.pathChanged(to: Self.wifi(1), now: $1) }
         #expect(stage.engine.status.state == .connecting(attempt: 1))
+    }
+
+    // C-109
+    @Test func `no path → an attempt nevertheless, within the highest ceiling and 10 s`() {
+        let stage = stage(at: .waiting)
+        let old = stage.connection
+        stage.act { $0.pathChanged(to: .down, now: $1) }
+        stage.run(for: .seconds(34))
+        #expect(stage.connection != old)
     }
 
     @Test func `a path without the connection's address replaces the connection`() {

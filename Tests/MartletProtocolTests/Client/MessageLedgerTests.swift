@@ -5,7 +5,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite("The ledger of a room's messages") struct MessageLedgerTests {
-    private let bob = AccountName("bob")!
+    private let bob = AccountName("bob")
     private let hello = MessageContent(text: "hello")
 
     private func ledger(maxCount: Int = 10_000, maxByteCount: Int = .max) -> MessageLedger {
@@ -183,8 +183,9 @@ import Testing
         #expect(ledger.state(of: 7) == .queued)
     }
 
-    @Test func `a message that was accepted at an unknown offset has none`() throws {
+    @Test func `a message of an earlier session that was accepted at an unknown offset has none`() throws {
         var ledger = try ledger(1...1)
+        ledger.endSession()
         _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 0))
         #expect(ledger.state(of: 1) == .accepted(offset: 0))
     }
@@ -241,11 +242,11 @@ import Testing
 
     @Test func `of too many members the one with the lowest receipt is discarded`() throws {
         var ledger = ledger()
-        for number in 0...MessageLedger.maxMembers {
+        for number in 0...MemberMarks.maxCount {
             let name = try #require(AccountName("member-\(number)"))
             _ = ledger.progressed(name, .delivered, upTo: UInt64(number + 1))
         }
-        #expect(ledger.progress.count == MessageLedger.maxMembers)
+        #expect(ledger.progress.count == MemberMarks.maxCount)
         #expect(!ledger.progress.contains { $0.delivered == 1 })
     }
 
@@ -327,6 +328,35 @@ import Testing
         let expired = ledger.expire(now: .zero + .seconds(1))
         #expect(!isCancelled && edited == nil && expired == [])
         #expect(ledger.unsent(byteCount: .max).map(\.counter) == [1, 2])
+    }
+
+    //
+    @Test func `a new message accepted at 0 or up to the head → pending, with a reused counter`() throws {
+        var ledger = try ledger(1...4)
+        let unknown = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 0), head: 7)
+        let earlier = ledger.accepted(AcceptedRun(firstCounter: 2, count: 1, firstOffset: 7), head: 7)
+        #expect(unknown == [] && earlier == [] && ledger.hasReused && ledger.awaitsAnswers)
+        let run = AcceptedRun(firstCounter: 3, count: 1, firstOffset: 8)
+        let later = ledger.accepted(run, head: 7)
+        let isNoted = ledger.noteReused(4)
+        #expect(later == [run] && isNoted && !ledger.awaitsAnswers && ledger.pendingCounters == [1, 2, 4])
+        ledger.replaceDevice()
+        #expect(!ledger.hasReused && ledger.unsent(byteCount: .max).map(\.counter) == [1, 2, 4])
+        #expect(ledger.unsent(byteCount: .max, onlyHandedOver: true).isEmpty)
+    }
+
+    //
+    @Test func `a message of an earlier session or client, accepted up to the head → accepted`() throws {
+        var ledger = ledger()
+        ledger.restore(counter: 1, hello, timeToLive: nil, isCompressible: true, resendableUntil: .distantFuture)
+        ledger.restore(counter: 2, hello, timeToLive: nil, isCompressible: true)
+        try append(3, to: &ledger)
+        store(&ledger)
+        ledger.handedOver(upTo: 3, now: .zero)
+        ledger.endSession()
+        let run = AcceptedRun(firstCounter: 1, count: 3, firstOffset: 5)
+        let parts = ledger.accepted(run, head: 7)
+        #expect(parts == [run] && !ledger.hasReused)
     }
 
     // R-21, C-80

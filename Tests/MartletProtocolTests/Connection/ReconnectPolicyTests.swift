@@ -262,29 +262,32 @@ import Testing
     @Test func `a new cellular path or one of unknown kind → an attempt after 1 s`() {
         for kind in [PathKind.cellular, .other] {
             var policy = pausedPolicy()
-            let now = at(.seconds(60))
+            let now = at(.seconds(5))
             let path = PathStatus(isUp: true, kind: kind, network: NetworkID(rawValue: 3))
             #expect(policy.pathChanged(to: path, now: now) == .wait(until: now + .seconds(1), .pathUp(kind)))
             #expect(policy.deadlinePassed(now: now + .seconds(1)) == .now(.pathUp(kind)))
         }
     }
 
-    @Test func `no path → paused, without a deadline`() {
+    // C-109
+    @Test func `no path → paused, and an attempt 10 s after that of the wait`() {
         var policy = self.policy()
         _ = policy.failed(.lost, now: .zero, random: half)
-        #expect(policy.pathChanged(to: .down, now: .zero) == .paused(.noPath))
-        #expect(policy.state == .paused(.noPath))
-        #expect(policy.deadline == nil)
-        #expect(policy.deadlinePassed(now: .distantFuture) == .none)
+        #expect(policy.pathChanged(to: .down, now: .zero) == paused(until: .milliseconds(10_500)))
+        #expect(policy.state == .paused(until: at(.milliseconds(10_500)), .noPath))
         #expect(policy.pathChanged(to: .down, now: at(.seconds(5))) == .none)
+        #expect(policy.deadlinePassed(now: at(.milliseconds(10_499))) == .none)
+        #expect(policy.deadlinePassed(now: at(.milliseconds(10_500))) == .now(.backoff(attempt: 1)))
     }
 
-    @Test func `a failure without a path → paused`() {
+    // C-109
+    @Test func `failures without a path → each attempt 10 s later than otherwise`() {
         var policy = self.policy()
         #expect(policy.pathChanged(to: .down, now: .zero) == .none)
-        #expect(policy.failed(.lost, now: .zero, random: half) == .paused(.noPath))
-        #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .paused(.noPath))
+        #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == paused(until: .seconds(10)))
     }
+
+    private func paused(until: Duration) -> ReconnectPolicy.Answer { .paused(until: at(until), .noPath) }
 
     // C-56, C-57
     @Test func `a new path ends a wait and resets the count of attempts`() {
@@ -351,7 +354,7 @@ import Testing
         _ = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
         let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverRequired)
         #expect(policy.pathChanged(to: wifi, now: at(.seconds(1))) == asked)
-        #expect(policy.pathChanged(to: .down, now: at(.seconds(2))) == .paused(.noPath))
+        #expect(policy.pathChanged(to: .down, now: at(.seconds(2))) == paused(until: .seconds(30)))
         #expect(policy.pathChanged(to: wifi, now: at(.seconds(3))) == asked)
     }
 

@@ -13,25 +13,34 @@ import Testing
     private mutating func guess(_ account: AccountName, from prefix: AddressPrefix) -> Bool {
         guard limiter.accepted(prefix, now: now) == .admit else { return false }
         defer { limiter.closed(prefix, isHandshake: true) }
-        guard case .authenticate = limiter.authenticationBegan(of: account, from: prefix, now: now) else {
+        let peer = PeerLimiter.Peer(account, DeviceID(rawValue: 7), from: prefix)
+        // The guesser waits for the delay of the account, and not for the allowance of the address.
+        guard case .decide(let decision) = limiter.decisionBegan(of: peer, waited: .seconds(2), now: now) else {
             return false
         }
-        limiter.decisionEnded(from: prefix)
-        limiter.authenticationEnded(from: prefix)
-        limiter.authenticationFailed(of: account, from: prefix, now: now)
+        limiter.decisionEnded(decision)
+        limiter.authenticationFailed(of: peer, now: now)
         return true
     }
 
     /// The delay of the account's owner, who signs in and leaves; nil if refused.
-    private mutating func signIn(_ account: AccountName) -> Duration? {
-        guard limiter.accepted(honest, now: now) == .admit,
-            case .authenticate(let delay) = limiter.authenticationBegan(of: account, from: honest, now: now)
-        else { return nil }
-        limiter.decisionEnded(from: honest)
-        limiter.authenticationEnded(from: honest)
-        limiter.handshakeEnded(honest)
-        limiter.closed(honest, isHandshake: false)
-        return delay
+    private mutating func signIn(
+        _ account: AccountName, from prefix: AddressPrefix? = nil, device: UInt64 = 1
+    ) -> Duration? {
+        let peer = PeerLimiter.Peer(account, DeviceID(rawValue: device), from: prefix ?? honest)
+        guard limiter.accepted(peer.prefix, now: now) == .admit else { return nil }
+        defer { limiter.closed(peer.prefix, isHandshake: true) }
+        var waited = Duration.zero
+        while true {
+            switch limiter.decisionBegan(of: peer, waited: waited, now: now + waited) {
+            case .decide(let decision):
+                limiter.decisionEnded(decision)
+                limiter.authenticationSucceeded(of: peer, now: now)
+                return waited
+            case .wait(let delay): waited += delay
+            case .refuse: return nil
+            }
+        }
     }
 
     // C-67, Specs/hostile.md row 53
@@ -63,10 +72,38 @@ import Testing
         #expect(signIn(.alice) == .zero)
     }
 
-    // Specs/hostile.md row 53
-    @Test mutating func `guesses under different names from one address → the address is refused as well`() {
-        let checkedCount = (0..<10_000).count { guess(.named("name\($0)"), from: AddressPrefix(v4: 1)) }
-        #expect(checkedCount == 5)
-        #expect(limiter.keptCounts == (1, 5))
+    // C-113, Specs/hostile.md rows 53 and 104
+    @Test mutating func `10,000 guesses under different names from one address → 64, then 30 in a minute`() {
+        let office = AddressPrefix(v4: 1)
+        #expect((0..<10_000).count { guess(.named("name\($0)"), from: office) } == 64)
+        #expect(limiter.keptCounts.accounts == 64)
+        now = now + .seconds(60)
+        #expect((0..<10_000).count { guess(.named("other\($0)"), from: office) } == 30)
+    }
+
+    // C-113, Specs/hostile.md row 104
+    @Test
+    mutating func `a neighbor guesses → others sign in after 2 s at most, at once if they have before`() {
+        let office = AddressPrefix(v4: 1)
+        #expect(signIn(.alice, from: office) == .zero)
+        for number in 0..<64 { #expect(guess(.named("name\(number)"), from: office)) }
+        #expect(signIn(.alice, from: office) == .zero)
+        // Another device of the account, and another account.
+        #expect(signIn(.alice, from: office, device: 2) == .zero)
+        #expect(signIn(.bob, from: office) == .seconds(2))
+        #expect(signIn(.bob, from: office) == .zero)
+        now = now + .seconds(86_400)
+        for number in 0..<64 { #expect(guess(.named("name\(number)"), from: office)) }
+        #expect(signIn(.carol, from: office) == .seconds(2))
+        #expect(signIn(.alice, from: office) == .seconds(2))
+    }
+
+    // C-113, Specs/hostile.md row 104
+    @Test mutating func `guesses of an account from its address → refused, but not the device that has signed in`() {
+        let office = AddressPrefix(v4: 1)
+        #expect(signIn(.alice, from: office, device: 1) == .zero)
+        #expect((0..<100).count { _ in guess(.alice, from: office) } == 5)
+        #expect(signIn(.alice, from: office, device: 2) == nil)
+        #expect(signIn(.alice, from: office, device: 1) == .seconds(1))
     }
 }

@@ -19,7 +19,7 @@ import Testing
                 $0.compressesMessages = compresses
             }
             world.act(client) { engine, now in engine.start(now: now) }
-            room = world.act(client) { engine, now in try! engine.open(RoomName("lobby")!, now: now) }
+            room = world.act(client) { engine, now in try! engine.open(RoomName("lobby"), now: now) }
             world.run(for: .seconds(2))
         }
 
@@ -40,7 +40,7 @@ import Testing
         let talk = Talk(.supported.union(.compact))
         _ = try talk.cost("the first names what the others leave out")
         #expect(try talk.cost("hello") <= 5 + 21)
-        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 2)
+        #expect(talk.world.relay.log[RoomName("lobby")]?.count == 2)
     }
 
     // W-76.
@@ -51,7 +51,7 @@ import Testing
         let talk = Talk(client, relay: relay)
         _ = try talk.cost("hello")
         #expect(try talk.cost("hello") > 200)
-        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 2)
+        #expect(talk.world.relay.log[RoomName("lobby")]?.count == 2)
     }
 
     // W-76.
@@ -73,7 +73,7 @@ import Testing
         talk.world.run(for: .seconds(3))
         #expect(talk.isStreaming == false)
         #expect(try talk.cost(line) > 48)
-        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 3)
+        #expect(talk.world.relay.log[RoomName("lobby")]?.count == 3)
     }
 
     @Test func `a message that must not be compressed is sent uncompressed`() throws {
@@ -100,6 +100,6 @@ import Testing
         _ = try talk.cost("the first names again what the others leave out")
         #expect(try talk.cost("after") < 48)
         #expect(talk.client.engine.status.resumes == 1)
-        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 4)
+        #expect(talk.world.relay.log[RoomName("lobby")]?.count == 4)
     }
 }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Changes of messages")
 struct MessageChangeTests {
-    private let ada = AccountName("ada")!
-    private let bob = AccountName("bob")!
+    private let ada = AccountName("ada")
+    private let bob = AccountName("bob")
     private var target: MessageReference {
         MessageReference(MessageID(sender: ada, device: DeviceID(rawValue: 7), counter: 3))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Effects of changes")
 struct MessageEffectsTests {
-    private let ada = AccountName("ada")!
+    private let ada = AccountName("ada")
     private var target: MessageReference {
         MessageReference(MessageID(sender: ada, device: DeviceID(rawValue: 7), counter: 3))
     }

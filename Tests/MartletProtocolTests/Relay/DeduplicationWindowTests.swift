@@ -161,3 +161,62 @@ import Testing
         #expect(mark.find(50_000) == .tooOld)
     }
 }
+
+//
+@Suite struct CounterDigestTests {
+    private func entries(_ messages: [(counter: UInt64, digest: UInt16)], at offset: UInt64 = 1) -> ArraySlice<LogEntry>
+    {
+        messages.enumerated().map { index, message in
+            LogEntry(
+                offset: offset + UInt64(index), sender: .alice, device: DeviceID(rawValue: 1),
+                counter: message.counter, acceptedAt: 1, body: EncodedBody([]), window: 0, digest: message.digest)
+        }[...]
+    }
+
+    private func run(_ counter: UInt64, at offset: UInt64) -> AcceptedRun {
+        AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset)
+    }
+
+    @Test func `a taken counter with another digest → reused; with the same or an unknown one → a duplicate`() {
+        var window = DeduplicationWindow()
+        window.append(entries([(5, 70), (6, 0)]))
+        #expect(window.find(5, digest: 71) == .reused)
+        #expect(window.find(5, digest: 70) == .duplicate(offset: 1))
+        #expect(window.find(5) == .duplicate(offset: 1))
+        #expect(window.find(6, digest: 71) == .duplicate(offset: 2))
+        #expect(window.find(4, digest: 71) == .new && window.find(7, digest: 71) == .new)
+    }
+
+    @Test func `a taken counter below the window → a duplicate with any digest`() {
+        var window = DeduplicationWindow()
+        window.append(entries((1...65).map { ($0, 70) }))
+        #expect(window.find(1, digest: 71) == .duplicate(offset: 1))
+        #expect(window.find(2, digest: 71) == .reused)
+    }
+
+    @Test func `messages that are rolled back → their digests are unknown, and those of earlier counters too`() {
+        var window = DeduplicationWindow()
+        window.append(entries([(1, 70), (2, 70)]))
+        window.confirm(run(1, at: 1))
+        window.confirm(run(2, at: 2))
+        window.append(entries([(65, 90), (67, 90)], at: 3))
+        window.rollBack(to: 2)
+        #expect(window.find(1, digest: 71) == .duplicate(offset: 1))
+        #expect(window.find(2, digest: 71) == .duplicate(offset: 2))
+        #expect(window.find(65, digest: 71) == .new)
+        window.append(entries([(3, 91)], at: 3))
+        #expect(window.find(3, digest: 90) == .reused)
+    }
+
+    //
+    @Test func `a record that was stored → the digests of its counters`() {
+        var record = DeviceRecord()
+        record.insert(countersOf: entries([(5, 70), (7, 80)]))
+        let loaded = DeviceRecord(
+            watermark: record.watermark, seen: record.seen, gaps: record.gaps, digests: record.digests)
+        let window = DeduplicationWindow(loaded)
+        #expect(window.find(5, digest: 71) == .reused && window.find(7, digest: 81) == .reused)
+        #expect(window.find(5, digest: 70) == .duplicate(offset: nil) && window.find(6, digest: 1) == .new)
+        #expect(DeviceRecord(watermark: 7, digests: [1, 2]).digests.isEmpty)
+    }
+}

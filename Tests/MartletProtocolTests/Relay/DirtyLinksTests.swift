@@ -28,7 +28,7 @@ import Testing
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .transmit(let keys): transmits.append(keys)
-            case .append(let room, let entries):
+            case .append(let room, let entries, _):
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
             default: break
             }

@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct LoopPlaceTests {
     @Test func `with one loop all names belong to it`() {
-        #expect(LoopPlace.only.loop(of: RoomName("lobby")!) == 0)
-        #expect(LoopPlace.only.loop(of: AccountName("alice")!) == 0)
+        #expect(LoopPlace.only.loop(of: RoomName("lobby")) == 0)
+        #expect(LoopPlace.only.loop(of: AccountName("alice")) == 0)
     }
 
     @Test(arguments: [2, 3, 4, 64]) func `names are distributed evenly, and alike on each loop`(_ count: Int) {

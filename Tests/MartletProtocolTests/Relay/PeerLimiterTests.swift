@@ -23,21 +23,39 @@ import Testing
         return answer
     }
 
-    /// Begins an authentication. The decision about its first message ends at once.
-    private func begin(
-        _ account: AccountName, from prefix: AddressPrefix = prefix, _ limiter: inout PeerLimiter
-    ) -> PeerLimiter.Start {
-        defer { limiter.decisionEnded(from: prefix) }
-        return limiter.authenticationBegan(of: account, from: prefix, now: Self.start)
+    private func peer(
+        _ account: AccountName, device: UInt64 = 1, from prefix: AddressPrefix = prefix
+    ) -> PeerLimiter.Peer {
+        PeerLimiter.Peer(account, DeviceID(rawValue: device), from: prefix)
     }
 
-    /// Begins the decision about a message that has waited for the delay of its account.
-    private func decide(_ limiter: inout PeerLimiter, at now: Instant = start) -> PeerLimiter.Start {
-        limiter.decisionBegan(of: .alice, from: Self.prefix, waited: .seconds(2), now: now)
+    /// What a message that has waited for the delay of its account does.
+    private enum Begin: Equatable {
+        case decided
+        case waits(Duration)
+        case refused(Duration?)
+    }
+
+    /// Begins the decision about a message.
+    private func begin(
+        _ peer: PeerLimiter.Peer, _ limiter: inout PeerLimiter, waited: Duration = .seconds(2), at now: Instant = start
+    ) -> Begin {
+        switch limiter.decisionBegan(of: peer, waited: waited, now: now) {
+        case .decide: .decided
+        case .wait(let delay): .waits(delay)
+        case .refuse(let notice): .refused(notice.retryAfter)
+        }
+    }
+
+    private func decision(_ peer: PeerLimiter.Peer, _ limiter: inout PeerLimiter) throws -> PeerLimiter.Decision {
+        guard case .decide(let decision) = limiter.decisionBegan(of: peer, waited: .seconds(2), now: Self.start) else {
+            throw CancellationError()
+        }
+        return decision
     }
 
     private func fail(_ count: Int, _ limiter: inout PeerLimiter, at now: Instant = start) {
-        for _ in 0..<count { limiter.authenticationFailed(of: .alice, from: Self.prefix, now: now) }
+        for _ in 0..<count { limiter.authenticationFailed(of: peer(.alice), now: now) }
     }
 
     private func isAdmitted(_ prefix: AddressPrefix, _ limiter: PeerLimiter, at now: Instant) -> Bool {
@@ -69,9 +87,9 @@ import Testing
     }
 
     // Specs/hostile.md row 52
-    @Test func `32 handshakes of an address → the next is refused, until one ends or closes`() {
+    @Test func `128 handshakes of an address → the next is refused, until one ends or closes`() {
         var limiter = limiter()
-        for _ in 0..<32 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
+        for _ in 0..<128 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
         #expect(!isAdmitted(Self.prefix, limiter, at: Self.start))
         limiter.handshakeEnded(Self.prefix)
         #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
@@ -83,8 +101,8 @@ import Testing
     // Specs/hostile.md row 52
     @Test func `1,024 handshakes in all → an address may have one, and a second again below the bound`() {
         var limiter = limiter()
-        for address in 0..<32 as Range<UInt32> {
-            for _ in 0..<32 { #expect(limiter.accepted(AddressPrefix(v4: 100 + address), now: Self.start) == .admit) }
+        for address in 0..<8 as Range<UInt32> {
+            for _ in 0..<128 { #expect(limiter.accepted(AddressPrefix(v4: 100 + address), now: Self.start) == .admit) }
         }
         #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
         #expect(!isAdmitted(Self.prefix, limiter, at: Self.start))
@@ -117,78 +135,98 @@ import Testing
         var limiter = PeerLimiter(.unlimited)
         fail(100, &limiter)
         for _ in 0..<10_000 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
-        #expect(
-            limiter.authenticationBegan(of: .alice, from: Self.prefix, now: Self.start) == .authenticate(after: .zero))
+        #expect(begin(peer(.alice), &limiter, waited: .zero) == .decided)
     }
 
     // C-67, Specs/hostile.md row 64
-    @Test func `row 64, 8 authentications of an address in progress → the next is refused for 1 s, until one ends`() {
-        var limiter = limiter()
-        for _ in 0..<10 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
-        #expect(limiter.accepted(Self.other, now: Self.start) == .admit)
-        for _ in 0..<8 { #expect(begin(.alice, &limiter) == .authenticate(after: .zero)) }
-        #expect(begin(.bob, &limiter) == .refuse(retryAfter: .seconds(1)))
-        #expect(begin(.bob, from: Self.other, &limiter) == .authenticate(after: .zero))
-        limiter.authenticationEnded(from: Self.prefix)
-        #expect(begin(.bob, &limiter) == .authenticate(after: .zero))
-        #expect(begin(.bob, &limiter) == .refuse(retryAfter: .seconds(1)))
-    }
-
-    // C-67, Specs/hostile.md row 64
-    @Test func `row 64, failures since the begin of an exchange → its next message is delayed or refused`() {
+    @Test func `row 64, failures since the begin of an exchange → its next message is delayed or refused`() throws {
         var limiter = limiter()
         for _ in 0..<2 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
         fail(1, &limiter)
-        #expect(begin(.alice, &limiter) == .authenticate(after: .milliseconds(200)))
-        func next(_ waited: Int) -> PeerLimiter.Start {
-            defer { limiter.decisionEnded(from: Self.prefix) }
-            return limiter.decisionBegan(
-                of: .alice, from: Self.prefix, waited: .milliseconds(waited), now: Self.start)
-        }
-        #expect(next(200) == .authenticate(after: .zero))
+        #expect(begin(peer(.alice), &limiter, waited: .zero) == .waits(.milliseconds(200)))
+        limiter.decisionEnded(try decision(peer(.alice), &limiter))
         fail(3, &limiter)
-        #expect(next(200) == .authenticate(after: .milliseconds(600)))
-        #expect(next(900) == .authenticate(after: .zero))
+        #expect(begin(peer(.alice), &limiter, waited: .milliseconds(200)) == .waits(.milliseconds(600)))
         fail(1, &limiter)
-        #expect(next(200) == .refuse(retryAfter: .seconds(1)))
+        #expect(begin(peer(.alice), &limiter, waited: .milliseconds(200)) == .refused(.seconds(1)))
     }
 
     // C-67, Specs/hostile.md row 64
-    @Test func `row 64, decisions of an address at once → as many as failures remain, the others wait`() {
+    @Test func `row 64, decisions of an account at once → as many as failures remain, the others wait`() throws {
         var limiter = limiter()
         #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
-        let wait = PeerLimiter.Start.authenticate(after: .milliseconds(100))
-        for _ in 0..<5 { #expect(decide(&limiter) == .authenticate(after: .zero)) }
-        #expect(decide(&limiter) == wait)
-        limiter.decisionEnded(from: Self.prefix)
-        #expect(decide(&limiter) == .authenticate(after: .zero))
-        for _ in 0..<5 {
-            #expect(decide(&limiter) == wait)
-            limiter.decisionEnded(from: Self.prefix)
+        let wait = Begin.waits(.milliseconds(100))
+        var decisions: [PeerLimiter.Decision] = []
+        for _ in 0..<5 { decisions.append(try decision(peer(.alice), &limiter)) }
+        #expect(begin(peer(.alice), &limiter) == wait)
+        limiter.decisionEnded(decisions.removeLast())
+        decisions.append(try decision(peer(.alice), &limiter))
+        for decision in decisions {
+            #expect(begin(peer(.alice), &limiter) == wait)
+            limiter.decisionEnded(decision)
             fail(1, &limiter)
         }
-        #expect(decide(&limiter) == .refuse(retryAfter: .seconds(1)))
+        #expect(begin(peer(.alice), &limiter) == .refused(.seconds(1)))
         // A refusal that has ended leaves one decision at a time.
         let later = Self.start + .seconds(1)
-        #expect(decide(&limiter, at: later) == .authenticate(after: .zero))
-        #expect(decide(&limiter, at: later) == wait)
+        #expect(begin(peer(.alice), &limiter, at: later) == .decided)
+        #expect(begin(peer(.alice), &limiter, at: later) == wait)
+    }
+
+    // C-113, Specs/hostile.md row 104
+    @Test func `decisions about new accounts of an address at once → as many as failures remain to it`() throws {
+        var limiter = limiter { $0.failureBurst = 2 }
+        #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
+        let first = try decision(peer(.alice), &limiter)
+        #expect(begin(peer(.bob), &limiter) == .decided)
+        #expect(begin(peer(.carol), &limiter) == .waits(.milliseconds(100)))
+        limiter.authenticationSucceeded(of: peer(.carol, device: 9), now: Self.start)
+        #expect(begin(peer(.carol), &limiter) == .decided)
+        limiter.decisionEnded(first)
+        limiter.authenticationFailed(of: peer(.alice), now: Self.start)
+        let dave = peer(.named("dave"))
+        #expect(begin(dave, &limiter) == .waits(.milliseconds(100)))
+        #expect(begin(dave, &limiter, at: Self.start + .seconds(2)) == .decided)
+    }
+
+    // C-113
+    @Test func `a message that has waited 6 s for others → refused, with the reason`() {
+        var limiter = limiter { $0.failureBurst = 1 }
+        #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
+        #expect(begin(peer(.bob), &limiter) == .decided)
+        #expect(begin(peer(.alice), &limiter, waited: .milliseconds(5_999)) == .waits(.milliseconds(100)))
+        #expect(
+            limiter.decisionBegan(of: peer(.alice), waited: .seconds(6), now: Self.start)
+                == .refuse(
+                    Notice(
+                        code: .serverBusy,
+                        reason: "too many sign-ins from this address have failed or are in progress",
+                        retryAfter: .seconds(1))))
     }
 
     // C-67
-    @Test func `more ends than decisions → no effect`() {
+    @Test func `a decision that ends twice → no effect`() throws {
         var limiter = limiter { $0.maxFailures = 1 }
         #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
-        limiter.decisionEnded(from: Self.prefix)
-        #expect(decide(&limiter) == .authenticate(after: .zero))
-        #expect(decide(&limiter) == .authenticate(after: .milliseconds(100)))
+        let first = try decision(peer(.alice), &limiter)
+        for _ in 0..<2 { limiter.decisionEnded(first) }
+        #expect(begin(peer(.alice), &limiter) == .decided)
+        #expect(begin(peer(.alice), &limiter) == .waits(.milliseconds(100)))
     }
 
-    @Test func `more ends than authentications → no effect`() {
-        var limiter = limiter { $0.maxAuthentications = 1 }
-        #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)
-        limiter.authenticationEnded(from: Self.prefix)
-        #expect(begin(.alice, &limiter) == .authenticate(after: .zero))
-        #expect(begin(.alice, &limiter) == .refuse(retryAfter: .seconds(1)))
+    // C-67, C-113
+    @Test func `a renewal, or an address without limits → the delay of the account only`() {
+        var limiter = limiter { $0.maxFailures = 1 }
+        for _ in 0..<2 { limiter.authenticationFailed(of: .alice, now: Self.start) }
+        limiter.authenticationFailed(of: peer(.bob), now: Self.start)
+        func start(_ account: AccountName, _ waited: Int) -> PeerLimiter.Start {
+            limiter.unlimitedDecisionBegan(of: account, waited: .milliseconds(waited), now: Self.start)
+        }
+        #expect(start(.alice, 0) == .wait(.milliseconds(400)))
+        guard case .decide(let decision) = start(.alice, 400) else { return #expect(Bool(false)) }
+        limiter.decisionEnded(decision)
+        guard case .decide = start(.bob, 200) else { return #expect(Bool(false)) }
+        #expect(limiter.keptCounts == .init(prefixes: 1, pairs: 1, accounts: 2))
     }
 
     @Test func `IPv4 and IPv6 addresses with equal bits → different prefixes`() {
@@ -198,31 +236,36 @@ import Testing
     // MARK: Failures
 
     // C-67, Specs/hostile.md row 53
-    @Test func `failures of an address → refused from the fifth on, for 1 s that doubles up to 60 s`() {
-        var limiter = limiter()
+    @Test func `failures of an account → refused at the address from the fifth on, for 1 s up to 60 s`() {
+        var limiter = limiter { $0.maxAuthenticationDelay = .zero }
         fail(4, &limiter)
-        #expect(isAdmitted(Self.prefix, limiter, at: Self.start))
+        func start(_ peer: PeerLimiter.Peer, _ now: Instant) -> Begin {
+            var copy = limiter
+            return begin(peer, &copy, at: now)
+        }
+        #expect(start(peer(.alice), Self.start) == .decided)
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60] {
             fail(1, &limiter)
             let end = Self.start + .seconds(seconds)
-            #expect(!isAdmitted(Self.prefix, limiter, at: end + .nanoseconds(-1)))
-            #expect(isAdmitted(Self.prefix, limiter, at: end))
-            #expect(isAdmitted(Self.other, limiter, at: Self.start))
+            #expect(start(peer(.alice), end + .nanoseconds(-1)) == .refused(.milliseconds(1)))
+            #expect(start(peer(.alice), end) == .decided)
+            #expect(start(peer(.alice, from: Self.other), Self.start) == .decided)
+            #expect(start(peer(.bob), Self.start) == .decided)
+            #expect(isAdmitted(Self.prefix, limiter, at: Self.start))
         }
     }
 
     // C-67
-    @Test func `a hello on an earlier connection of a refused address → rejected until the end of the refusal`() {
+    @Test func `a refused hello → the reason, and the duration of the refusal`() {
         var limiter = limiter()
         #expect(connect(Self.prefix, to: &limiter) == .admit)
         fail(5, &limiter)
-        let now = Self.start + .milliseconds(400)
         #expect(
-            limiter.authenticationBegan(of: .bob, from: Self.prefix, now: now)
-                == .refuse(retryAfter: .milliseconds(600)))
-        #expect(
-            limiter.authenticationBegan(of: .bob, from: Self.prefix, now: Self.start + .seconds(1))
-                == .authenticate(after: .zero))
+            limiter.decisionBegan(of: peer(.alice), waited: .zero, now: Self.start + .milliseconds(400))
+                == .refuse(
+                    Notice(
+                        code: .serverBusy, reason: "too many sign-ins of this account from this address have failed",
+                        retryAfter: .milliseconds(600))))
     }
 
     // C-67
@@ -232,8 +275,8 @@ import Testing
         fail(8, &limiter)
         let later = Self.start + .seconds(8 + 60)
         fail(1, &limiter, at: later)
-        #expect(!isAdmitted(Self.prefix, limiter, at: later + .milliseconds(999)))
-        #expect(isAdmitted(Self.prefix, limiter, at: later + .seconds(1)))
+        #expect(begin(peer(.alice), &limiter, at: later + .milliseconds(999)) == .refused(.milliseconds(1)))
+        #expect(begin(peer(.alice), &limiter, at: later + .seconds(1)) == .decided)
     }
 
     // C-67
@@ -242,9 +285,7 @@ import Testing
         for count in 1...12 {
             fail(1, &limiter)
             let delay = Duration.milliseconds(200 * min(count, 10))
-            #expect(
-                limiter.authenticationBegan(of: .alice, from: Self.other, now: Self.start)
-                    == .authenticate(after: delay))
+            #expect(begin(peer(.alice, from: Self.other), &limiter, waited: .zero) == .waits(delay))
         }
         #expect(limiter.delay(of: .bob, now: Self.start) == .zero)
         #expect(limiter.delay(of: .alice, now: Self.start + .seconds(60)) == .milliseconds(1200))
@@ -253,50 +294,58 @@ import Testing
 
     // MARK: Tables
 
-    @Test func `an address without connections and failures → removed at once`() {
+    @Test func `an address without connections and failures → removed at once`() throws {
         var limiter = limiter()
         #expect(connect(Self.prefix, to: &limiter) == .admit)
+        limiter.decisionEnded(try decision(peer(.alice), &limiter))
         limiter.closed(Self.prefix, isHandshake: false)
-        #expect(limiter.keptCounts == (0, 0))
+        #expect(limiter.keptCounts == .init())
     }
 
-    @Test func `failures that have ended → address and account are removed, unless it has connections`() {
+    @Test func `failures that have ended → address, pair and account are removed, unless it has connections`() {
         var limiter = limiter()
         #expect(connect(Self.prefix, to: &limiter) == .admit)
         fail(1, &limiter)
-        limiter.authenticationFailed(of: .bob, from: Self.other, now: Self.start)
-        #expect(limiter.keptCounts == (2, 2))
+        limiter.authenticationFailed(of: peer(.bob, from: Self.other), now: Self.start)
+        #expect(limiter.keptCounts == .init(prefixes: 2, pairs: 2, accounts: 2))
         _ = limiter.accepted(AddressPrefix(v4: 3), now: Self.start + .seconds(60))
-        #expect(limiter.keptCounts == (2, 0))
+        #expect(limiter.keptCounts == .init(prefixes: 2))
         limiter.closed(Self.prefix, isHandshake: false)
         _ = limiter.accepted(AddressPrefix(v4: 3), now: Self.start + .seconds(60))
-        #expect(limiter.keptCounts == (1, 0))
+        #expect(limiter.keptCounts == .init(prefixes: 1))
     }
 
     // Specs/hostile.md row 53
-    @Test func `a full table → the address and the account whose failures end first are replaced`() {
+    @Test func `full tables → what ends first is replaced`() {
         var limiter = limiter(maxCount: 2)
         fail(5, &limiter)
-        limiter.authenticationFailed(of: .bob, from: Self.other, now: Self.start)
-        limiter.authenticationFailed(of: .carol, from: AddressPrefix(v4: 3), now: Self.start)
-        #expect(limiter.keptCounts == (2, 2))
-        #expect(!isAdmitted(Self.prefix, limiter, at: Self.start))
+        for (account, address) in [(AccountName.bob, 2), (.carol, 3)] as [(AccountName, UInt32)] {
+            limiter.authenticationFailed(of: peer(account, from: AddressPrefix(v4: address)), now: Self.start)
+        }
+        #expect(limiter.keptCounts == .init(prefixes: 2, pairs: 2, accounts: 2))
+        #expect(begin(peer(.alice), &limiter) == .refused(.seconds(1)))
         #expect(limiter.delay(of: .alice, now: Self.start) == .seconds(1))
         #expect(limiter.delay(of: .bob, now: Self.start) == .zero)
         #expect(limiter.delay(of: .carol, now: Self.start) == .milliseconds(200))
+        for number in 0..<3 as Range<UInt64> {
+            let now = Self.start + .seconds(Int(number))
+            limiter.authenticationSucceeded(of: peer(.bob, device: number), now: now)
+        }
+        #expect(limiter.keptCounts.authenticated == 2)
     }
 
-    @Test func `a table full of addresses with connections → none is removed, and further ones are admitted`() {
+    @Test func `tables full of addresses with connections, pairs with decisions → none is removed`() {
         var limiter = limiter(maxCount: 2) { $0.maxConnections = 1 }
         for address in 0..<4 as Range<UInt32> {
             #expect(connect(AddressPrefix(v4: address), to: &limiter) == .admit)
+            #expect(begin(peer(.alice, from: AddressPrefix(v4: address)), &limiter) == .decided)
         }
-        limiter.authenticationFailed(of: .bob, from: Self.other, now: Self.start)
+        #expect(limiter.keptCounts == .init(prefixes: 4, pairs: 4))
         for address in 0..<4 as Range<UInt32> {
             #expect(!isAdmitted(AddressPrefix(v4: address), limiter, at: Self.start))
             limiter.closed(AddressPrefix(v4: address), isHandshake: false)
         }
-        #expect(limiter.keptCounts == (1, 1))
+        #expect(limiter.keptCounts.prefixes == 0)
     }
 
     @Test func `more closes than connections → no effect`() {

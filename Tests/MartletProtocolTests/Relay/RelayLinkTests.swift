@@ -70,7 +70,7 @@ import Testing
             }
             rooms = clients.map { client in
                 world.act(client) { engine, now in engine.start(now: now) }
-                return world.act(client) { engine, now in try! engine.open(RoomName("lobby")!, now: now) }
+                return world.act(client) { engine, now in try! engine.open(RoomName("lobby"), now: now) }
             }
             self.world = world
         }

@@ -6,7 +6,7 @@ import Testing
 /// The credit that a room withholds.
 @Suite struct RoomThrottleTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
-    private static let alice = AccountName("alice")!
+    private static let alice = AccountName("alice")
     private let first = MemberKey(link: LinkKey(slot: 0, generation: 0), session: .first)
     private let second = MemberKey(link: LinkKey(slot: 1, generation: 0), session: .first)
 
@@ -40,7 +40,7 @@ import Testing
         throttle.withhold(5, from: first, of: Self.alice)
         throttle.withhold(7, from: second, of: nil)
         throttle.withhold(6, from: first, of: Self.alice)
-        #expect(throttle.withholds(from: Self.alice) && !throttle.withholds(from: AccountName("bob")!))
+        #expect(throttle.withholds(from: Self.alice) && !throttle.withholds(from: AccountName("bob")))
         #expect(update(&throttle, 0, after: .milliseconds(499)) == [])
         #expect(update(&throttle, 0, after: .milliseconds(500)) == [11, 7])
         #expect(!throttle.withholds(from: Self.alice) && !throttle.isIdle)

@@ -39,6 +39,39 @@ import Testing
         #expect(effects.contains(.append([4])))
     }
 
+    // Specs/hostile.md row 94
+    @Test func `a counter that was taken for another message is refused, and so are all later messages`() {
+        var script = RoomScript("alice", "bob")
+        script.fill("alice", 1...3)
+        script.post("alice", 2)
+        script.post("alice", 3, byteCount: 9)
+        script.post("alice", 4)
+        let effects = script.drain()
+        #expect(
+            effects.about("alice").filter { if case .told = $0 { true } else { false } } == [
+                refused("alice", 3, .counterReused), refused("alice", 4, .counterReused),
+                .told("alice", .accepted(Accepted(runs: [AcceptedRun(firstCounter: 2, count: 1, firstOffset: 2)]))),
+            ])
+        #expect(!effects.contains(.append([4])))
+        // Another session of the device begins anew.
+        script.with("alice") { $0.receive(.leave($1)) }
+        script.join("alice")
+        _ = script.drain()
+        script.post("alice", 4)
+        #expect(script.drain().contains(.append([4])))
+    }
+
+    //
+    @Test func `a counter on its way to the store, with another message → refused`() {
+        var script = RoomScript("alice", "bob")
+        script.post("alice", 1)
+        _ = script.drain()
+        script.post("alice", 1, byteCount: 9)
+        #expect(script.drain().contains(refused("alice", 1, .counterReused)))
+        script.store()
+        #expect(script.drain().offsets(to: "bob") == [1])
+    }
+
     // S-38
     @Test func `the credit of a message from a member that has left is released`() {
         var script = RoomScript("alice", "bob")

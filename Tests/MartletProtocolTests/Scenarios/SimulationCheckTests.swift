@@ -6,8 +6,8 @@ import Testing
 
 /// Tests of the simulator's checks beside messages.
 @Suite struct SimulationCheckTests {
-    private let lobby = RoomName("lobby")!
-    private let ada = AccountName("ada")!
+    private let lobby = RoomName("lobby")
+    private let ada = AccountName("ada")
 
     private func at(_ seconds: Int64) -> Instant { .zero + .seconds(seconds) }
 

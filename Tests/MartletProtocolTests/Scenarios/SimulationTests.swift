@@ -66,18 +66,18 @@ import Testing
 
     // MARK: - Ledger
 
-    private let lobby = RoomName("lobby")!
+    private let lobby = RoomName("lobby")
     private let key = Ledger.Key(device: 1, counter: 1)
 
     private func entry(_ offset: UInt64, device: UInt64, counter: UInt64) -> LogEntry {
         LogEntry(
-            offset: offset, sender: AccountName("ada")!, device: DeviceID(rawValue: device), counter: counter,
+            offset: offset, sender: AccountName("ada"), device: DeviceID(rawValue: device), counter: counter,
             acceptedAt: 0, body: EncodedBody([]))
     }
 
     private func message(_ offset: UInt64, _ text: String) -> Message {
         let stamp = RelayStamp(
-            offset: offset, acceptedAt: 0, sender: AccountName("ada")!, device: DeviceID(rawValue: 1))
+            offset: offset, acceptedAt: 0, sender: AccountName("ada"), device: DeviceID(rawValue: 1))
         return Message(counter: 1, kind: .text, content: Message.textContent(text), relay: stamp)
     }
 

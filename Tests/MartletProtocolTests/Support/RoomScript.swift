@@ -42,6 +42,8 @@ struct RoomScript: ~Copyable {
     private(set) var keys: [String: MemberKey] = [:]
     private var names: [MemberKey: String] = [:]
     private var appending: [LogEntry] = []
+    /// The erasures of the append that is in progress, or was last.
+    private(set) var appendingErasures: [MessageErasure] = []
     /// Members whose links have a backlog.
     var behind: Set<String> = []
     let room = RoomName.lobby
@@ -105,6 +107,15 @@ struct RoomScript: ~Copyable {
         }
     }
 
+    /// Publishes a message with any body.
+    mutating func post(_ name: String, _ counter: UInt64, _ body: MessageBody) throws {
+        let bytes = Message(counter: counter, content: try body.content).encode()
+        with(name) {
+            let message = ClientMessage(counter: counter, body: bytes.rawBytes, layout: .unknown)
+            $0.publish($1, message, acceptedAt: 1000 &+ counter)
+        }
+    }
+
     private static func body(_ counter: UInt64, _ byteCount: Int) -> [UInt8] {
         let content = Message.textContent(String(repeating: "x", count: byteCount))
         return Message.encodeClient(counter: counter, kind: .text, content: content)
@@ -127,6 +138,9 @@ struct RoomScript: ~Copyable {
     mutating func store(upTo offset: UInt64? = nil) {
         let end = offset ?? appending.last?.offset ?? 0
         log += appending.filter { $0.offset <= end }
+        for erasure in appendingErasures {
+            for index in log.indices { log[index] = erasure.erased(log[index]) ?? log[index] }
+        }
         appending = []
         rooms.stored(room, upTo: end)
     }
@@ -206,8 +220,9 @@ struct RoomScript: ~Copyable {
         case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .load(let room): return .load(room.text)
-        case .append(_, let entries):
+        case .append(_, let entries, let erasures):
             appending = entries
+            appendingErasures = erasures
             return .append(entries.map(\.offset))
         case .saveProgress(_, let progress):
             return .saveProgress(Dictionary(uniqueKeysWithValues: progress.map { ($0.key.text, $0.value) }))

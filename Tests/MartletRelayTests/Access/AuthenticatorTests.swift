@@ -17,7 +17,7 @@ struct AuthenticatorTests {
     // C-26
     @Test("other account name becomes the link's account")
     func renamed() async throws {
-        try await withRelay(authenticator: AuthenticatorStub { _ in AccountName("peer-1")! }) { _, port in
+        try await withRelay(authenticator: AuthenticatorStub { _ in AccountName("peer-1") }) { _, port in
             let peer = try await WirePeer.connect(to: port)
             #expect(try await peer.hello().account.text == "peer-1")
             #expect(try await peer.open().members.map(\.text) == ["peer-1"])
@@ -95,7 +95,7 @@ struct AuthenticatorTests {
             let peer = try await WirePeer.connect(to: port)
             await peer.send(FrameWriter.hello())
             _ = await asked.stream.first { true }
-            await relay.revoke(AccountName("alice")!)
+            await relay.revoke(AccountName("alice"))
             answer.continuation.yield()
             #expect(try await peer.expect(Reject.self).notice.code == .revoked)
             #expect(await relay.statistics.links == 0)
@@ -117,7 +117,7 @@ struct AuthenticatorTests {
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello(
                 Hello(
-                    device: DeviceID(rawValue: 7), account: AccountName("alice")!, credential: Credential("secret"),
+                    device: DeviceID(rawValue: 7), account: AccountName("alice"), credential: Credential("secret"),
                     agent: "a test"))
         }
         let request = try #require(seen.withLock { $0 })

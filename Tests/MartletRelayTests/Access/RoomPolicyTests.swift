@@ -30,7 +30,7 @@ import Testing
             try await alice.open()
             let bob = try await WirePeer.connect(to: port)
             try await bob.hello(FrameWriter.hello("bob"))
-            await bob.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await bob.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             #expect(try await bob.expect(Reset.self).code == .roomForbidden)
         }
     }
@@ -72,7 +72,7 @@ import Testing
         try await withRelay(policy: PolicyStub { _ in throw DatabaseIsDown() }, onEvent: log.note) { _, port in
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello()
-            await peer.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await peer.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             #expect(try await peer.expect(Reset.self).code == .serverBusy)
             #expect(log.all.contains { if case .policyFailed(_, _) = $0 { true } else { false } })
         }
@@ -93,7 +93,7 @@ import Testing
         try await withRelay(configuration, policy: policy, onEvent: log.note) { _, port in
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello()
-            await peer.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await peer.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             #expect(try await peer.expect(Reset.self).code == .serverBusy)
             end.continuation.finish()
         }

@@ -46,7 +46,7 @@ import Testing
             Issue.record("\(result)")
             return
         }
-        #expect(identity == Identity(try #require(AccountName("ada"))))
+        #expect(identity == Identity(AccountName("ada")))
     }
 
     // C-69, Specs/hostile.md row 55
@@ -165,7 +165,7 @@ import Testing
             }
         }
         let token = AuthenticationRequest(
-            account: try #require(AccountName("ada")), device: DeviceID(rawValue: 1), credential: Credential("token"))
+            account: AccountName("ada"), device: DeviceID(rawValue: 1), credential: Credential("token"))
         for (allowsPlaintext, rest) in [(true, ", SCRAM-SHA-256 without"), (false, "")] {
             let reason = "the mechanism is SCRAM-SHA-256-PLUS with TLS" + rest
             let refusal = AuthenticationFailure(Notice(code: .unauthenticated, reason: reason))
@@ -317,7 +317,7 @@ import Testing
             let peer = try await WirePeer.connect(to: port)
             await peer.send(
                 Hello(
-                    device: DeviceID(rawValue: 1), account: AccountName("ada")!,
+                    device: DeviceID(rawValue: 1), account: AccountName("ada"),
                     mechanism: MechanismName("SCRAM-SHA-256")))
             let notice = try await peer.expect(Reject.self).notice
             #expect(notice == Notice(code: .unauthenticated, reason: "the relay supports no mechanisms"))
@@ -330,7 +330,7 @@ import Testing
             let peer = try await WirePeer.connect(to: port)
             var client = try TestPasswords.client()
             let challenge = try await peer.beginExchange(client.start())
-            await relay.revoke(AccountName("ada")!)
+            await relay.revoke(AccountName("ada"))
             await peer.send(Auth(credential: Credential(try client.receive(serverFirst: challenge))))
             #expect(try await peer.expect(Reject.self).notice.code == .revoked)
         }
@@ -354,7 +354,7 @@ import Testing
                 let peer = try await WirePeer.connect(to: port)
                 await peer.send(
                     Hello(
-                        device: DeviceID(rawValue: 1), account: AccountName("ada")!, mechanism: MechanismName("X"),
+                        device: DeviceID(rawValue: 1), account: AccountName("ada"), mechanism: MechanismName("X"),
                         credential: Credential(message)))
                 #expect(try await peer.expect(Reject.self).notice.code == .serverBusy)
             }

@@ -13,8 +13,8 @@ struct TokenAuthenticatorTests {
     @Test("matching token returns the account")
     func right() async throws {
         let authenticator = try #require(TokenAuthenticator(["alice": "a", "bob": "b"]))
-        #expect(try await authenticator.authenticate(request("alice", "a")) == Identity(AccountName("alice")!))
-        #expect(try await authenticator.authenticate(request("bob", "b")) == Identity(AccountName("bob")!))
+        #expect(try await authenticator.authenticate(request("alice", "a")) == Identity(AccountName("alice")))
+        #expect(try await authenticator.authenticate(request("bob", "b")) == Identity(AccountName("bob")))
     }
 
     @Test(
@@ -40,7 +40,6 @@ struct TokenAuthenticatorTests {
 
     @Test("name or token beyond its bounds makes the table nil")
     func bounds() {
-        #expect(TokenAuthenticator(["": "a"]) == nil)
         #expect(TokenAuthenticator(["alice": String(repeating: "x", count: 4097)]) == nil)
     }
 }

@@ -31,12 +31,12 @@ import Testing
         #expect(Set(names) == [complete.completeName, incomplete.incompleteName])
         #expect(try uploads.begin(complete, byteCount: 100, mediaType: nil) == 100)
         #expect(try uploads.write([Array(second[..<50])], at: 0, of: incomplete) == 50)
-        for name in names { try uploads.discardIfExpired(name) }
+        for name in names { try uploads.discardIfExpired(name, at: now.withLock { $0 }) }
         #expect(names.allSatisfy { index.entry($0) != nil })
         #expect(try uploads.begin(incomplete, byteCount: 100, mediaType: nil) == 50)
 
         now.withLock { $0 += 31 * Self.day }
-        for name in names { try uploads.discardIfExpired(name) }
+        for name in names { try uploads.discardIfExpired(name, at: now.withLock { $0 }) }
         #expect(names.allSatisfy { index.entry($0) == nil })
     }
 }

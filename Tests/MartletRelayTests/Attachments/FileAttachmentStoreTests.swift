@@ -19,12 +19,37 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
         room: RoomName(room)!, account: AccountName(account)!, digest: AttachmentDigest(stream.finish())!)
 }
 
+/// A wall clock and a steady clock, in milliseconds.
+private final class TestClocks: Sendable {
+    let wall = Guarded(UInt64(1_000_000_000))
+    private let steady = Guarded(UInt64(0))
+    private let start = ContinuousClock.now
+
+    func advance(_ time: UInt64) {
+        wall.withLock { $0 += time }
+        steady.withLock { $0 += time }
+    }
+
+    func store(_ folder: String) throws -> FileAttachmentStore {
+        try FileAttachmentStore(
+            directory: folder, clock: { self.wall.withLock { $0 } },
+            steady: { self.start.advanced(by: .milliseconds(self.steady.withLock { $0 })) })
+    }
+}
+
 @Suite struct FileAttachmentStoreTests {
     /// A folder that is removed afterwards.
     private func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await body(folder)
+    }
+
+    /// A store whose clocks both show a time in milliseconds.
+    private func store(_ folder: String, _ now: @escaping @Sendable () -> UInt64) throws -> FileAttachmentStore {
+        let start = ContinuousClock.now
+        return try FileAttachmentStore(
+            directory: folder, clock: now, steady: { start.advanced(by: .milliseconds(now())) })
     }
 
     private func files(_ folder: String) -> [String] {
@@ -178,10 +203,29 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
             }
             let store = try FileAttachmentStore(directory: folder)
             #expect(try await store.begin(attachmentKey(content), byteCount: 5000, mediaType: nil) == 5000)
-            let read = try await store.read(attachmentKey(content).digest, in: RoomName("lobby")!, at: 0, length: 5000)
+            let read = try await store.read(attachmentKey(content).digest, in: RoomName("lobby"), at: 0, length: 5000)
             #expect(read.bytes == content)
             await #expect(throws: AttachmentFailure.digestMismatch) {
                 try await store.begin(attachmentKey(other), byteCount: 5000, mediaType: nil)
+            }
+        }
+    }
+
+    //
+    @Test func `a begin with another length → digestMismatch if it is complete, and anew if it is not`() async throws {
+        try await withFolder { folder in
+            let content = attachmentContent(1000)
+            let key = attachmentKey(content)
+            for store: any AttachmentStore in [
+                try FileAttachmentStore(directory: folder), InMemoryAttachmentStore(),
+            ] {
+                #expect(try await store.begin(key, byteCount: 2000, mediaType: nil) == 0)
+                #expect(try await store.write([Array(content[..<300])], at: 0, of: key).position == 300)
+                #expect(try await store.begin(key, byteCount: 1000, mediaType: nil) == 0)
+                _ = try await store.write([content], at: 0, of: key)
+                await #expect(throws: AttachmentFailure.digestMismatch) {
+                    try await store.begin(key, byteCount: 999, mediaType: nil)
+                }
             }
         }
     }
@@ -212,11 +256,161 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
         }
     }
 
+    //
+    @Test func `a file whose head or slots have any numbers → the folder is opened, and the file is set aside`()
+        async throws
+    {
+        let numbers: [UInt64] = [0, 1, 1 << 31, 1 << 44, 1 << 63 - 1, 1 << 63, .max]
+        for byteCount in numbers {
+            for (number, position, batchStart) in [(1, byteCount, 0), (.max, 4, 4), (5, byteCount, byteCount)]
+                as [(UInt64, UInt64, UInt64)]
+            {
+                try await withFolder { folder in
+                    let key = attachmentKey([7])
+                    let place = AttachmentFolder(path: folder)
+                    try Folder.create(folder)
+                    try place.create(for: key.room)
+                    let head = AttachmentFile.Head(
+                        room: key.room, account: key.account, digest: key.digest, byteCount: byteCount, mediaType: nil)
+                    let slot = AttachmentFile.Slot(
+                        number: number, position: position, batchStart: batchStart, checksum: 0, time: .max)
+                    for name in [key.completeName, key.incompleteName] {
+                        let file = try AttachmentFile(creating: place.file(name), head, time: .max)
+                        try file.file.write(AttachmentFile.encoded(slot), at: 1024)
+                    }
+                    let store = try FileAttachmentStore(directory: folder)
+                    _ = try await store.removeExpired()
+                    for account in ["alice", "bob"] {
+                        let key = attachmentKey([7], account: account)
+                        guard (try? await store.begin(key, byteCount: 1, mediaType: nil)) == 0 else { continue }
+                        _ = try? await store.write([[7]], at: 0, of: key)
+                    }
+                    _ = try? await store.read(key.digest, in: key.room, at: .max, length: 15_360)
+                    _ = try? await store.read(key.digest, in: key.room, at: 0, length: 15_360)
+                    for file in try AttachmentArchive(directory: folder).files() {
+                        _ = try AttachmentArchive(directory: folder).verify(file)
+                    }
+                }
+            }
+        }
+    }
+
+    // R-164, Specs/hostile.md row 98
+    @Test func `damaged files → at most 16 are kept, and they count against the bound of all attachments`() async throws
+    {
+        try await withFolder { folder in
+            var limits = AttachmentLimits()
+            limits.maxTotalByteCount = 16 * 4097 + 10
+            let place = AttachmentFolder(path: folder)
+            try Folder.create(folder)
+            for number in 0..<20 {
+                let key = attachmentKey([UInt8(number)])
+                try place.create(for: key.room)
+                try RegularFile(place.file(key.completeName), .write).write([1], at: 4096)
+            }
+            let store = try FileAttachmentStore(directory: folder, limits: limits)
+            #expect(files(folder).count == AttachmentFolder.maxDamagedCount)
+            #expect(files(folder).allSatisfy { $0.hasSuffix(AttachmentFolder.damagedSuffix) })
+            await #expect(throws: AttachmentFailure.full) {
+                try await store.begin(attachmentKey([1]), byteCount: 11, mediaType: nil)
+            }
+            #expect(try await store.begin(attachmentKey([1]), byteCount: 10, mediaType: nil) == 0)
+        }
+    }
+
+    // R-164, Specs/hostile.md row 96
+    @Test func `begins without bytes of many accounts → other uploads are stored, and there are no files`() async throws
+    {
+        try await withFolder { folder in
+            var limits = AttachmentLimits()
+            limits.maxByteCount = 1000
+            limits.maxByteCountPerAccount = 1000
+            limits.maxTotalByteCount = 3000
+            limits.maxCount = 4
+            let store = try FileAttachmentStore(directory: folder, limits: limits)
+            for number in 0..<50 {
+                let key = attachmentKey([1], account: "filler\(number)")
+                #expect(try await store.begin(key, byteCount: 1000, mediaType: nil) == 0)
+            }
+            #expect(files(folder) == [])
+            let content = attachmentContent(1000)
+            let key = attachmentKey(content)
+            #expect(try await store.begin(key, byteCount: 1000, mediaType: nil) == 0)
+            #expect(try await store.write([content], at: 0, of: key).position == 1000)
+            await #expect(throws: AttachmentFailure.quota) {
+                try await store.begin(attachmentKey([1]), byteCount: 1, mediaType: nil)
+            }
+            // A promise is kept when bytes arrive, as far as there is room.
+            let filler = attachmentKey([1], account: "filler0")
+            _ = try await store.write([[UInt8](repeating: 1, count: 900)], at: 0, of: filler)
+            _ = try await store.write(
+                [[UInt8](repeating: 1, count: 900)], at: 0, of: attachmentKey([1], account: "filler1"))
+            await #expect(throws: AttachmentFailure.full) {
+                try await store.write(
+                    [[UInt8](repeating: 1, count: 900)], at: 0, of: attachmentKey([1], account: "filler2"))
+            }
+        }
+    }
+
+    // Specs/hostile.md row 98
+    @Test func `an attachment that another account begins → it counts for this account, also after a restart`()
+        async throws
+    {
+        try await withFolder { folder in
+            var limits = AttachmentLimits()
+            limits.maxByteCountPerAccount = 1000
+            let content = attachmentContent(1000)
+            let (alice, bob) = (attachmentKey(content), attachmentKey(content, account: "bob"))
+            func begin(_ store: FileAttachmentStore, _ account: String) async throws -> UInt64 {
+                try await store.begin(attachmentKey([1], account: account), byteCount: 1, mediaType: nil)
+            }
+            do {
+                let store = try FileAttachmentStore(directory: folder, limits: limits)
+                _ = try await store.begin(alice, byteCount: 1000, mediaType: nil)
+                _ = try await store.write([content], at: 0, of: alice)
+                await #expect(throws: AttachmentFailure.quota) { try await begin(store, "alice") }
+                #expect(try await store.begin(bob, byteCount: 1000, mediaType: nil) == 1000)
+                #expect(try await begin(store, "alice") == 0)
+                await #expect(throws: AttachmentFailure.quota) { try await begin(store, "bob") }
+                // An account without room in its quota cannot renew the lifetime.
+                await #expect(throws: AttachmentFailure.quota) {
+                    try await store.begin(alice, byteCount: 1000, mediaType: nil)
+                }
+            }
+            let store = try FileAttachmentStore(directory: folder, limits: limits)
+            #expect(try await begin(store, "alice") == 0)
+            await #expect(throws: AttachmentFailure.quota) { try await begin(store, "bob") }
+            #expect(try await store.read(bob.digest, in: bob.room, at: 0, length: 1000).bytes == content)
+        }
+    }
+
+    //
+    @Test func `bytes that would use the reserve of the disk are refused until there is room`() async throws {
+        try await withFolder { folder in
+            let free = Guarded(UInt64(10_000))
+            let disk = DiskSpace(reserve: 4000) { (free.withLock { $0 }, 100_000) }
+            let store = try FileAttachmentStore(directory: folder, disk: disk)
+            let content = attachmentContent(5000)
+            let key = attachmentKey(content)
+            await #expect(throws: AttachmentFailure.full) {
+                try await store.begin(attachmentKey([1]), byteCount: 6001, mediaType: nil)
+            }
+            #expect(try await store.begin(key, byteCount: 5000, mediaType: nil) == 0)
+            _ = try await store.write([Array(content[..<2000])], at: 0, of: key)
+            free.withLock { $0 = 4500 }
+            await #expect(throws: AttachmentFailure.full) {
+                try await store.write([Array(content[2000...])], at: 2000, of: key)
+            }
+            free.withLock { $0 = 9000 }
+            #expect(try await store.write([Array(content[2000...])], at: 2000, of: key).position == 5000)
+        }
+    }
+
     //
     @Test func `expired attachments are removed, incomplete ones sooner`() async throws {
         try await withFolder { folder in
             let now = Guarded(UInt64(1_000_000_000))
-            let store = try FileAttachmentStore(directory: folder) { now.withLock { $0 } }
+            let store = try store(folder) { now.withLock { $0 } }
             let (first, second) = (attachmentContent(100), attachmentContent(100, seed: 2))
             _ = try await store.begin(attachmentKey(first), byteCount: 100, mediaType: nil)
             _ = try await store.write([first], at: 0, of: attachmentKey(first))
@@ -243,18 +437,52 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
             let now = Guarded(UInt64(1_000_000_000))
             let content = attachmentContent(100)
             do {
-                let store = try FileAttachmentStore(directory: folder) { now.withLock { $0 } }
+                let store = try store(folder) { now.withLock { $0 } }
                 _ = try await store.begin(attachmentKey(content), byteCount: 100, mediaType: nil)
                 _ = try await store.write([content], at: 0, of: attachmentKey(content))
                 now.withLock { $0 += 20 * day }
                 #expect(try await store.begin(attachmentKey(content), byteCount: 100, mediaType: nil) == 100)
             }
-            let store = try FileAttachmentStore(directory: folder) { now.withLock { $0 } }
+            let store = try store(folder) { now.withLock { $0 } }
             now.withLock { $0 += 20 * day }
             #expect(try await !store.removeExpired())
             #expect(files(folder).count == 1)
             now.withLock { $0 += 11 * day }
             #expect(try await !store.removeExpired())
+            #expect(files(folder) == [])
+        }
+    }
+
+    //
+    @Test
+    func `a wall clock that jumps ahead, before or after a restart → nothing expires, until both agree for a day`()
+        async throws
+    {
+        try await withFolder { folder in
+            let (minute, day): (UInt64, UInt64) = (60_000, 24 * 3600 * 1000)
+            let clocks = TestClocks()
+            let content = attachmentContent(100)
+            do {
+                let store = try clocks.store(folder)
+                _ = try await store.begin(attachmentKey(content), byteCount: 100, mediaType: nil)
+                _ = try await store.write([content], at: 0, of: attachmentKey(content))
+                clocks.wall.withLock { $0 += 40 * day }
+                for _ in 0..<10 {
+                    _ = try await store.removeExpired()
+                    clocks.advance(minute)
+                }
+                #expect(files(folder).count == 1)
+            }
+            let store = try clocks.store(folder)
+            for _ in 0..<1439 {
+                _ = try await store.removeExpired()
+                clocks.advance(minute)
+            }
+            #expect(files(folder).count == 1)
+            for _ in 0..<3 {
+                clocks.advance(minute)
+                _ = try await store.removeExpired()
+            }
             #expect(files(folder) == [])
         }
     }
@@ -268,8 +496,11 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
             limits.maxTotalByteCount = 2500
             do {
                 let store = try FileAttachmentStore(directory: folder, limits: limits)
-                _ = try await store.begin(attachmentKey([1]), byteCount: 900, mediaType: nil)
-                _ = try await store.begin(attachmentKey([1], account: "bob"), byteCount: 900, mediaType: nil)
+                for account in ["alice", "bob"] {
+                    let key = attachmentKey([1], account: account)
+                    _ = try await store.begin(key, byteCount: 900, mediaType: nil)
+                    _ = try await store.write([[UInt8](repeating: 1, count: 899)], at: 0, of: key)
+                }
             }
             let store = try FileAttachmentStore(directory: folder, limits: limits)
             func begin(_ byteCount: UInt64, _ account: String) async throws {
@@ -278,7 +509,7 @@ func attachmentKey(_ content: [UInt8], room: String = "lobby", account: String =
             }
             await #expect(throws: AttachmentFailure.tooLarge) { try await begin(1001, "carol") }
             await #expect(throws: AttachmentFailure.quota) { try await begin(601, "alice") }
-            await #expect(throws: AttachmentFailure.full) { try await begin(701, "carol") }
+            await #expect(throws: AttachmentFailure.full) { try await begin(703, "carol") }
             try await begin(600, "alice")
             try await store.remove(attachmentKey([1], account: "bob"))
             try await begin(900, "carol")

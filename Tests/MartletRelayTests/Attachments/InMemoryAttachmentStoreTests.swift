@@ -40,4 +40,18 @@ import Testing
             try await store.begin(attachmentKey([1]), byteCount: 16 << 20 + 1, mediaType: nil)
         }
     }
+
+    //
+    @Test func `begins without bytes of many accounts → other uploads are stored`() async throws {
+        let store = InMemoryAttachmentStore()
+        for number in 0..<9 {
+            for byte in 0..<2 {
+                let key = attachmentKey([UInt8(byte)], account: "filler\(number)")
+                #expect(try await store.begin(key, byteCount: 16 << 20, mediaType: nil) == 0)
+            }
+        }
+        let content = attachmentContent(1000)
+        _ = try await store.begin(attachmentKey(content), byteCount: 1000, mediaType: nil)
+        #expect(try await store.write([content], at: 0, of: attachmentKey(content)).position == 1000)
+    }
 }

@@ -87,7 +87,7 @@ struct AddressLimitTests {
     }
 
     // C-67, Specs/hostile.md rows 53 and 64
-    @Test("of 10 guesses at once 4 are decided, then hellos get serverBusy, connections close, established ones live")
+    @Test("of 10 guesses at once 4 are decided, then the account gets serverBusy there, and the others sign in")
     func guesses() async throws {
         let adjusted = limits {
             $0.maxFailures = 4
@@ -108,9 +108,14 @@ struct AddressLimitTests {
             let notice = try await waiting.expect(Reject.self).notice
             #expect(notice.code == .serverBusy)
             #expect(try #require(notice.retryAfter) > .zero)
-            #expect(try await WirePeer.connect(to: port).finalNotice() == nil)
+            #expect(notice.reason == "too many sign-ins of this account from this address have failed")
+            // Its device that was signed in before, and another account.
+            let again = try await WirePeer.connect(to: port)
+            try await again.hello()
+            let neighbor = try await WirePeer.connect(to: port)
+            try await neighbor.hello(FrameWriter.hello("bob"))
             try await member.open()
-            #expect(await relay.statistics.links == 1)
+            #expect(await relay.statistics.links == 3)
         }
     }
 
@@ -151,5 +156,32 @@ struct AddressLimitTests {
             try await owner.hello()
             try await owner.open()
         }
+    }
+
+    // C-114, Specs/hostile.md row 105
+    @Test("a named proxy states the addresses of its clients, each of which has its own limits", arguments: [1, 2])
+    func proxies(loopCount: Int) async throws {
+        let log = EventLog()
+        let network = try #require(IPNetwork("127.0.0.0/8"))
+        try await withRelay(
+            limits: limits { $0.maxConnections = 1 }, loopCount: loopCount, proxies: [network], onEvent: log.note
+        ) { _, port in
+            func connect(_ client: String) async throws -> WirePeer {
+                let peer = try await WirePeer.connect(to: port)
+                await peer.write { _ in Array("PROXY TCP4 \(client) 198.51.100.1 4711 443\r\n".utf8) }
+                return peer
+            }
+            let alice = try await connect("192.0.2.1")
+            try await alice.hello()
+            let bob = try await connect("192.0.2.2")
+            try await bob.hello(FrameWriter.hello("bob", device: 2))
+            #expect(try await connect("192.0.2.1").finalNotice() == nil)
+            let plain = try await WirePeer.connect(to: port)
+            await plain.send(FrameWriter.hello(device: 3))
+            #expect(try await plain.finalNotice() == nil)
+        }
+        #expect(log.all.contains { if case .proxyRefused(_?) = $0 { true } else { false } })
+        let peers = log.all.compactMap { if case .note(.linked, let peer) = $0 { peer } else { nil } }
+        #expect(Set(peers) == [SocketAddress("192.0.2.1:4711"), SocketAddress("192.0.2.2:4711")])
     }
 }

@@ -26,6 +26,23 @@ struct FirstFrameTests {
         }
     }
 
+    // C-13, W-8, W-32
+    @Test(
+        "first frame of another type with a wrong checksum closes as expectedHello, divided anywhere",
+        arguments: RelayBackend.allCases)
+    func wrongChecksum(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            var bytes = FrameWriter.bytes(.ping, TLVBytes.leaf(.nonce, [0, 0, 0, 0, 0, 0, 0, 1]))
+            bytes[bytes.count - 1] ^= 1
+            for end in [1, 27, 28, 29, bytes.count] {
+                let peer = try await fixture.connect()
+                await peer.send(Array(bytes[..<end]))
+                await peer.send(Array(bytes[end...]))
+                #expect(try await peer.finalNotice()?.code == .expectedHello)
+            }
+        }
+    }
+
     @Test("hello with a session, sequence or flags closes as protocolViolation", arguments: RelayBackend.allCases)
     func misplaced(backend: RelayBackend) async throws {
         try await backend.run { fixture in

@@ -43,7 +43,7 @@ struct FrameTooLargeTests {
         try await backend.run { fixture in
             let peer = try await fixture.connect()
             try await peer.hello()
-            await peer.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await peer.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             await peer.write { $0.text(String(repeating: "x", count: 60 * 1024), counter: 1, on: .first) }
             let accepted: Accepted = try await peer.next()
             #expect(accepted.runs == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)])

@@ -35,7 +35,7 @@ struct InvalidValueTests {
         Case(
             testDescription: "the relay's own fields",
             body: Message.encodeRelay(
-                offset: 1, acceptedAt: 1, sender: AccountName("mallory")!, device: DeviceID(rawValue: 1),
+                offset: 1, acceptedAt: 1, sender: AccountName("mallory"), device: DeviceID(rawValue: 1),
                 clientBody: Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("hi")).rawBytes),
             code: .invalidValue),
     ]

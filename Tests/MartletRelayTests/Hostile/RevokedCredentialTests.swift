@@ -6,7 +6,7 @@ import Testing
 /// Specs/hostile.md row 24.
 @Suite("A revoked credential ends the connections of its account")
 struct RevokedCredentialTests {
-    private let alice = AccountName("alice")!
+    private let alice = AccountName("alice")
 
     // C-28
     @Test("revoked account's connections end within 1 s, their input is ignored, others stay")

@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
 import Testing
 
@@ -35,6 +36,34 @@ struct StoreFailureTests {
         }
     }
 
+    // R-163, Specs/hostile.md row 97
+    @Test("disk without room beside the reserve resets the session, until there is room, and reports both")
+    func reserve() async throws {
+        let free = Guarded(UInt64(500))
+        let disk = DiskSpace(reserve: 4000) { (free.withLock { $0 }, 1_000_000) }
+        let (levels, report) = AsyncStream<DiskSpace.Level>.makeStream()
+        try await withRelay(disk: disk) { event in
+            if case .diskSpaceChanged(let level, _) = event { report.yield(level) }
+        } _: { relay, port in
+            var changes = levels.makeAsyncIterator()
+            let first = await changes.next()
+            #expect(first == .exhausted)
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            try await alice.open(noLocal: true)
+            await alice.write { $0.text("lost", counter: 1, on: .first) }
+            let reset: Reset = try await alice.expect()
+            #expect(reset.session == .first && reset.code == .storeUnavailable)
+            #expect(await relay.statistics.messagesStored == 0)
+
+            free.withLock { $0 = 20_000 }
+            let second = await changes.next()
+            #expect(second == .ample)
+            try await alice.open(on: .second, noLocal: true)
+            #expect(try await alice.publish("kept", counter: 1, on: .second) == 1)
+        }
+    }
+
     //
     @Test("lost log resets the room, which opens again with another log")
     func logLost() async throws {
@@ -46,7 +75,7 @@ struct StoreFailureTests {
             try await alice.hello()
             let former = try await alice.open(noLocal: true)
             #expect(try await alice.publish("kept", counter: 1, on: .first) == 1)
-            _ = store.load(RoomName("another")!)
+            _ = store.load(RoomName("another"))
             await alice.write { $0.text("lost", counter: 2, on: .first) }
             let reset: Reset = try await alice.expect()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
@@ -64,7 +93,7 @@ struct StoreFailureTests {
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello()
             store.breaks(.load)
-            await peer.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await peer.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             let reset: Reset = try await peer.expect()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
             store.breaks(nil)

@@ -50,7 +50,7 @@ struct UnsupportedVersionTests {
             await peer.send(
                 Hello(
                     spokenVersions: [WireVersion(major: 2, minor: 0)], device: DeviceID(rawValue: 1),
-                    account: AccountName("alice")!))
+                    account: AccountName("alice")))
             let notice = try #require(try await peer.finalNotice())
             #expect(notice.code == .unsupportedVersion)
             #expect(notice.spokenVersions == [.current, .newest])

@@ -15,7 +15,7 @@ struct ConversationTests {
             #expect(welcome.resumed == nil)
             let opened = try await alice.open("lobby")
             #expect(opened.log != nil)
-            #expect(opened == Opened(head: 0, first: 1, log: opened.log, members: [AccountName("alice")!]))
+            #expect(opened == Opened(head: 0, first: 1, log: opened.log, members: [AccountName("alice")]))
 
             let bob = try await WirePeer.connect(to: port)
             _ = try await bob.hello(FrameWriter.hello("bob", device: 2))

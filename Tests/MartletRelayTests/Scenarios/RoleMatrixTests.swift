@@ -15,7 +15,7 @@ import Testing
 
     //
     @Test func `the table has every method, and each is permitted to an actor`() {
-        let methods = RoleMatrix.operations.map { $0.on(AccountName("target")!).method }
+        let methods = RoleMatrix.operations.map { $0.on(AccountName("target")).method }
         #expect(Set(methods) == Set(RoomMethod.allCases))
         #expect(RoleMatrix.operations.allSatisfy { !$0.permitted.values.allSatisfy(\.isEmpty) })
     }
@@ -57,7 +57,7 @@ import Testing
         try await withRelay(configuration, policy: Policy(permissions: permissions)) { _, port in
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello()
-            await peer.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await peer.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             if permissions.contains(.create) {
                 let _: Opened = try await peer.expect()
             } else {

@@ -6,7 +6,7 @@ import Testing
 
 /// Roles over sockets, with stores that outlive a relay or fail.
 @Suite struct RoomRolesRelayTests {
-    private static let bob = AccountName("bob")!
+    private static let bob = AccountName("bob")
 
     private func peer(_ account: String, at port: UInt16) async throws -> WirePeer {
         let peer = try await WirePeer.connect(to: port)
@@ -31,11 +31,11 @@ import Testing
             let alice = try await peer("alice", at: port)
             try await alice.open()
             #expect(try await alice.operate(.ban(Self.bob)) == .none)
-            #expect(try await alice.operate(.mute(AccountName("carol")!, seconds: 3600)) == .none)
+            #expect(try await alice.operate(.mute(AccountName("carol"), seconds: 3600)) == .none)
         }
         try await withRoles(store: store) { port in
             let bob = try await peer("bob", at: port)
-            await bob.send(Open(room: RoomName("lobby")!, cursor: 0), on: .first)
+            await bob.send(Open(room: RoomName("lobby"), cursor: 0), on: .first)
             #expect(try await bob.expect(Reset.self).code == .roomForbidden)
             let carol = try await peer("carol", at: port)
             try await carol.open()
@@ -61,7 +61,7 @@ import Testing
             try await alice.open()
             let bob = try await peer("bob", at: $1)
             try await bob.open()
-            #expect(try await bob.operate(.ban(AccountName("alice")!)) == .forbidden)
+            #expect(try await bob.operate(.ban(AccountName("alice"))) == .forbidden)
             while !log.all.contains(where: { AuditRecord($0)?.code == .forbidden }) { await Task.yield() }
         }
         let record = log.all.compactMap { AuditRecord($0) }.first { $0.code == .forbidden }
@@ -112,7 +112,7 @@ import Testing
         try await withRelay(configuration, policy: RoleMatrix.Policy(), onEvent: log.note) { _, port in
             let alice = try await peer("alice", at: port)
             try await alice.open("first", on: .first)
-            await alice.send(Open(room: RoomName("second")!, cursor: 0), on: .second)
+            await alice.send(Open(room: RoomName("second"), cursor: 0), on: .second)
             #expect(try await alice.next(Reset.self).code == .tooManyRooms)
             #expect(!log.all.contains { if case .storeFailed(_, _) = $0 { true } else { false } })
             let records = log.all.compactMap { AuditRecord($0) }.filter { $0.event == .roomCreated }
@@ -139,8 +139,8 @@ import Testing
             let bob = try await peer("bob", at: port)
             try await bob.open()
             #expect(try await alice.operate(.setRole(.moderator, of: Self.bob)) == .none)
-            #expect(try await alice.operate(.mute(AccountName("carol")!, seconds: 60)) == .none)
-            #expect(try await bob.operate(.kick(AccountName("alice")!)) == .forbidden)
+            #expect(try await alice.operate(.mute(AccountName("carol"), seconds: 60)) == .none)
+            #expect(try await bob.operate(.kick(AccountName("alice"))) == .forbidden)
         }
         let records = log.all.compactMap { AuditRecord($0) }.filter { $0.event == .roomOperation }
         #expect(records.map(\.account?.text) == ["alice", "alice", "bob"])

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("In-memory store")
 struct InMemoryStoreTests {
-    private let room = RoomName("lobby")!
+    private let room = RoomName("lobby")
 
     private func entries(_ offsets: ClosedRange<UInt64>, device: UInt64 = 1, byteCount: Int = 10) -> [LogEntry] {
         offsets.map {
             LogEntry(
-                offset: $0, sender: AccountName("alice")!, device: DeviceID(rawValue: device), counter: $0 * 10,
+                offset: $0, sender: AccountName("alice"), device: DeviceID(rawValue: device), counter: $0 * 10,
                 acceptedAt: 0, body: EncodedBody([UInt8](repeating: 0, count: byteCount)))
         }
     }
@@ -51,6 +51,27 @@ struct InMemoryStoreTests {
         #expect(offsets(.max, 10, 1000).isEmpty)
     }
 
+    //
+    @Test("erased message loses its body and its bytes, and nothing else")
+    func erasing() throws {
+        let store = InMemoryStore()
+        let text = Message.textContent(String(repeating: "x", count: 500))
+        let sender = AccountName("alice")
+        let device = DeviceID(rawValue: 1)
+        let new = (UInt64(1)...3).map { number in
+            let body = Message.encodeClient(counter: number, kind: .text, content: text)
+            return LogEntry(
+                offset: number, sender: sender, device: device, counter: number, acceptedAt: 0,
+                body: EncodedBody(body))
+        }
+        try write(Array(new[..<2]), in: store)
+        let before = store.byteCount
+        let erasure = MessageErasure(offset: 1, id: MessageID(sender: sender, device: device, counter: 1))
+        try store.append([new[2]], erasing: [erasure], to: room)
+        let kinds = wholeLog(of: store).entries.map { MessageView.kind(in: $0.body.rawBytes) }
+        #expect(kinds == [.erased, .text, .text] && store.byteCount < before + 500)
+    }
+
     //
     @Test("message bound evicts the oldest messages and keeps their watermarks")
     func maxMessages() throws {
@@ -60,7 +81,7 @@ struct InMemoryStoreTests {
         let snapshot = store.load(room)
         #expect(snapshot.lastOffset == 25)
         #expect(snapshot.firstOffset == 16)
-        let alice = AccountName("alice")!
+        let alice = AccountName("alice")
         #expect(
             snapshot.devices.mapValues(\.watermark) == [
                 DeviceKey(account: alice, device: DeviceID(rawValue: 1)): 50,
@@ -89,7 +110,7 @@ struct InMemoryStoreTests {
         var bounds = InMemoryStore.Bounds()
         bounds.maxRooms = 2
         let store = InMemoryStore(bounds: bounds)
-        let (old, empty) = (RoomName("old")!, RoomName("empty")!)
+        let (old, empty) = (RoomName("old"), RoomName("empty"))
         try write(entries(1...1), to: old, in: store)
         let log = store.load(empty).log
         try write(entries(1...1), in: store)
@@ -103,7 +124,7 @@ struct InMemoryStoreTests {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 40_000
         let store = InMemoryStore(bounds: bounds)
-        let (old, read) = (RoomName("old")!, RoomName("read")!)
+        let (old, read) = (RoomName("old"), RoomName("read"))
         for name in [old, read] {
             for offset in 1...10 as ClosedRange<UInt64> {
                 try write(entries(offset...offset, byteCount: 1000), to: name, in: store)
@@ -134,7 +155,7 @@ struct InMemoryStoreTests {
         let store = InMemoryStore(bounds: bounds)
         for number in 1...20_000 { try write(entries(1...1), to: RoomName("room-\(number)")!, in: store) }
         #expect(store.byteCount <= 1 << 20 && store.roomCount > 800)
-        #expect(store.load(RoomName("room-20000")!).lastOffset == 1 && store.load(RoomName("room-1")!).lastOffset == 0)
+        #expect(store.load(RoomName("room-20000")).lastOffset == 1 && store.load(RoomName("room-1")).lastOffset == 0)
     }
 
     //
@@ -173,7 +194,7 @@ struct InMemoryStoreTests {
         let log = store.load(room).log
         try store.append(entries(1...3), to: room)
         #expect(store.load(room).log == log)
-        _ = store.load(RoomName("other")!)
+        _ = store.load(RoomName("other"))
         #expect(throws: LogLost.self) { try store.append(entries(4...4), to: room) }
         #expect(wholeLog(of: store).entries.isEmpty)
         let again = store.load(room)
@@ -190,7 +211,7 @@ struct InMemoryStoreTests {
             try write(entries(number...number, device: number), in: store)
         }
         #expect(throws: InMemoryStore.Failure.full) { try store.append(entries(17...17), to: room) }
-        try write(entries(1...1), to: RoomName("other")!, in: store)
+        try write(entries(1...1), to: RoomName("other"), in: store)
         #expect(store.byteCount <= 2000)
     }
 
@@ -211,7 +232,7 @@ struct InMemoryStoreTests {
     @Test("a page has the given progress if the store has less, up to the last offset of the log")
     func pageProgress() throws {
         let store = InMemoryStore()
-        let bob = AccountName("bob")!
+        let bob = AccountName("bob")
         try write(entries(1...5), in: store)
         _ = store.saveMemberships([bob: MembershipRecord(isJoined: true, changedAt: 1)], of: room)
         let progress = [room: AccountProgress(delivered: 90, read: 3)]
@@ -225,8 +246,8 @@ struct InMemoryStoreTests {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMembershipCount = 3
         let store = InMemoryStore(bounds: bounds)
-        let attic = RoomName("attic")!
-        let (alice, bob, carol) = (AccountName("alice")!, AccountName("bob")!, AccountName("carol")!)
+        let attic = RoomName("attic")
+        let (alice, bob, carol) = (AccountName("alice"), AccountName("bob"), AccountName("carol"))
         let invited = MembershipRecord(isJoined: false, changedAt: 1)
         let joined = MembershipRecord(isJoined: true, changedAt: 2)
         #expect(store.saveMemberships([alice: joined, bob: invited], of: room).isEmpty)
@@ -241,7 +262,7 @@ struct InMemoryStoreTests {
     @Test("the 769th invitation of an account is refused, and it still joins rooms")
     func maxInvitations() throws {
         let store = InMemoryStore()
-        let bob = AccountName("bob")!
+        let bob = AccountName("bob")
         let invited = MembershipRecord(isJoined: false, changedAt: 1)
         let joined = MembershipRecord(isJoined: true, changedAt: 2)
         let rooms = (0...MembershipBounds.maxCountPerAccount).map { RoomName("room \($0)")! }

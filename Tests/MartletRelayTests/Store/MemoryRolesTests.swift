@@ -5,9 +5,9 @@ import Testing
 @testable import MartletRelay
 
 @Suite struct MemoryRolesTests {
-    private let lobby = RoomName("lobby")!
-    private let hall = RoomName("hall")!
-    private let ada = AccountName("ada")!
+    private let lobby = RoomName("lobby")
+    private let hall = RoomName("hall")
+    private let ada = AccountName("ada")
 
     private func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 1, count: count) }
 
@@ -42,7 +42,7 @@ import Testing
         #expect(throws: TooManyRooms.self) { try roles.save(bytes(1), of: hall, creation, maxByteCount: 10_000) }
         #expect(roles[hall] == nil)
         try roles.save(
-            bytes(1), of: hall, RoomCreation(account: AccountName("bob")!, maxRoomCount: 1), maxByteCount: 10_000)
+            bytes(1), of: hall, RoomCreation(account: AccountName("bob"), maxRoomCount: 1), maxByteCount: 10_000)
         try roles.save(bytes(2), of: lobby, nil, maxByteCount: 10_000)
     }
 
@@ -61,9 +61,9 @@ import Testing
         #expect(throws: RolesFull.self) { try save(7, of: lobby) }
         try save(5, of: lobby)
         try save(5, of: hall)
-        try save(9, of: RoomName("attic")!, AccountName("bob")!)
+        try save(9, of: RoomName("attic"), AccountName("bob"))
         // A room without a creator has the bound of the store only.
-        try save(11, of: RoomName("cellar")!)
+        try save(11, of: RoomName("cellar"))
     }
 
     @Test func `roles outlive a log that the store has removed`() throws {

@@ -104,8 +104,8 @@ final class EngineFixture: @unchecked Sendable {
             case .close(let key, let afterFlush): close(key, afterFlush: afterFlush)
             case .pauseReading, .resumeReading: break
             case .load(let room): engine.loaded(room, store.load(room))
-            case .append(let room, let entries):
-                try! store.append(entries, to: room)
+            case .append(let room, let entries, let erasures):
+                try! store.append(entries, erasing: erasures, to: room)
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
             case .saveProgress(let room, let progress): store.saveProgress(progress, of: room)
             case .saveRoles(let room, let roles, let creation):

@@ -22,12 +22,12 @@ extension RelayConfiguration {
 /// after its relay has ended.
 func withRelay(
     _ engine: RelayConfiguration = .withoutTimeouts, host: String = "127.0.0.1", limits: PeerLimits = .unlimited,
-    loopCount: Int = 1,
+    loopCount: Int = 1, proxies: [IPNetwork] = [],
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
     requestHandler: (any RequestHandler)? = nil, onUndelivered: (any UndeliveredHandler)? = nil,
-    onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
+    disk: DiskSpace? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
     _ body: (Relay, UInt16) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
@@ -35,8 +35,10 @@ func withRelay(
     configuration.engine = engine
     configuration.limits = limits
     configuration.loopCount = loopCount
+    configuration.proxies = proxies
     configuration.connection = connection
     configuration.touchInterval = touchInterval
+    configuration.disk = disk
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
         requestHandler: requestHandler, onUndelivered: onUndelivered, onEvent: onEvent)

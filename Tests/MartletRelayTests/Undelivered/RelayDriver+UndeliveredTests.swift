@@ -31,7 +31,7 @@ struct RelayDriverUndeliveredTests {
     private static func store(_ rooms: [String] = ["lobby"]) -> InMemoryStore {
         let store = InMemoryStore()
         let record = MembershipRecord(isJoined: true, changedAt: 1)
-        for room in rooms { _ = store.saveMemberships([AccountName("bob")!: record], of: RoomName(room)!) }
+        for room in rooms { _ = store.saveMemberships([AccountName("bob"): record], of: RoomName(room)!) }
         return store
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite
 struct UndeliveredQueueTests {
     private func report(_ offset: Int) -> UndeliveredReport {
-        UndeliveredReport(room: RoomName("lobby")!, lastOffset: UInt64(offset), recipients: [])
+        UndeliveredReport(room: RoomName("lobby"), lastOffset: UInt64(offset), recipients: [])
     }
 
     //

@@ -20,6 +20,27 @@ struct SQLiteOutboxTests {
         return (outbox, Entries(device: try await outbox.open().device))
     }
 
+    // W-31
+    @Test func `rooms with canonically equivalent names → separate messages, cursors and dead letters`() async throws {
+        let (composed, decomposed): (RoomName, RoomName) = ("caf\u{E9}", "cafe\u{301}")
+        let (outbox, entries) = try await opened()
+        try await outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(1, in: composed), entries.entry(2, in: decomposed)]
+                $0.appended.append(entries.entry(3, in: decomposed))
+                $0.outcomes = [entries.outcome(3, .failed(.expired), in: decomposed)]
+                $0.cursors = [composed: RoomCursor(offset: 1), decomposed: RoomCursor(offset: 2)]
+            })
+        #expect(try await outbox.deadLetters(in: composed) == [])
+        #expect(try await outbox.deadLetters(in: decomposed).map(\.id.counter) == [3])
+        await outbox.close()
+        let next = SQLiteOutbox(path: path)
+        let state = try await next.open()
+        #expect(state.pending.map(\.room) == [composed, decomposed])
+        #expect(state.cursors == [composed: RoomCursor(offset: 1), decomposed: RoomCursor(offset: 2)])
+        await next.close()
+    }
+
     // C-74
     @Test func `an accepted message → its outcome, up to the maximum number`() async throws {
         var options = SQLiteOutbox.Options()
@@ -163,7 +184,7 @@ struct SQLiteOutboxTests {
         options.maxCursorCount = 4
         let (outbox, entries) = try await opened(options)
         try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1, in: "1")] })
-        for (offset, room) in ["1", "2", "3", "4", "2", "5"].enumerated() {
+        for (offset, room) in (["1", "2", "3", "4", "2", "5"] as [RoomName]).enumerated() {
             try await outbox.commit(
                 entries.transaction { $0.cursors = [room: RoomCursor(offset: UInt64(offset + 1))] })
         }
@@ -211,16 +232,36 @@ struct SQLiteOutboxTests {
         await outbox.close()
         try Database(path: path).execute(
             """
-            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
+            ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE message DROP COLUMN device;
+            ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
             PRAGMA user_version=1
             """)
         let next = SQLiteOutbox(path: path)
         let since = try #require(try await next.open().pending.first?.inFlightSince)
         #expect(since > 7)
-        let other = try #require(AccountName("other"))
+        let other = AccountName("other")
         await #expect(throws: MartletError.outboxOfAnotherAccount("alice")) { try await next.claim(for: other) }
         await next.close()
     }
+
+    #if os(Linux)
+        // C-106
+        @Test func `a hundred outboxes with messages in one process → at most four threads write`() async throws {
+            let outboxes = (0..<100).map { SQLiteOutbox(path: folder.file("outbox \($0)")) }
+            for outbox in outboxes {
+                let entries = Entries(device: try await outbox.open().device)
+                try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1)] })
+            }
+            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
+                (try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)) == "martlet-outbox\n"
+            }
+            #expect((1...WriterThread.maxCount).contains(threads))
+            for outbox in outboxes {
+                #expect(try await outbox.open().pending.count == 1)
+                await outbox.close()
+            }
+        }
+    #endif
 
     @Test func `a second outbox with the same file → locked; after the end of the first → it opens`() async throws {
         let (outbox, _) = try await opened()

@@ -19,7 +19,7 @@ struct LateRepetitionTests {
 
         func open() async throws -> OutboxState { state }
         func commit(_ transaction: OutboxTransaction) async throws {}
-        func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+        func deadLetters(in room: RoomName) async throws -> [DeadLetter] { [] }
     }
 
     private let folder: TemporaryFolder
@@ -59,9 +59,8 @@ struct LateRepetitionTests {
         }
         #expect(before.count == 200 && Set(before).count == 200)
         let now = EventLoop.wallClock
-        let uncertain = [before[3], before[150]].map {
-            entries.entry($0, "again", in: "lobby", inFlightSince: now)
-        }
+        // A repetition has the content of the first publication.
+        let uncertain = [3, 150].map { entries.entry(before[$0], "\($0 + 1)", in: "lobby", inFlightSince: now) }
         let last = before.max() ?? 0
         let state = OutboxState(device: entries.device, nextCounter: last + 100, pending: uncertain)
         let after = try await withClient(kind, state) { room in

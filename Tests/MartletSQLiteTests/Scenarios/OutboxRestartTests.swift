@@ -116,26 +116,34 @@ struct OutboxRestartTests {
         }
     }
 
-    // R-21, C-80
-    @Test func `a message that was in flight for longer than the window → a dead letter, not sent again`() async throws
-    {
-        let window = UInt64((ResendWindow.lifetime - ResendWindow.margin) / .milliseconds(1))
-        let now = EventLoop.wallClock
-        let entries = try await store { entries in
-            [
-                entries.entry(1, "old", in: "lobby", inFlightSince: now - window),
-                entries.entry(2, "young", in: "lobby", inFlightSince: now - window + 7_200_000),
-            ]
+    // C-105
+    @Test func `a failed message of an earlier client → an event that says so`() async throws {
+        _ = try await store { [$0.entry(1, "late", in: "lobby", timeToLive: .seconds(1), expiresAt: 1000)] }
+        let events = Guarded<[Client.LogEvent]>([])
+        var configuration = Client.Configuration()
+        configuration.flushTimeout = .zero
+        configuration.logger = { event in events.withLock { $0.append(event) } }
+        let outbox = SQLiteOutbox(path: path)
+        let client = try Client(to: nowhere, as: .anonymous("alice"), outbox: outbox, configuration: configuration)
+        try await withClient(client) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            _ = try? await lobby.send(OutgoingMessage(MessageContent(text: "own"), timeToLive: .zero)).accepted()
         }
+        await outbox.close()
+        let failures = events.withLock { $0.filter { $0.name == "message.failed" } }
+        #expect(failures.map(\.concernsEarlierClient) == [true, false] && failures.first?.room == "lobby")
+    }
+
+    // R-21, C-80
+    @Test(arguments: [0, 1000, EventLoop.wallClock - 8 * 24 * 3_600_000, EventLoop.wallClock + 3_600_000])
+    func `a message that was handed over at any time of the wall clock → published again`(time: UInt64) async throws {
+        let entries = try await store { [$0.entry(1, "first", in: "lobby", inFlightSince: time)] }
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: path) { alice in
                 let lobby = try await alice.open(room: "lobby", options: .offline)
-                _ = try await lobby.message(entries.id(2))?.accepted()
-                #expect(lobby.message(entries.id(1))?.state == .failed(.outcomeUnknown))
-                let letters = try await lobby.deadLetters()
-                #expect(letters.map(\.content.text) == ["old"] && letters.map(\.failure) == [.outcomeUnknown])
+                _ = try await lobby.message(entries.id(1))?.accepted()
             }
-            #expect(try await texts(1, in: "lobby", at: relay) == ["young"])
+            #expect(try await texts(1, in: "lobby", at: relay) == ["first"])
         }
     }
 
@@ -298,5 +306,5 @@ private actor SpyingOutbox: Outbox {
         transactions.append(transaction)
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { try await outbox.deadLetters(in: room) }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { try await outbox.deadLetters(in: room) }
 }

@@ -13,18 +13,20 @@ private func serve(at url: String, as credentials: Credentials, outbox path: Str
     // snippet:begin
     let client = try Client(
         to: url, as: credentials, outbox: .sqlite(at: path), configuration: Client.Configuration(.server))
-    try await client.start()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await client.run() }
-        group.addTask {
-            let room = try await client.open(room: "lobby")
-            for try await delivery in room.deliveries {
-                try await delivery.done(sending: replies(to: delivery.message))
+    do {
+        try await client.start()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            group.addTask {
+                let room = try await client.open(room: "lobby")
+                for try await delivery in room.deliveries {
+                    try await delivery.done(sending: replies(to: delivery.message))
+                }
             }
+            defer { group.cancelAll() }
+            try await group.next()  // the end or the error of the first task
         }
-        defer { group.cancelAll() }
-        try await group.next()  // the end or the error of the first task
-    }
+    } catch is CancellationError {}  // SIGTERM has cancelled this task, and the client has stopped.
     // snippet:end
 }
 
@@ -39,10 +41,21 @@ struct ServerProgramTests {
         path = folder.file("outbox")
     }
 
+    @Test func `the program is cancelled → it ends without an error`() async throws {
+        for number in 0..<10 {
+            let program = Task { [path] in
+                try await serve(at: "martlet://127.0.0.1:1", as: .anonymous("bot"), outbox: "\(path).\(number)")
+            }
+            for _ in 0..<number { await Task.yield() }
+            program.cancel()
+            try await program.value
+        }
+    }
+
     @Test func `the program replies, and a removal from its room → the program ends with roomClosed`() async throws {
         var configuration = try Relay.Configuration(port: 0)
         configuration.engine = .patient
-        configuration.engine.serverAccount = AccountName("server")!
+        configuration.engine.serverAccount = AccountName("server")
         configuration.limits = .unlimited
         let relay = Relay(
             configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
@@ -56,7 +69,7 @@ struct ServerProgramTests {
             try await lobby.send("hello")
             for try await message in lobby.messages where message.text == "echo: hello" { break }
         }
-        try await relay.remove(AccountName("bot")!, from: RoomName("lobby")!)
+        try await relay.remove(AccountName("bot"), from: RoomName("lobby"))
         let error = await #expect(throws: MartletError.self) { try await program.value }
         #expect(error?.code == .roomClosed && error?.errorCode == .kicked)
         await relay.shutdown()

@@ -84,7 +84,7 @@ import Testing
     func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: Kind) async throws {
         let store = try await store(kind)
         #expect(try await store.load(.lobby).roles == nil)
-        let creation = RoomCreation(account: AccountName("alice")!, maxRoomCount: 1)
+        let creation = RoomCreation(account: AccountName("alice"), maxRoomCount: 1)
         try await store.saveRoles([1, 2], of: .lobby, creation: creation)
         try await store.saveRoles([3], of: .lobby, creation: nil)
         #expect(try await store.load(.lobby).roles == [3])
@@ -117,15 +117,15 @@ import Testing
     {
         let store = try await store(kind)
         let half = [UInt8](repeating: 1, count: RoomRoles.maxByteCountPerCreator / 2)
-        let alice = RoomCreation(account: AccountName("alice")!, maxRoomCount: 9)
+        let alice = RoomCreation(account: AccountName("alice"), maxRoomCount: 9)
         try await store.saveRoles(half, of: .lobby, creation: alice)
         try await store.saveRoles(half, of: .attic, creation: alice)
         await #expect(throws: RolesFull.self) { try await store.saveRoles(half + [1], of: .attic, creation: nil) }
         await #expect(throws: RolesFull.self) {
-            try await store.saveRoles([1], of: RoomName("third")!, creation: alice)
+            try await store.saveRoles([1], of: RoomName("third"), creation: alice)
         }
         try await store.saveRoles(Array(half.dropLast()), of: .attic, creation: nil)
-        try await store.saveRoles([1], of: RoomName("third")!, creation: alice)
+        try await store.saveRoles([1], of: RoomName("third"), creation: alice)
         #expect(try await store.load(.attic).roles?.count == half.count - 1)
     }
 
@@ -135,7 +135,7 @@ import Testing
         let store = try await store(kind)
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...9), to: .lobby)
-        let (alice, bob) = (AccountName("alice")!, AccountName("bob")!)
+        let (alice, bob) = (AccountName("alice"), AccountName("bob"))
         try await store.saveProgress([alice: AccountProgress(delivered: 5, read: 3)], of: .lobby)
         try await store.saveProgress(
             [alice: AccountProgress(delivered: 4, read: 4), bob: AccountProgress(delivered: 1)], of: .lobby)

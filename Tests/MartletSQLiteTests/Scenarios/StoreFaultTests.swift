@@ -51,7 +51,7 @@ import Testing
                 _ = try store.append(entries(next...next + 2, byteCount: 700), to: room)
                 expected[room]?.accepted = next + 2
             }
-            try store.saveProgress([AccountName("bob")!: AccountProgress(delivered: 1)], of: .lobby)
+            try store.saveProgress([AccountName("bob"): AccountProgress(delivered: 1)], of: .lobby)
         }
     }
 

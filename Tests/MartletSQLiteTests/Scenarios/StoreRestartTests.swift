@@ -141,6 +141,6 @@ import Testing
         await running.stop()
         let store = try await SQLiteStore(at: folder.path)
         let progress = try await store.load(.lobby).progress
-        #expect(progress[AccountName("bob")!]?.read == 1)
+        #expect(progress[AccountName("bob")]?.read == 1)
     }
 }

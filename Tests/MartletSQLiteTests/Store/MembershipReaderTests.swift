@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct MembershipReaderTests {
     private let folder: TemporaryFolder
-    private let alice = AccountName("alice")!
-    private let bob = AccountName("bob")!
+    private let alice = AccountName("alice")
+    private let bob = AccountName("bob")
 
     init() throws { folder = try TemporaryFolder() }
 
@@ -38,7 +38,7 @@ import Testing
         let page = try await again.memberships(of: bob, .page(after: .attic, maxCount: 10))
         #expect(page.map(\.room) == [.lobby])
         let some = try await again.memberships(
-            of: bob, .rooms([.lobby: AccountProgress(delivered: 9, read: 9), RoomName("none")!: AccountProgress()]))
+            of: bob, .rooms([.lobby: AccountProgress(delivered: 9, read: 9), RoomName("none"): AccountProgress()]))
         #expect(some.map(\.entry.read) == [9] && some[0].entry.unreadCount == 0)
         #expect(try await again.memberships(of: bob, .names).map(\.room) == [.attic, .lobby])
         #expect(try await again.saveMemberships([bob: nil], of: .lobby) == [])
@@ -54,7 +54,7 @@ import Testing
         }
         #expect(try store.saveMemberships([alice: joined(), bob: joined()], of: .lobby) == [alice])
         #expect(try store.load(.lobby).memberships == [bob: joined()])
-        #expect(try store.saveMemberships([alice: joined(at: 9)], of: RoomName("room 1")!) == [])
+        #expect(try store.saveMemberships([alice: joined(at: 9)], of: RoomName("room 1")) == [])
     }
 
     // R-122, Specs/hostile.md row 93
@@ -66,7 +66,7 @@ import Testing
         }
         #expect(try store.saveMemberships([bob: invitation], of: .lobby) == [bob])
         #expect(try store.saveMemberships([bob: joined()], of: .lobby) == [])
-        #expect(try store.saveMemberships([bob: joined()], of: RoomName("room 1")!) == [])
+        #expect(try store.saveMemberships([bob: joined()], of: RoomName("room 1")) == [])
     }
 
     //

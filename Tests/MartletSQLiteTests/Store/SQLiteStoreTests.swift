@@ -18,7 +18,7 @@ import Testing
         let first = try await SQLiteStore(at: folder.path)
         let log = try await first.load(.lobby).log
         _ = try await first.append(entries(1...3), to: .lobby)
-        let progress = [AccountName("bob")!: AccountProgress(delivered: 3, read: 2)]
+        let progress = [AccountName("bob"): AccountProgress(delivered: 3, read: 2)]
         try await first.saveProgress(progress, of: .lobby)
         await first.close()
         let second = try await SQLiteStore(at: folder.path)
@@ -34,7 +34,7 @@ import Testing
     {
         let store = try await SQLiteStore(at: folder.path)
         _ = try await store.load(.lobby)
-        let third = RoomName("third")!
+        let third = RoomName("third")
         _ = try await store.load(third)
         let appends = [
             RoomAppend(room: .lobby, entries: entries(1...3)), RoomAppend(room: .attic, entries: entries(1...1)),

@@ -32,9 +32,9 @@ import Testing
             for offset in 1...9 as ClosedRange<UInt64> {
                 _ = try store.append(entries(offset...offset, device: offset, counter: 7), to: room)
             }
-            try store.saveProgress([AccountName("bob")!: AccountProgress(delivered: 8, read: 2)], of: room)
+            try store.saveProgress([AccountName("bob"): AccountProgress(delivered: 8, read: 2)], of: room)
         }
-        _ = try store.load(RoomName("empty")!)
+        _ = try store.load(RoomName("empty"))
         try store.writer.database.execute(
             "INSERT INTO roles VALUES ('lobby', x'010203', 'alice'), ('cellar', x'', NULL)")
     }
@@ -69,7 +69,7 @@ import Testing
         try fill()
         let before = try contents(folder.storePath)
         let copy = try StoreImport(path: folder.storePath, isBranching: true)
-        try copy.add(.room(RoomName("new")!, log: LogID(rawValue: 1), firstOffset: 1, usedAt: 1))
+        try copy.add(.room(RoomName("new"), log: LogID(rawValue: 1), firstOffset: 1, usedAt: 1))
         try copy.add(.messages(entries(1...2)))
         copy.discardRoom()
         #expect(throws: StoreError.roomExists(.lobby)) {

@@ -93,13 +93,13 @@ import Testing
     // R-77, Specs/hostile.md row 71
     @Test func `damaged roles -> counted, and a relay that keeps roles refuses their rooms`() async throws {
         _ = try fill()
-        let ghost = RoomName("ghost")!
+        let ghost = RoomName("ghost")
         do {
             let store = try folder.store()
             let roles = RoomRoles().encoded()
             try store.saveRoles(roles, of: .attic, creation: nil)
             // This room has no log. Its name is in the index of creators.
-            let creation = RoomCreation(account: AccountName("alice")!, maxRoomCount: 9)
+            let creation = RoomCreation(account: AccountName("alice"), maxRoomCount: 9)
             try store.saveRoles(roles, of: ghost, creation: creation)
         }
         try damageRoles()
@@ -146,9 +146,9 @@ import Testing
         for change in changes {
             _ = try fill()
             try folder.store().saveRoles(RoomRoles().encoded(), of: .attic, creation: nil)
-            let other = RoomName("another")!
+            let other = RoomName("another")
             #expect(try await roles([.attic, other], after: change) == [StoreSchema.lostRoles, StoreSchema.lostRoles])
-            let creation = RoomCreation(account: AccountName("eve")!, maxRoomCount: 9)
+            let creation = RoomCreation(account: AccountName("eve"), maxRoomCount: 9)
             #expect(throws: RoomHasRoles.self) {
                 try folder.store().saveRoles(RoomRoles().encoded(), of: other, creation: creation)
             }

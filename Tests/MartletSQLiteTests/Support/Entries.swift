@@ -5,11 +5,11 @@ struct Entries {
     let device: DeviceID
 
     func id(_ counter: UInt64) -> MessageID {
-        MessageID(sender: AccountName("alice")!, device: device, counter: counter)
+        MessageID(sender: AccountName("alice"), device: device, counter: counter)
     }
 
     func entry(
-        _ counter: UInt64, _ text: String = "hi", in room: String = "a", timeToLive: Duration? = nil,
+        _ counter: UInt64, _ text: String = "hi", in room: RoomName = "a", timeToLive: Duration? = nil,
         expiresAt: UInt64? = nil, inFlightSince: UInt64? = nil
     ) -> OutboxEntry {
         OutboxEntry(
@@ -17,7 +17,7 @@ struct Entries {
             expiresAt: expiresAt, inFlightSince: inFlightSince)
     }
 
-    func outcome(_ counter: UInt64, _ result: OutboxOutcome.Result, in room: String = "a") -> OutboxOutcome {
+    func outcome(_ counter: UInt64, _ result: OutboxOutcome.Result, in room: RoomName = "a") -> OutboxOutcome {
         OutboxOutcome(id: id(counter), room: room, result: result)
     }
 

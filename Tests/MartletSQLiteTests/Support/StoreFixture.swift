@@ -5,8 +5,8 @@ import MartletWire
 @testable import MartletSQLite
 
 extension RoomName {
-    static let lobby = RoomName("lobby")!
-    static let attic = RoomName("attic")!
+    static let lobby = RoomName("lobby")
+    static let attic = RoomName("attic")
 }
 
 /// Messages of a device, whose counters equal their offsets unless `counter` adds to them.

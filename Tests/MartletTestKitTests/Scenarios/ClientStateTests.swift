@@ -110,8 +110,8 @@ struct ClientStateTests {
             let device = outbox.open().device
             var transaction = OutboxTransaction()
             transaction.appended = (1...250).map { number in
-                let id = MessageID(sender: AccountName("alice")!, device: device, counter: UInt64(number))
-                return OutboxEntry(id: id, room: "room-\(number)", content: MessageContent(text: "waiting"))
+                let id = MessageID(sender: AccountName("alice"), device: device, counter: UInt64(number))
+                return OutboxEntry(id: id, room: RoomName("room-\(number)")!, content: MessageContent(text: "waiting"))
             }
             outbox.commit(transaction)
             alice.configuration.maxRooms = 1
@@ -140,7 +140,7 @@ struct ClientStateTests {
             }
             return handles.map(\.state)
         }
-        #expect(states.prefix(3).allSatisfy { $0 == .delivered(to: AccountName("bob")!) })
+        #expect(states.prefix(3).allSatisfy { $0 == .delivered(to: AccountName("bob")) })
         #expect(states[4] == .accepted(offset: 5))
     }
 
@@ -166,6 +166,6 @@ struct ClientStateTests {
             try await world.sleep(for: .seconds(1))
             return handles[1].state
         }
-        #expect(state == .delivered(to: AccountName("bob")!))
+        #expect(state == .delivered(to: AccountName("bob")))
     }
 }

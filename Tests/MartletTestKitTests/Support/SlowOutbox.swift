@@ -34,7 +34,7 @@ final class SlowOutbox: Outbox {
         base.commit(transaction)
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] {
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] {
         await pause()
         return base.deadLetters(in: room)
     }

@@ -20,7 +20,7 @@ struct ClientDriverDeliveriesTests {
         let driver = ClientDriver(client.life, outbox.open())
         client.life.mailbox.open(for: driver)
         let opened = Promise<RoomCore>()
-        client.life.mailbox.post(.open(try #require(RoomName("lobby")), .offline, opened))
+        client.life.mailbox.post(.open(RoomName("lobby"), .offline, opened))
         loop.execute { driver.start() }
         let core = try await opened.value()
         let pending = try OutgoingMessage(text: "waits for the relay")

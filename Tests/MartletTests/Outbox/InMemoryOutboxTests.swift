@@ -7,8 +7,8 @@ struct InMemoryOutboxTests {
     //
     @Test func `a claim for another account than the first → outboxOfAnotherAccount`() async throws {
         let outbox = InMemoryOutbox()
-        let alice = try #require(AccountName("alice"))
-        let bob = try #require(AccountName("bob"))
+        let alice = AccountName("alice")
+        let bob = AccountName("bob")
         try await outbox.claim(for: alice)
         try await outbox.claim(for: alice)
         await #expect(throws: MartletError.outboxOfAnotherAccount("alice")) { try await outbox.claim(for: bob) }
@@ -25,7 +25,7 @@ struct InMemoryOutboxTests {
         let outbox = InMemoryOutbox()
         let count = InMemoryOutbox.maxDeadLetterCount + 1
         let ids = (1...count).map {
-            MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: UInt64($0))
+            MessageID(sender: AccountName("alice"), device: outbox.open().device, counter: UInt64($0))
         }
         var transaction = OutboxTransaction()
         transaction.appended = ids.map { OutboxEntry(id: $0, room: "a", content: MessageContent(text: "hi")) }
@@ -40,7 +40,7 @@ struct InMemoryOutboxTests {
         let outbox = InMemoryOutbox()
         let content = MessageContent(text: String(repeating: "a", count: InMemoryOutbox.maxDeadLetterByteCount / 3))
         for counter in 1...4 as ClosedRange<UInt64> {
-            let id = MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: counter)
+            let id = MessageID(sender: AccountName("alice"), device: outbox.open().device, counter: counter)
             var transaction = OutboxTransaction()
             transaction.appended = [OutboxEntry(id: id, room: "a", content: content)]
             transaction.outcomes = [OutboxOutcome(id: id, room: "a", result: .failed(.closed))]

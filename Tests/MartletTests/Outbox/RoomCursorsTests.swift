@@ -7,7 +7,7 @@ struct RoomCursorsTests {
     // C-84
     @Test func `more cursors than the maximum → the least recently used are removed, except those in use`() {
         var cursors = RoomCursors(maxCount: 4)
-        for (offset, room) in ["1", "2", "3", "4", "2", "5"].enumerated() {
+        for (offset, room) in (["1", "2", "3", "4", "2", "5"] as [RoomName]).enumerated() {
             cursors.advance(room, to: RoomCursor(offset: UInt64(offset + 1))) { ["1"] }
         }
         #expect(cursors.all.keys.sorted() == ["1", "2", "4", "5"])

@@ -5,7 +5,7 @@ import Testing
 @Suite("Messages that are not marked as in flight")
 struct UnmarkedMessagesTests {
     private func entry(_ counter: UInt64, isLimited: Bool = false, isInFlight: Bool = false) -> OutboxEntry {
-        let id = MessageID(sender: AccountName("alice")!, device: DeviceID(rawValue: 7), counter: counter)
+        let id = MessageID(sender: AccountName("alice"), device: DeviceID(rawValue: 7), counter: counter)
         return OutboxEntry(
             id: id, room: "a", content: MessageContent(text: "hi"), timeToLive: isLimited ? .seconds(1) : nil,
             inFlightSince: isInFlight ? 1 : nil)

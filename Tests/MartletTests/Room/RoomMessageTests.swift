@@ -7,7 +7,7 @@ import Testing
 struct RoomMessageTests {
     private func received(_ content: MessageContent) throws -> RoomMessage {
         let stamp = RelayStamp(
-            offset: 12, acceptedAt: 1_700_000_000_000, sender: AccountName("ada")!, device: DeviceID(rawValue: 7))
+            offset: 12, acceptedAt: 1_700_000_000_000, sender: AccountName("ada"), device: DeviceID(rawValue: 7))
         return try #require(RoomMessage(Message(counter: 3, content: content, relay: stamp)))
     }
 
@@ -15,6 +15,16 @@ struct RoomMessageTests {
         let message = try received(MessageContent(text: "a"))
         #expect(message.reference == MessageReference(message.id, offset: 12))
         #expect(try message.body == .text("a"))
+    }
+
+    @Test func `a reply and an attachment → their text and caption; an edit and a damaged content → none`() throws {
+        let target = MessageReference(MessageID(sender: "bob", device: DeviceID(rawValue: 1), counter: 1))
+        #expect(try received(OutgoingMessage.reply(to: target, text: "/help").content).text == "/help")
+        let attachment = Attachment(data: [1], name: "cat.png", caption: "a cat")
+        #expect(try received(OutgoingMessage.attachment(attachment).content).text == "a cat")
+        #expect(try received(OutgoingMessage.attachment(Attachment(data: [1])).content).text == nil)
+        #expect(try received(OutgoingMessage.edit(of: target, text: "b").content).text == nil)
+        #expect(try received(MessageContent(kind: .reply, bytes: [])).text == nil)
     }
 
     @Test func `messages of two accounts with the same device ID and counter have different IDs`() throws {

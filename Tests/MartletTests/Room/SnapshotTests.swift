@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Snapshots of a room", .timeLimit(.minutes(10)))
 struct SnapshotTests {
-    private let alice = AccountName("alice")!
-    private let bob = AccountName("bob")!
+    private let alice = AccountName("alice")
+    private let bob = AccountName("bob")
 
     @Test func `the first snapshot is the present state, without an event`() async throws {
         try await withRelay { relay in

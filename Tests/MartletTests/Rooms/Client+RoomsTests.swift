@@ -49,6 +49,25 @@ struct ClientRoomsTests {
         }
     }
 
+    // C-110
+    @Test("after each own join the list has the room, and after each own leave it has not")
+    func ownChanges() async throws {
+        try await withRelay { address in
+            try await withClient("alice", at: address) { alice in
+                #expect(try await alice.rooms().isEmpty)
+                let names = (10..<25).map { "room \($0)" }
+                for (index, name) in names.enumerated() {
+                    try await alice.join(room: name, timeout: patience)
+                    #expect(try await alice.rooms().map(\.name.text) == Array(names[...index]))
+                }
+                for (index, name) in names.enumerated() {
+                    try await alice.leave(room: name, timeout: patience)
+                    #expect(try await alice.rooms().map(\.name.text) == Array(names[(index + 1)...]))
+                }
+            }
+        }
+    }
+
     //
     @Test("a message in a room that is not open changes its summary")
     func updates() async throws {

@@ -1,6 +1,8 @@
 import Foundation
 import Martlet
+import MartletProtocol
 import MartletRelay
+import MartletWire
 import Testing
 
 @Suite("Attachments over sockets", .timeLimit(.minutes(10)))
@@ -78,6 +80,96 @@ struct AttachmentTests {
                         #expect(try read("\(folder)/copy") == bytes)
                     }
                     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["copy"])
+                }
+            }
+        }
+    }
+
+    //
+    @Test func `a download of a range begins anew, whatever an earlier process has left`() async throws {
+        try await withFolder { folder in
+            let bytes = content(40_000)
+            try await withRelay(attachments: InMemoryAttachmentStore()) { relay in
+                try await withClient("alice", at: relay) { alice in
+                    let room = try await alice.open(room: "lobby")
+                    let attachment = try await room.upload(bytes).value()
+                    let hex = attachment.relayDigest!.description.prefix(16)
+                    try write([UInt8](repeating: 0, count: 20_000), "\(folder)/copy.\(hex).100-39000.part")
+                    let download = room.download(attachment, to: "\(folder)/copy", range: 100..<39_000)
+                    try await download.value()
+                    #expect(try read("\(folder)/copy") == Array(bytes[100..<39_000]))
+                }
+            }
+        }
+    }
+
+    @Test func `two downloads to one path at once → both succeed with the whole file`() async throws {
+        try await withFolder { folder in
+            let bytes = content(3_000_000)
+            try await withRelay(attachments: InMemoryAttachmentStore()) { relay in
+                try await withClient("alice", at: relay) { alice in
+                    let room = try await alice.open(room: "lobby")
+                    let attachment = try await room.upload(bytes).value()
+                    let first = room.download(attachment, to: "\(folder)/copy")
+                    let second = room.download(attachment, to: "\(folder)/copy")
+                    try await first.value()
+                    try await second.value()
+                    #expect(try read("\(folder)/copy") == bytes)
+                    let third = room.download(attachment, to: "\(folder)/copy")
+                    try await third.value()
+                    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["copy"])
+                }
+            }
+        }
+    }
+
+    //
+    @Test func `an upload that is continued → its progress begins with the bytes that the relay has`() async throws {
+        let bytes = content(100_000)
+        let store = InMemoryAttachmentStore()
+        try await withRelay(attachments: store) { relay in
+            try await withClient("alice", at: relay) { alice in
+                let digest = try await alice.open(room: "hall").upload(bytes).value().relayDigest!
+                let key = AttachmentKey(room: RoomName("lobby"), account: AccountName("alice"), digest: digest)
+                _ = try await store.begin(key, byteCount: 100_000, mediaType: nil)
+                _ = try await store.write([Array(bytes[..<30_000])], at: 0, of: key)
+                let upload = try await alice.open(room: "lobby").upload(bytes)
+                var first: TransferProgress?
+                for await progress in upload.progress {
+                    first = progress
+                    break
+                }
+                let known = try #require(first)
+                #expect(known.byteCount >= 30_000 && known.totalByteCount == 100_000)
+                _ = try await upload.value()
+            }
+        }
+    }
+
+    // Specs/hostile.md row 95
+    @Test(arguments: [0, 1, 1 << 31, 1 << 32, 1 << 63 - 1, 1 << 63, .max] as [UInt64])
+    func `a message whose attachment has any length → its download ends with an error`(byteCount: UInt64) async throws {
+        try await withFolder { folder in
+            try await withRelay(attachments: InMemoryAttachmentStore()) { relay in
+                try await withClient("bob", at: relay) { bob in
+                    let room = try await bob.open(room: "lobby")
+                    let attachment = Attachment(
+                        location: Attachment.relayLocation, byteCount: byteCount,
+                        digest: [UInt8](repeating: 7, count: 32)
+                    )
+                    let ranges: [Range<UInt64>?] = [nil, 0..<byteCount, byteCount / 2..<byteCount]
+                    for range in ranges {
+                        let download = room.download(attachment, to: "\(folder)/copy", range: range)
+                        // An empty range has nothing to ask the relay for.
+                        if byteCount == 0 {
+                            try? await download.value()
+                        } else {
+                            await #expect(throws: MartletError.attachmentRefused(.unknownAttachment)) {
+                                try await download.value()
+                            }
+                        }
+                    }
+                    await #expect(throws: MartletError.self) { try await room.data(of: attachment) }
                 }
             }
         }

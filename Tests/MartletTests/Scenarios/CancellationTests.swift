@@ -1,3 +1,4 @@
+import MartletTestKit
 import Synchronization
 import Testing
 
@@ -67,6 +68,21 @@ struct CancellationTests {
         }
     }
 
+    @Test func `open without a connection for its timeout → deadlineExceeded, the room is closed`() throws {
+        let world = TestWorld()
+        try world.run { () -> Void in
+            let alice = try await world.device("alice").start()
+            await #expect(throws: MartletError.deadlineExceeded) {
+                try await alice.open(room: "lobby", options: Room.Options(timeout: .seconds(3)))
+            }
+            #expect(world.time == .seconds(3))
+            try world.startRelay()
+            _ = try await alice.open(room: "lobby", options: Room.Options(timeout: .seconds(100)))
+            try await world.sleep(for: .seconds(200))
+            await #expect(throws: MartletError.roomAlreadyOpen("lobby")) { try await alice.open(room: "lobby") }
+        }
+    }
+
     @Test func `open succeeds as soon as a cancelled open of the same room has thrown`() async throws {
         try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
             for number in 1...200 {
@@ -83,7 +99,7 @@ struct CancellationTests {
     @Test func `messages of an earlier client are sent after a cancelled open of their room`() async throws {
         let outbox = InMemoryOutbox()
         let entry = OutboxEntry(
-            id: MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: 1), room: "lobby",
+            id: MessageID(sender: AccountName("alice"), device: outbox.open().device, counter: 1), room: "lobby",
             content: try OutgoingMessage(text: "hello").content)
         var transaction = OutboxTransaction()
         transaction.appended = [entry]
@@ -216,5 +232,5 @@ private final class HangingOutbox: Outbox {
     }
 
     func commit(_ transaction: OutboxTransaction) async throws {}
-    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { [] }
 }

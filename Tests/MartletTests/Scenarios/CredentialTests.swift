@@ -33,6 +33,19 @@ struct CredentialTests {
         }
     }
 
+    @Test func `a provider that throws → credentialUnavailable with its error`() async throws {
+        struct KeychainLocked: Error {}
+        try await withRelay(authenticator: try authenticator()) { relay in
+            let alice = try Client(
+                to: relay, as: .account("alice", token: { throw KeychainLocked() }), configuration: .hasty)
+            try await withClient(alice) { alice in
+                let failed = try await alice.status.first(until: { $0.lastFailure != nil })
+                #expect(failed?.lastFailure == .credentialUnavailable)
+                #expect(failed?.detail == "no credential: KeychainLocked()")
+            }
+        }
+    }
+
     @Test func `a wrong token ends retrying, and retryNow starts a new attempt`() async throws {
         let token = Guarded("wrong")
         try await withRelay(authenticator: try authenticator()) { relay in

@@ -22,7 +22,7 @@ struct HandledTests {
         }
     }
 
-    private func offsets(_ outbox: InMemoryOutbox) -> [String: UInt64] {
+    private func offsets(_ outbox: InMemoryOutbox) -> [RoomName: UInt64] {
         outbox.open().cursors.mapValues(\.offset)
     }
 
@@ -133,7 +133,7 @@ struct HandledTests {
         let driver = ClientDriver(client.life, outbox.open())
         client.life.mailbox.open(for: driver)
         let opened = Promise<RoomCore>()
-        client.life.mailbox.post(.open(try #require(RoomName("lobby")), .offline, opened))
+        client.life.mailbox.post(.open(RoomName("lobby"), .offline, opened))
         loop.execute { driver.start() }
         let core = try await opened.value()
         await withCheckedContinuation { continuation in

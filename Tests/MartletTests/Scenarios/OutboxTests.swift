@@ -13,7 +13,8 @@ struct OutboxTests {
     }
 
     /// Stores messages in the outbox by a client that never reaches its relay.
-    private func leave(_ texts: [String], in outbox: InMemoryOutbox, room: String = "lobby") async throws -> [MessageID]
+    private func leave(_ texts: [String], in outbox: InMemoryOutbox, room: RoomName = "lobby") async throws
+        -> [MessageID]
     {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, outbox: outbox, configuration: impatient) { alice in
@@ -100,7 +101,7 @@ struct OutboxTests {
     // C-75
     @Test(arguments: [(1000, 500), (1500, 0), (9999, 0), (0, 1000)] as [(UInt64, Int)])
     func `a time to live at a wall clock → the rest, at most all of it`(now: UInt64, rest: Int) {
-        let id = MessageID(sender: AccountName("alice")!, device: DeviceID(rawValue: 7), counter: 1)
+        let id = MessageID(sender: AccountName("alice"), device: DeviceID(rawValue: 7), counter: 1)
         let entry = OutboxEntry(
             id: id, room: "a", content: MessageContent(text: "hi"), timeToLive: .seconds(1), expiresAt: 1500)
         #expect(entry.remainingTime(at: now) == .milliseconds(rest))
@@ -166,7 +167,7 @@ struct OutboxTests {
     }
 
     // R-21, C-80
-    @Test func `a message in memory that was in flight for longer than the window → a dead letter`() async throws {
+    @Test func `a message in memory that was in flight long ago by the wall clock → published again`() async throws {
         let outbox = InMemoryOutbox()
         _ = try await leave(["old"], in: outbox)
         var transaction = OutboxTransaction()
@@ -177,8 +178,8 @@ struct OutboxTests {
             try await withClient("alice", at: relay, outbox: outbox) { alice in
                 let lobby = try await alice.open(room: "lobby")
                 _ = try await lobby.send("new").accepted()
-                #expect(lobby.lastOffset == 1 && lobby.pending.isEmpty)
-                #expect(try await lobby.deadLetters().map(\.failure) == [.outcomeUnknown])
+                #expect(lobby.lastOffset == 2 && lobby.pending.isEmpty)
+                #expect(try await lobby.deadLetters().isEmpty)
             }
         }
     }
@@ -273,7 +274,7 @@ private actor RecordingOutbox: Outbox {
 
     private(set) var appended: [MessageID] = []
     private(set) var removed: [MessageID] = []
-    private(set) var cursors: [String: RoomCursor] = [:]
+    private(set) var cursors: [RoomName: RoomCursor] = [:]
     private var entries: [OutboxEntry] = []
     private var failsOpen = false
     private var failsAppend = false
@@ -312,5 +313,5 @@ private actor RecordingOutbox: Outbox {
         cursors.merge(transaction.cursors) { $1 }
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { [] }
 }

@@ -139,7 +139,7 @@ struct PasswordTests {
         mutating func step(_ message: [UInt8]) async throws -> AuthenticationStep {
             let answer = answers.removeFirst()(message)
             guard answers.isEmpty else { return .challenge(answer) }
-            return .accepted(Identity(AccountName("ada")!), final: answer.isEmpty ? nil : answer)
+            return .accepted(Identity(AccountName("ada")), final: answer.isEmpty ? nil : answer)
         }
     }
 

@@ -41,7 +41,8 @@ struct StringsGuideTests {
     @Test func `every code that an error can have is known`() {
         let errors: [MartletError] = [
             .invalidEndpoint(""), .plaintextNotAllowed(""), .invalidConfiguration(""), .invalidTLS(.notTLS),
-            .invalidName(""), .invalidContent(""), .messageTooLarge(byteCount: 1, limit: 0), .roomAlreadyOpen(""),
+            .invalidName(""), .invalidContent(""), .changeNotAllowed(""), .messageTooLarge(byteCount: 1, limit: 0),
+            .roomAlreadyOpen("lobby"),
             .tooManyRooms(limit: 0), .tooManyRequests(limit: 0), .notStarted, .stopped, .gaveUp(.revoked),
             .roomClosed(), .notAccepted(.expired), .answeredWithFailure(.refused), .deadlineExceeded, .connectionLost,
             .logReplaced(current: nil), .outboxFailed(""), .outboxFull(limit: .messages(0)),

@@ -59,7 +59,7 @@ struct TokenRenewalTests {
         async throws
     {
         for answer in [
-            { _ in throw AuthenticationFailure.unauthenticated }, { _ in Identity(AccountName("bob")!) },
+            { _ in throw AuthenticationFailure.unauthenticated }, { _ in Identity(AccountName("bob")) },
         ] as [@Sendable (AuthenticationRequest) throws -> Identity] {
             let authenticator = Expiring(answer)
             try await run(authenticator) { alice, calls in

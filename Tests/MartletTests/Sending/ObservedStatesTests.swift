@@ -6,8 +6,8 @@ import Testing
 
 @Suite("States of a message for an observer")
 struct ObservedStatesTests {
-    private let bob = AccountName("bob")!
-    private let carol = AccountName("carol")!
+    private let bob = AccountName("bob")
+    private let carol = AccountName("carol")
 
     private func ledger() throws -> MessageLedger {
         var ledger = MessageLedger(maxCount: 10, maxByteCount: 1000)

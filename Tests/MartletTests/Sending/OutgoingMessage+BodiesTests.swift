@@ -11,7 +11,7 @@ struct OutgoingMessageBodiesTests {
     }
 
     private let target = MessageReference(
-        MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 7), counter: 3), offset: 12)
+        MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 7), counter: 3), offset: 12)
 
     @Test func `a message of each kind → its kind and body`() throws {
         let messages: [(OutgoingMessage, MessageBody)] = [

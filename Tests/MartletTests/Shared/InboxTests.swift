@@ -8,7 +8,7 @@ import Testing
 struct InboxTests {
     private func message(_ offset: UInt64) throws -> Inbox.Item {
         let stamp = RelayStamp(
-            offset: offset, acceptedAt: 0, sender: AccountName("bob")!, device: DeviceID(rawValue: 1))
+            offset: offset, acceptedAt: 0, sender: AccountName("bob"), device: DeviceID(rawValue: 1))
         let message = Message(counter: offset, kind: .text, content: Message.textContent("x"), relay: stamp)
         return .message(try #require(RoomMessage(message)), creditByteCount: 10)
     }

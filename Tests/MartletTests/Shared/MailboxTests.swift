@@ -40,7 +40,7 @@ import Testing
         let driver = ClientDriver(client.life, InMemoryOutbox().open())
         let open = Promise<RoomCore>()
         mailbox.open(for: driver)
-        mailbox.post(.open(try #require(RoomName("lobby")), .offline, open))
+        mailbox.post(.open(RoomName("lobby"), .offline, open))
         loop.execute { driver.start() }
         let room = try await open.value()
         // All commands are posted before the loop takes them.
@@ -52,7 +52,7 @@ import Testing
         let call = RequestCall(
             method: try #require(MethodName("ping")), content: nil, recipient: nil, deadline: .seconds(3600),
             promise: behind.request)
-        let other = try #require(RoomName("other"))
+        let other = RoomName("other")
         loop.execute {
             mailbox.post(.stop(ends.stop))
             mailbox.post(.close(room, ends.close))

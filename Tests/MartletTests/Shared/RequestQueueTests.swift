@@ -11,11 +11,11 @@ struct RequestQueueTests {
 
     private func request(_ correlation: UInt64, deadline: Duration = .seconds(10)) -> RoomRequest {
         let room = RoomCore(
-            id: RoomID(rawValue: 1), name: RoomName("lobby")!, account: AccountName("alice")!,
+            id: RoomID(rawValue: 1), name: RoomName("lobby"), account: AccountName("alice"),
             device: DeviceID(rawValue: 1), configuration: Client.Configuration(),
             source: CounterSource(first: 1), outbox: nil, mailbox: Mailbox(loop: .shared))
         return RoomRequest(
-            .init(session: 1, correlation: correlation), MethodName("roll")!, from: AccountName("bob")!, nil,
+            .init(session: 1, correlation: correlation), MethodName("roll")!, from: AccountName("bob"), nil,
             deadline: now + deadline, in: room)
     }
 

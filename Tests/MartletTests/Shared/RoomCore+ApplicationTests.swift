@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Calls of a room's application", .timeLimit(.minutes(1)))
 struct RoomCoreApplicationTests {
-    private let alice = AccountName("alice")!
+    private let alice = AccountName("alice")
     private let device = DeviceID(rawValue: 1)
 
     /// A message that replaces a dead letter, so that `send` waits for the outbox.
@@ -21,7 +21,7 @@ struct RoomCoreApplicationTests {
     {
         // The mailbox belongs to no client, so no loop takes the message.
         let core = RoomCore(
-            id: RoomID(rawValue: 1), name: RoomName("lobby")!, account: alice, device: device,
+            id: RoomID(rawValue: 1), name: RoomName("lobby"), account: alice, device: device,
             configuration: Client.Configuration(), source: CounterSource(first: 2), outbox: nil,
             mailbox: Mailbox(loop: .shared))
         let message = try retry()

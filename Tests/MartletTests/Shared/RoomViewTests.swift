@@ -5,8 +5,8 @@ import Testing
 @testable import Martlet
 
 @Suite("Room view") struct RoomViewTests {
-    private static let alice = AccountName("alice")!
-    private static let bob = AccountName("bob")!
+    private static let alice = AccountName("alice")
+    private static let bob = AccountName("bob")
     private static let log = LogID(rawValue: 7)
 
     private func opened(_ members: AccountName...) -> RoomView {
@@ -45,7 +45,7 @@ import Testing
     @Test func `members beyond the maximum are not stored`() {
         var view = opened()
         for number in 0..<RoomView.maxMembers { _ = view.note(AccountName("member\(number)")!, .online) }
-        let changes = [view.note(Self.alice, .online), view.note(AccountName("member7")!, .away)]
+        let changes = [view.note(Self.alice, .online), view.note(AccountName("member7"), .away)]
         #expect(changes == [false, true])
         #expect(view.presences.count == RoomView.maxMembers)
     }

@@ -42,5 +42,5 @@ final class GroupingTestOutbox: GroupingOutbox {
         stored.commit(transaction)
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { stored.deadLetters(in: room) }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { stored.deadLetters(in: room) }
 }

@@ -38,7 +38,7 @@ final class StalledOutbox: Outbox {
 
     func commit(_ transaction: OutboxTransaction) async throws { try await stall() }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] {
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] {
         try await stall()
         return []
     }
@@ -62,5 +62,5 @@ struct FailingOutbox: Outbox {
 
     func open() async throws -> OutboxState { OutboxState(device: DeviceID(rawValue: 7), nextCounter: 1) }
     func commit(_ transaction: OutboxTransaction) async throws { throw DiskFull() }
-    func deadLetters(in room: String) async throws -> [DeadLetter] { throw DiskFull() }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { throw DiskFull() }
 }

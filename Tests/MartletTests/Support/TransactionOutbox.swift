@@ -22,5 +22,5 @@ final class TransactionOutbox: Outbox {
         stored.commit(transaction)
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { [] }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { [] }
 }

@@ -109,7 +109,7 @@ struct SyncRestartTests {
                 let message = try await room.room.send("1")
                 try await life.timeline.add(message.id, MessageContent(text: "1"), in: "a")
                 _ = try await message.accepted()
-                let lost = MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 9), counter: 7)
+                let lost = MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 9), counter: 7)
                 try await life.timeline.add(lost, MessageContent(text: "2"), in: "a")
             }
             let other = FileImage()

@@ -38,7 +38,7 @@ struct ImagingOutbox: Outbox {
         images.take()
     }
 
-    func deadLetters(in room: String) async throws -> [DeadLetter] { try await outbox.deadLetters(in: room) }
+    func deadLetters(in room: RoomName) async throws -> [DeadLetter] { try await outbox.deadLetters(in: room) }
 }
 
 extension FileImage {

@@ -43,7 +43,7 @@ struct SyncLife: Sendable {
         outbox wrap: (SQLiteOutbox) -> any Outbox = { $0 }, _ body: (SyncLife) async throws -> Result
     ) async throws -> Result {
         let outbox = SQLiteOutbox(path: files.outbox)
-        let timeline = try await Timeline(path: files.timeline, account: AccountName("ada")!)
+        let timeline = try await Timeline(path: files.timeline, account: AccountName("ada"))
         let result: Swift.Result<Result, any Error>
         do {
             var configuration = Client.Configuration()
@@ -76,7 +76,7 @@ struct SyncLife: Sendable {
 
     /// The last page of a room when it matches.
     @discardableResult
-    func page(of room: String = "a", until matches: ([String]) -> Bool) async throws -> [TimelineEntry] {
+    func page(of room: RoomName = "a", until matches: ([String]) -> Bool) async throws -> [TimelineEntry] {
         var changes = timeline.changes.makeAsyncIterator()
         while true {
             let page = try await timeline.page(of: room)
@@ -106,7 +106,7 @@ final class FileImage: Sendable {
 }
 
 /// The contents of a room's log.
-func texts(of room: String = "a", at relay: String) async throws -> [String] {
+func texts(of room: RoomName = "a", at relay: String) async throws -> [String] {
     try await withClient(try Client(to: relay, as: .anonymous("reader"))) { client in
         let room = try await client.open(room: room, options: Room.Options(from: .start))
         let page = try await room.messages(before: nil, limit: 256)
@@ -115,11 +115,11 @@ func texts(of room: String = "a", at relay: String) async throws -> [String] {
 }
 
 /// Publishes texts of bob.
-func publish(_ texts: String..., in room: String = "a", at relay: String) async throws {
+func publish(_ texts: String..., in room: RoomName = "a", at relay: String) async throws {
     try await publish(texts, in: room, at: relay)
 }
 
-func publish(_ texts: [String], in room: String = "a", at relay: String) async throws {
+func publish(_ texts: [String], in room: RoomName = "a", at relay: String) async throws {
     try await withClient(try Client(to: relay, as: .anonymous("bob"))) { client in
         let room = try await client.open(room: room)
         for text in texts { _ = try await room.send(text).accepted() }

@@ -13,7 +13,7 @@ struct TimelineScript {
     let timeline: Timeline
 
     init() async throws {
-        timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada")!)
+        timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada"))
     }
 
     func id(_ counter: UInt64, _ sender: String = "bob") -> MessageID {
@@ -48,7 +48,7 @@ struct TimelineScript {
     }
 
     /// The last page in short form.
-    func page(_ room: String = "a") async throws -> [String] {
+    func page(_ room: RoomName = "a") async throws -> [String] {
         try await timeline.page(of: room).map(Self.short)
     }
 

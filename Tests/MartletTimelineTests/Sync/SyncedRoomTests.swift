@@ -53,6 +53,37 @@ struct SyncedRoomTests {
         }
     }
 
+    // M-4, M-9
+    @Test
+    func `changes of another account's message, and edits without a text → changeNotAllowed, and nothing is sent`()
+        async throws
+    {
+        try await withRelay { relay in
+            try await publish("theirs", at: relay)
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                let room = try await life.sync.open(room: "a")
+                let theirs = try #require(try await life.page { $0 == ["theirs"] }[0].reference)
+                let event = try await room.send(.init(body: .system(event: EventName("x")!, text: nil)))
+                let own = try await room.send("own")
+                try await room.delete(MessageReference(own))
+                let commands: [() async throws -> Void] = [
+                    { try await room.edit(theirs, text: "x") }, { try await room.delete(theirs) },
+                    { try await room.edit(MessageReference(event), text: "x") },
+                    { try await room.edit(MessageReference(own), text: "x") },
+                    { try await room.room.send(.edit(of: theirs, text: "x")) },
+                ]
+                for command in commands {
+                    do {
+                        try await command()
+                        Issue.record("the command was not refused")
+                    } catch let error as MartletError { #expect(error.code == .changeNotAllowed) }
+                }
+                try await life.page { $0.count == 3 && !$0.contains { $0.hasSuffix("…") } }
+            }
+            #expect(try await texts(at: relay).count <= 4)
+        }
+    }
+
     @Test func `an edit and a deletion of accepted messages → changes for all members`() async throws {
         try await withRelay { relay in
             try await SyncLife.run(FileImage(), at: relay) { life in

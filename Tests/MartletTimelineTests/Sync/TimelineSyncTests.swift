@@ -44,6 +44,83 @@ struct TimelineSyncTests {
         }
     }
 
+    // M-27, M-28
+    @Test func `rooms that the account has joined → in the timeline's list without opening, until it leaves them`()
+        async throws
+    {
+        try await withRelay { relay in
+            try await publish("1", "2", in: "b", at: relay)
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                try await life.client.join(room: "b")
+                var changes = life.timeline.changes.makeAsyncIterator()
+                func list() async throws -> [String] {
+                    try await life.timeline.rooms().map {
+                        "\($0.name) \($0.lastEntry.map(TimelineScript.short) ?? "-") \($0.unreadCount)"
+                    }
+                }
+                while try await list() != ["b 2 2"] { _ = await changes.next() }
+                try await publish("3", in: "b", at: relay)
+                while try await list() != ["b 3 3"] { _ = await changes.next() }
+                #expect(life.sync.rooms.isEmpty)
+                try await life.client.leave(room: "b")
+                while try await list() != [] { _ = await changes.next() }
+            }
+        }
+    }
+
+    // C-107
+    @Test func `1,000 sends of 100 actors while the room opens → in the order of calls`() async throws {
+        try await withRelay { relay in
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                let senders = (0..<100).map { _ in Sender(life.sync) }
+                try await withThrowingTaskGroup(of: [MessageID].self) { group in
+                    for sender in senders { group.addTask { try await sender.send(10) } }
+                    for try await ids in group {
+                        #expect(zip(ids, ids.dropFirst()).allSatisfy { $0.counter < $1.counter })
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `messages of an earlier process in rooms that are not opened → accepted in the list`() async throws {
+        let files = FileImage()
+        try await SyncLife.run(files, at: nowhere) { life in
+            for number in 1...3 { try await life.sync.open(room: "r\(number)").send("\(number)") }
+        }
+        try await withRelay { relay in
+            try await SyncLife.run(files, at: relay) { life in
+                var changes = life.timeline.changes.makeAsyncIterator()
+                func texts() async throws -> [String] {
+                    try await life.timeline.rooms().compactMap { $0.lastEntry.map(TimelineScript.short) }.sorted()
+                }
+                while try await texts() != ["1", "2", "3"] { _ = await changes.next() }
+                #expect(life.sync.rooms.isEmpty)
+                _ = try await life.sync.open(room: "r1")
+                try await life.page(of: "r1") { $0 == ["1"] }
+                #expect(try await life.timeline.page(of: "r1").map(\.state) == [.accepted])
+            }
+        }
+    }
+
+    // C-108
+    @Test func `two retries of a failed message at the same time → it is sent once`() async throws {
+        try await withRelay { relay in
+            try await SyncLife.run(FileImage(), at: relay) { life in
+                let room = try await life.sync.open(room: "a")
+                let id = MessageID(sender: life.client.account, device: DeviceID(rawValue: 1), counter: 1)
+                let content = try OutgoingMessage("again").content
+                try await life.timeline.add(id, content, in: "a")
+                try await life.timeline.settle(id, in: "a", as: .failed(.outcomeUnknown))
+                async let (first, second) = (room.retry(id), room.retry(id))
+                #expect(try await [first, second].compactMap(\.self).count == 1)
+                #expect(try await room.retry(id) == nil)
+                try await life.page { $0 == ["again"] }
+            }
+            #expect(try await texts(at: relay) == ["again"])
+        }
+    }
+
     @Test func `calls for one room at the same time → one room`() async throws {
         try await SyncLife.run(FileImage(), at: nowhere) { life in
             let rooms = try await withThrowingTaskGroup(of: SyncedRoom.self) { group in
@@ -55,9 +132,24 @@ struct TimelineSyncTests {
         }
     }
 
+    // W-31
+    @Test func `rooms with canonically equivalent names → two rooms, each with its messages`() async throws {
+        let (composed, decomposed): (RoomName, RoomName) = ("caf\u{E9}", "cafe\u{301}")
+        try await SyncLife.run(FileImage(), at: nowhere) { life in
+            let first = try await life.sync.open(room: composed)
+            let second = try await life.sync.open(room: decomposed)
+            try await first.send("public")
+            try await second.send("secret")
+            #expect(first !== second && life.sync.rooms.map(\.name) == [decomposed, composed])
+            #expect(try await life.timeline.page(of: composed).map(TimelineScript.short) == ["public…"])
+            #expect(try await life.timeline.page(of: decomposed).map(TimelineScript.short) == ["secret…"])
+            #expect(try await Set(life.timeline.rooms().map(\.name)) == [composed, decomposed])
+        }
+    }
+
     @Test func `a client that was not started → notStarted, and the room can be opened later`() async throws {
         let folder = TemporaryFolder()
-        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada")!)
+        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada"))
         let client = try Client(to: nowhere, as: .anonymous("ada"))
         let sync = TimelineSync(client, timeline)
         await #expect(throws: MartletError.notStarted) { try await sync.open(room: "a") }
@@ -67,7 +159,7 @@ struct TimelineSyncTests {
 
     @Test func `a client of another account than the timeline → otherAccount`() async throws {
         let folder = TemporaryFolder()
-        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada")!)
+        let timeline = try await Timeline(path: folder.file("timeline"), account: AccountName("ada"))
         let sync = TimelineSync(try Client(to: nowhere, as: .anonymous("bob")), timeline)
         await #expect(throws: DatabaseError.otherAccount("ada", path: timeline.path)) {
             try await sync.open(room: "a")
@@ -142,5 +234,26 @@ struct TimelineSyncTests {
                 try await life.page { $0 == ["yes"] }
             }
         }
+    }
+}
+
+/// Sends messages from tasks that it starts in order, without waiting for one before the next.
+private actor Sender {
+    private let sync: TimelineSync
+
+    init(_ sync: TimelineSync) {
+        self.sync = sync
+    }
+
+    func send(_ count: Int) async throws -> [MessageID] {
+        let tasks = (0..<count).map { number in
+            Task {
+                let turn = self.sync.turn(in: "a")
+                return try await self.sync.open(room: "a").send(OutgoingMessage("\(number)"), in: turn)
+            }
+        }
+        var ids: [MessageID] = []
+        for task in tasks { ids.append(try await task.value) }
+        return ids
     }
 }

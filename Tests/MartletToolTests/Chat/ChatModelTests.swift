@@ -1,5 +1,6 @@
 import Martlet
 import MartletToolSupport
+import MartletWire
 import Testing
 
 @testable import MartletTool
@@ -50,7 +51,7 @@ import Testing
 
     // M-5
     @Test func `a deletion removes the texts of the message, received or own, and of no other`() throws {
-        let ada = try #require(AccountName("ada"))
+        let ada = AccountName("ada")
         let ids = (1...3).map { MessageID(sender: ada, device: DeviceID(rawValue: 1), counter: UInt64($0)) }
         var model = ChatModel(room: "lobby", account: "ada")
         model.apply(.received(sender: "ada", text: "one", clock: "", id: ids[0]))

@@ -4,8 +4,8 @@ import Testing
 @testable import MartletTool
 
 @Suite struct RoomCommandTests {
-    private static let bob = AccountName("bob")!
-    private static let blank = AccountName("bob b")!
+    private static let bob = AccountName("bob")
+    private static let blank = AccountName("bob b")
 
     @Test(
         arguments: [
@@ -13,6 +13,7 @@ import Testing
             ("/unmute bob", .unmute(bob)), ("/invite bob", .invite(bob)), ("/mute bob b 60", .mute(blank, seconds: 60)),
             ("/role bob none", .setRole(nil, of: bob)), ("/role bob b owner", .setRole(.owner, of: blank)),
             ("/access inviteOnly", .setAccess(.inviteOnly)), ("/access closed", .setAccess(.closed)),
+            ("/close", .setAccess(.closed)),
             ("/announce at  ten", .announce(MessageContent(text: "at ten"))), ("/roles", .listRoles(after: nil)),
         ] as [(String, RoomOperation)])
     func `a command is an operation`(_ line: String, _ operation: RoomOperation) {
@@ -21,7 +22,7 @@ import Testing
 
     @Test(arguments: [
         "/kick", "/mute bob", "/mute bob 0", "/mute bob soon", "/mute 60", "/role bob", "/role bob king", "/role owner",
-        "/access", "/access ajar", "/announce", "/roles all",
+        "/access", "/access ajar", "/announce", "/close now", "/roles all",
     ])
     func `a command with a missing or invalid word shows its form`(_ line: String) throws {
         let name = line.dropFirst().split(separator: " ")[0]
@@ -31,9 +32,9 @@ import Testing
     }
 
     @Test func `a roster is a line for the room and one for each account`() {
-        var muted = RoomStanding(AccountName("eve")!, role: .reader)
+        var muted = RoomStanding(AccountName("eve"), role: .reader)
         muted.mutedUntil = 1_700_000_000_123
-        var banned = RoomStanding(AccountName("mal")!)
+        var banned = RoomStanding(AccountName("mal"))
         banned.isBanned = true
         let roster = RoomRoster(ownRole: .moderator, access: .open, standings: [muted, banned])
         #expect(

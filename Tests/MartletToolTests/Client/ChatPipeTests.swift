@@ -1,15 +1,23 @@
 import MartletToolSupport
+import MartletWire
 import Testing
 
 @testable import MartletTool
 
 @Suite struct ChatPipeTests {
     @Test(arguments: [
-        ("hello\n", "hello"), ("/shrug\n", "/shrug"), ("/who\n", "/who"), ("/quit\n", "/quit"), ("//x\n", "//x"),
-        ("/\n", "/"), ("   \n", "   "), (" two \n", " two "), ("no end", "no end"), ("carriage\r\n", "carriage"),
+        ("hello\n", "hello"), ("//shrug\n", "/shrug"), ("///x\n", "//x"), (" /who\n", " /who"), ("   \n", "   "),
+        (" two \n", " two "), ("no end", "no end"), ("carriage\r\n", "carriage"), ("a/b\n", "a/b"),
     ])
     func `a line is sent as text without its newline`(line: String, text: String) {
-        #expect(ChatPipe.content(ofLine: Array(line.utf8)) == .text(text))
+        #expect(ChatPipe().line(of: Array(line.utf8)) == .send(.text(text)))
+    }
+
+    @Test(arguments: ["/ban bob\n", "/who\n", "/quit", "/bna bob\n", "/\n", "/usr/bin\n", "/\u{FF}\n"])
+    func `a line that begins with a slash is refused, and sent unchanged if it is literal`(line: String) {
+        #expect(ChatPipe().line(of: Array(line.utf8)) == .refuse)
+        let text = line.last == "\n" ? String(line.dropLast()) : line
+        #expect(ChatPipe(isLiteral: true).line(of: Array(line.utf8)) == .send(.text(text)))
     }
 
     @Test func `a newline in a text is escaped in the printed line`() {

@@ -1,10 +1,11 @@
 import Martlet
+import MartletWire
 import Testing
 
 @testable import MartletTool
 
 @Suite struct KnownMessagesTests {
-    private let ada = AccountName("ada")!
+    private let ada = AccountName("ada")
 
     private func id(_ counter: UInt64) -> MessageID {
         MessageID(sender: ada, device: DeviceID(rawValue: 0x1F), counter: counter)

@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletRelay
+import MartletWire
 import Testing
 
 @testable import MartletTool

@@ -1,5 +1,6 @@
 import Martlet
 import MartletToolSupport
+import MartletWire
 import Testing
 
 @testable import MartletTool
@@ -16,7 +17,7 @@ import Testing
 
     @Test func `texts of others in a label cannot end it`() throws {
         let target = MessageReference(
-            MessageID(sender: AccountName("a]")!, device: DeviceID(rawValue: 1), counter: 2), offset: 7)
+            MessageID(sender: AccountName("a]"), device: DeviceID(rawValue: 1), counter: 2), offset: 7)
         let reaction = MessageBody.reaction("\"]\n", to: target, isRemoved: false)
         let parts = MessageParts(try reaction.content, reaction) { KnownMessages.name(of: $0, offset: 7) }
         #expect(parts.line == #"[reaction "\"\]\n" to message 7 of a\]]"#)

@@ -1,5 +1,6 @@
 import Martlet
 import MartletRelay
+import MartletWire
 import Testing
 
 @testable import MartletTool

@@ -25,7 +25,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await check(folder)
         let path = "\(folder)/\(StoreSchema.fileName)"
-        try StoreFile(path: path) { 5 }.saveRoles([9], of: RoomName("lobby")!, creation: nil)
+        try StoreFile(path: path) { 5 }.saveRoles([9], of: RoomName("lobby"), creation: nil)
         await #expect(throws: UsageError.self) { try await check(folder) }
         try await check(folder, "--room-roles")
         try await check(folder, "--ignore-room-roles")

@@ -10,7 +10,7 @@ import Testing
 
 //
 @Suite struct StoreCommandTests {
-    private let lobby = RoomName("lobby")!
+    private let lobby = RoomName("lobby")
 
     private func arguments(_ words: [String]) throws -> ParsedArguments {
         var parser = ArgumentParser(for: StoreCommand.spec)
@@ -23,7 +23,7 @@ import Testing
     private func entries(_ offsets: ClosedRange<UInt64>) -> [LogEntry] {
         offsets.map {
             LogEntry(
-                offset: $0, sender: AccountName("ada")!, device: DeviceID(rawValue: .max), counter: $0,
+                offset: $0, sender: AccountName("ada"), device: DeviceID(rawValue: .max), counter: $0,
                 acceptedAt: 5, body: EncodedBody([1, 2, 3]))
         }
     }
@@ -35,9 +35,9 @@ import Testing
         let store = try StoreFile(path: path(directory)) { 5 }
         _ = try store.load(lobby)
         _ = try store.append(entries(1...300), to: lobby)
-        try store.saveProgress([AccountName("bob")!: AccountProgress(delivered: 3, read: 1)], of: lobby)
+        try store.saveProgress([AccountName("bob"): AccountProgress(delivered: 3, read: 1)], of: lobby)
         try store.saveRoles(
-            RoomRoles().encoded(), of: lobby, creation: RoomCreation(account: AccountName("ada")!, maxRoomCount: 1))
+            RoomRoles().encoded(), of: lobby, creation: RoomCreation(account: AccountName("ada"), maxRoomCount: 1))
         return try lines(directory)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAuthentication
+import MartletWire
 import Testing
 
 @testable import MartletTool
@@ -43,6 +44,15 @@ import Testing
         #expect(file.unknownUserSecret?.count == 32)
         #expect(try record("open sesame", "ada", in: file))
         try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `a name that is not in normal form C, or is equivalent to another one -> a warning`() {
+        func warning(_ name: AccountName, _ names: String...) -> Bool {
+            UserCommand.warning(about: name, among: names) != nil
+        }
+        #expect(!warning("caf\u{E9}") && !warning("caf\u{E9}", "caf\u{E9}", "ada"))
+        #expect(warning("cafe\u{301}"))
+        #expect(warning("caf\u{E9}", "ada", "cafe\u{301}"))
     }
 
     @Test func `a change of a file that a group can read -> the same owner, group and permissions`() async throws {

@@ -91,7 +91,7 @@ import Testing
     }
 
     private static func example(_ type: FrameType) -> Frame {
-        let ada = AccountName("ada")!
+        let ada = AccountName("ada")
         let echo = Echo(timestamp: 1, delay: .zero)
         return switch type {
         case .data: text("a\nb")

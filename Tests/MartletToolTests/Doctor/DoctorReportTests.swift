@@ -27,7 +27,7 @@ import Testing
     }
 
     private let welcome = Welcome(
-        features: [.zlib, .compact], limits: Limits(), account: AccountName("ada")!, link: LinkID(rawValue: 1),
+        features: [.zlib, .compact], limits: Limits(), account: AccountName("ada"), link: LinkID(rawValue: 1),
         resumeToken: ResumeToken([UInt8](repeating: 1, count: ResumeToken.byteCount))!, epoch: Epoch(rawValue: 1),
         resumeLifetime: .seconds(300))
 

@@ -8,7 +8,7 @@ import Testing
 @testable import MartletToolSupport
 
 @Suite struct CursorFileTests {
-    private let lobby = RoomName("lobby")!
+    private let lobby = RoomName("lobby")
 
     @Test func `a written cursor is read and replaced`() throws {
         try withTemporaryFolder { folder in
@@ -51,7 +51,7 @@ import Testing
             let path = folder + "/cursor"
             try CursorFile(path: path, room: lobby).write(RoomCursor(log: LogID(rawValue: 7), offset: 5))
             let before = try Data(contentsOf: URL(fileURLWithPath: path))
-            let other = try #require(RoomName("other"))
+            let other = RoomName("other")
             let refused = CommandError(
                 .usage, "\(path) contains the cursor of room lobby, not of other, and is not changed")
             #expect(throws: refused) { try CursorFile(path: path, room: other) }

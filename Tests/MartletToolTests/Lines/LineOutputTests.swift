@@ -8,7 +8,7 @@ import Testing
 @testable import MartletTool
 
 @Suite struct LineOutputTests {
-    private let lobby = RoomName("lobby")!
+    private let lobby = RoomName("lobby")
 
     @Test func `lines written before a missing cursor are not repeated`() throws {
         try withTemporaryFolder { folder in

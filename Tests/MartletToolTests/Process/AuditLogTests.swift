@@ -17,8 +17,8 @@ import Testing
     }
 
     @Test func `records of a relay → an object with time, event and the known fields`() throws {
-        let ada = try #require(AccountName("ada"))
-        let lobby = try #require(RoomName("lobby"))
+        let ada = AccountName("ada")
+        let lobby = RoomName("lobby")
         let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
         let link = LinkID(rawValue: 3)
         let start = #"{"time":"2023-11-14T22:13:20.123Z","event":"#
@@ -61,7 +61,7 @@ import Testing
     @Test func `row 65, refusals of one account → one line at once, and one with their number at the end`()
         async throws
     {
-        let ada = try #require(AccountName("ada"))
+        let ada = AccountName("ada")
         let refusal = try #require(AuditRecord(.note(.refused(ada, .unauthenticated), peer: peer)))
         let sign = try #require(AuditRecord(.revoked(ada)))
         try await withFolder { folder in

@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct RelayLogTests {
     private func refused() throws -> RelayLog.Entry {
-        let account = try #require(AccountName("ada"))
+        let account = AccountName("ada")
         let peer = SocketAddress("192.0.2.1:4711")
         return RelayLog.Entry(
             event: .relay(.note(.refused(account, .unauthenticated), peer: peer)), time: 1_700_000_000_123)
@@ -35,8 +35,8 @@ import Testing
     }
 
     @Test func `refused connections, rooms and revocations → their fields`() throws {
-        let ada = try #require(AccountName("ada"))
-        let lobby = try #require(RoomName("lobby"))
+        let ada = AccountName("ada")
+        let lobby = RoomName("lobby")
         let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
         let events: [RelayEvent] = [
             .connectionsRefused(7, latest: SocketAddress("192.0.2.1:4711")), .note(.roomRefused(key, lobby), peer: nil),
@@ -51,8 +51,8 @@ import Testing
     }
 
     @Test func `operations on rooms, their creation, and invalid roles → their fields`() throws {
-        let ada = try #require(AccountName("ada"))
-        let lobby = try #require(RoomName("lobby"))
+        let ada = AccountName("ada")
+        let lobby = RoomName("lobby")
         let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
         let mute = RoomOperationRecord(.mute(ada, seconds: 60), by: key, in: lobby, .none)
         let close = RoomOperationRecord(.setAccess(.closed), by: key, in: lobby, .forbidden)
@@ -68,17 +68,17 @@ import Testing
             ])
     }
 
-    @Test func `names that imitate fields -> quoted, so that they are one word`() throws {
+    @Test func `names that imitate fields -> quoted, so that they are one word`() {
         let key = DeviceKey(
-            account: try #require(AccountName("ada 1234 peer=10.0.0.1:9")), device: DeviceID(rawValue: 0xAB))
-        let room = try #require(RoomName(#"x"\y"#))
+            account: AccountName("ada 1234 peer=10.0.0.1:9"), device: DeviceID(rawValue: 0xAB))
+        let room = RoomName(#"x"\y"#)
         #expect(
             RelayLog.text(.init(event: .relay(.note(.roomRefused(key, room), peer: nil)), time: 0)).dropFirst(25)
                 == #"roomRefused "ada 1234 peer=10.0.0.1:9" ab "x\"\\y""#)
     }
 
     @Test func `lost audit records, and the cause of a refused credential → their fields`() throws {
-        let ada = try #require(AccountName("ada"))
+        let ada = AccountName("ada")
         #expect(RelayLog.text(.init(event: .auditLost(7), time: 0)).dropFirst(25) == "auditRecordsLost count=7")
         let event = RelayEvent.authenticationRefused(ada, cause: "the token is for another audience")
         #expect(
@@ -113,7 +113,7 @@ import Testing
 
     // R-137
     @Test func `a report that failed and dropped reports → their fields`() throws {
-        let lobby = try #require(RoomName("lobby"))
+        let lobby = RoomName("lobby")
         let events: [RelayEvent] = [
             .undeliveredFailed(lobby, WebhookError.refused(status: 404)), .undeliveredReportsDropped(3),
         ]

@@ -36,7 +36,7 @@ import Testing
 
             mutating func step(_ message: [UInt8]) async throws -> AuthenticationStep {
                 defer { isChallenged = true }
-                return isChallenged ? .accepted(Identity(AccountName("alice")!), final: nil) : .challenge([1])
+                return isChallenged ? .accepted(Identity(AccountName("alice")), final: nil) : .challenge([1])
             }
         }
         let revoked = try RevokedAccounts(parsing: Array("alice".utf8), named: "file")
@@ -46,6 +46,6 @@ import Testing
         #expect(failure?.notice.code == .revoked)
         var accepted = RevocableExchange(exchange: Steps()) { RevokedAccounts() }
         _ = try await accepted.step([])
-        #expect(try await accepted.step([]) == .accepted(Identity(AccountName("alice")!), final: nil))
+        #expect(try await accepted.step([]) == .accepted(Identity(AccountName("alice")), final: nil))
     }
 }

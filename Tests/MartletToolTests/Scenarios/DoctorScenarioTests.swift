@@ -171,7 +171,7 @@ import Testing
         mutating func step(_ message: [UInt8]) async throws -> AuthenticationStep {
             guard !isChallenged else {
                 let final = "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
-                return .accepted(Identity(AccountName("ada")!), final: Array(final.utf8))
+                return .accepted(Identity(AccountName("ada")), final: Array(final.utf8))
             }
             isChallenged = true
             let nonce = String(decoding: message, as: UTF8.self).split(separator: "r=").last ?? ""

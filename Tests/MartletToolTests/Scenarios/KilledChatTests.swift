@@ -3,6 +3,7 @@ import Martlet
 import MartletRelay
 import MartletSQLite
 import MartletToolTestSupport
+import MartletWire
 import Testing
 
 @testable import MartletLab

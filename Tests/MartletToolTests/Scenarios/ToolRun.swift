@@ -47,9 +47,11 @@ private struct WithoutMallory: ImmediateRoomPolicy {
 /// Runs a relay in this process during `body`, whose argument is the address. It admits every account except
 /// `mallory`.
 func withToolRelay(
-    attachments: (any AttachmentStore)? = InMemoryAttachmentStore(), _ body: (String) async throws -> Void
+    attachments: (any AttachmentStore)? = InMemoryAttachmentStore(), hasRoles: Bool = false,
+    _ body: (String) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
+    if hasRoles { configuration.engine.roomRoles = RoomRolesConfiguration() }
     configuration.engine.asksRoomPolicy = true
     let relay = Relay(
         configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: WithoutMallory(),

@@ -29,6 +29,55 @@ import Testing
         }
     }
 
+    @Test func `a named pipe and a folder in the place of a file are errors`() throws {
+        try withTemporaryFolder { folder in
+            #expect(unsafe mkfifo("\(folder)/pipe", 0o600) == 0)
+            #expect(throws: FileError.self) { try RegularFile("\(folder)/pipe", .read) }
+            #expect(throws: FileError.self) { try RegularFile(folder, .read) }
+        }
+    }
+
+    @Test(arguments: [1 << 63 - 1, 1 << 63, .max] as [UInt64])
+    func `a position beyond the numbers of the system is an error`(position: UInt64) throws {
+        try withTemporaryFolder { folder in
+            let file = try RegularFile("\(folder)/a", .write)
+            #expect(throws: FileError.self) { try file.write([1, 2], at: position) }
+            if position > 1 << 63 - 1 {
+                #expect(throws: FileError.self) { try file.read(1, at: position) }
+                #expect(throws: FileError.self) { try file.truncate(to: position) }
+            }
+        }
+    }
+
+    @Test func `a rename that cannot be made durable is an error`() async {
+        await #expect(processExitsWith: .success) {
+            try withTemporaryFolder { folder in
+                _ = try RegularFile("\(folder)/a", .write)
+                // The rename needs no descriptor, and the sync of the folder does.
+                var limit = rlimit()
+                #expect(unsafe getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit) == 0)
+                let permitted = limit.rlim_cur
+                limit.rlim_cur = 3
+                #expect(unsafe setrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit) == 0)
+                #expect(throws: FileError.self) { try Folder.rename("\(folder)/a", to: "\(folder)/b") }
+                limit.rlim_cur = permitted
+                #expect(unsafe setrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            }
+        }
+    }
+
+    @Test func `a file that is renamed or removed has its new name only`() throws {
+        try withTemporaryFolder { folder in
+            let file = try RegularFile("\(folder)/a", .write)
+            #expect(try file.isNamed("\(folder)/a"))
+            try Folder.rename("\(folder)/a", to: "\(folder)/b")
+            #expect(try !file.isNamed("\(folder)/a"))
+            #expect(try file.isNamed("\(folder)/b"))
+            try Folder.removeFile("\(folder)/b")
+            #expect(try !file.isNamed("\(folder)/b"))
+        }
+    }
+
     @Test func `a folder lists, renames and removes files`() throws {
         try withTemporaryFolder { folder in
             try Folder.create("\(folder)/x")

@@ -90,15 +90,16 @@ import Testing
         #expect(errors.client == .alert("unexpected_message"))
     }
 
-    // C-99
-    @Test func `33 key updates with records without content between them -> limitExceeded`() throws {
+    // C-65, C-99
+    @Test func `33 key updates with records without content between them -> limitExceeded, an alert`() throws {
         for _ in 0..<16 {
             for _ in 0..<2 { pair.give(try record(Self.handshake, Self.keyUpdate), to: pair.server) }
             pair.give(try record(Self.data, []), to: pair.server)
         }
         #expect(pair.server.state == .open)
-        let error = errors(after: try record(Self.handshake, Self.keyUpdate)).server
-        #expect(error == .limitExceeded("too many key updates"))
+        let errors = errors(after: try record(Self.handshake, Self.keyUpdate))
+        #expect(errors.server == .limitExceeded("too many key updates"))
+        #expect(errors.client == .alert("unexpected_message"))
     }
 
     // C-99

@@ -1,3 +1,4 @@
+import CMartletSystem
 import Dispatch
 import Glibc
 import MartletTransport
@@ -17,6 +18,37 @@ struct DescriptorTests {
     // Specs/hostile.md row 28
     @Test func `listener without descriptors pauses, reports once and resumes (Dispatch)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.dispatch) }
+    }
+
+    // Specs/hostile.md row 99
+    @Test func `connections and files use up the descriptors → the listener pauses, and four remain`() async {
+        await #expect(processExitsWith: .success) {
+            try await withLoop(.platformDefault) { loop in
+                let pauses = Events<TransportError>()
+                var options = TCPListener.Options()
+                options.onAcceptingPaused = { pauses.send($0) }
+                let peers = Events<Peer>()
+                let listener = try TCPListener.bind(
+                    to: SocketAddress(.loopbackV4, port: 0), on: loop, options: options
+                ) { connection in
+                    let peer = Peer(.echo)
+                    connection.start(peer)
+                    peers.send(peer)
+                }
+                let clients = (0..<40).map { _ in RawSocket.open() }
+                var limit = rlimit()
+                unsafe getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
+                limit.rlim_cur = rlim_t(openDescriptorCount() + 24)
+                unsafe setrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
+                for client in clients { await client.connect(to: listener.localAddress) }
+                #expect(await pauses.next() == .tooManyDescriptors)
+                let error = #expect(throws: FileError.self) { try RegularFile("/etc/passwd", .read) }
+                #expect(error?.number == EMFILE)
+                #expect(martlet_socket(4, 0) == -EMFILE)
+                let rest = (0..<64).map { _ in unsafe open("/dev/null", O_RDONLY) }.filter { $0 >= 0 }
+                #expect(rest.count >= 4)
+            }
+        }
     }
 
     @Test func `shutdown leaves no descriptor open (epoll)`() async {

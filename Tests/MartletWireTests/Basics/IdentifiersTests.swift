@@ -16,7 +16,7 @@ import Testing
 
     // W-60
     @Test func `message IDs are equal only for equal account, device and counter`() throws {
-        let (alice, bob) = (try #require(AccountName("alice")), try #require(AccountName("bob")))
+        let (alice, bob) = (AccountName("alice"), AccountName("bob"))
         let id = MessageID(sender: alice, device: DeviceID(rawValue: 1), counter: 2)
         #expect(id == MessageID(sender: alice, device: DeviceID(rawValue: 1), counter: 2))
         #expect(id != MessageID(sender: bob, device: DeviceID(rawValue: 1), counter: 2))

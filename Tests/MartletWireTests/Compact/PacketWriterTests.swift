@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct PacketWriterTests {
     static let session = SessionID(rawValue: 1)
-    static let ada = AccountName("ada")!
+    static let ada = AccountName("ada")
 
     /// Returns a reliable frame of a session at the time 0.
     static func frame(

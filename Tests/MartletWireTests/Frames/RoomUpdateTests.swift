@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct RoomUpdateTests {
     private let entry = RoomEntry(
-        room: RoomName("lobby")!, membership: .invited, inviter: AccountName("bob"), changedAt: 5,
+        room: RoomName("lobby"), membership: .invited, inviter: AccountName("bob"), changedAt: 5,
         log: LogID(rawValue: 6), lastOffset: 9, firstOffset: 2, message: [1, 2], isShortened: true, delivered: 4,
         read: 3,
         unreadCount: 7)

@@ -37,7 +37,7 @@ struct NameTests {
     @Test("leading, trailing and repeated blanks are refused", arguments: [" a", "a ", "a  b", " "])
     func blanks(_ text: String) {
         #expect(AccountName(text) == nil)
-        #expect(AccountName("a b c")?.text == "a b c")
+        #expect(AccountName("a b c").text == "a b c")
     }
 
     // W-31
@@ -94,8 +94,29 @@ struct NameTests {
     func identity() {
         let composed = AccountName("\u{E9}")
         let decomposed = AccountName("e\u{301}")
-        #expect(composed?.text == decomposed?.text)
+        #expect(composed.text == decomposed.text)
         #expect(composed != decomposed)
         #expect(Set([composed, decomposed, AccountName("\u{E9}")]).count == 2)
+    }
+
+    @Test("canonically equivalent names have different hashes")
+    func hashes() {
+        // Each of these characters has a composed and a decomposed form.
+        let forms = (0..<64).map { number in
+            (0..<6).map { number >> $0 & 1 == 0 ? "\u{E9}" : "e\u{301}" }.joined()
+        }
+        #expect(Set(forms).count == 1)
+        #expect(Set(forms.map { RoomName($0)!.hashValue }).count == 64)
+    }
+
+    @Test("names are ordered by their bytes")
+    func order() {
+        #expect(["b", "\u{E9}", "a", "e\u{301}"].map { RoomName($0)! }.sorted() == ["a", "b", "e\u{301}", "\u{E9}"])
+    }
+
+    @Test("a literal that violates the rules traps")
+    func literals() async {
+        await #expect(processExitsWith: .failure) { _ = "a\n" as AccountName }
+        await #expect(processExitsWith: .failure) { _ = "" as RoomName }
     }
 }

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `compact forms without TLVs are reported as values, all others as bodies`() throws {
-        let open = Open(room: RoomName("lobby")!, cursor: 0)
+        let open = Open(room: RoomName("lobby"), cursor: 0)
         let found = try kinds([
             PacketWriterTests.frame(open, 1),
             PacketWriterTests.frame(PacketWriterTests.text("hello", 7), 2),

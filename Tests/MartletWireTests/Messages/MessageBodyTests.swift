@@ -5,7 +5,7 @@ import Testing
 @Suite("Message bodies")
 struct MessageBodyTests {
     private let target = MessageReference(
-        MessageID(sender: AccountName("ada")!, device: DeviceID(rawValue: 7), counter: 3), offset: 12)
+        MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 7), counter: 3), offset: 12)
 
     private func content(_ kind: ContentKind, _ write: (inout TLVWriter) -> Void) throws -> MessageContent {
         var writer = TLVWriter()

@@ -6,7 +6,7 @@ import Testing
 
     private func message(_ offset: UInt64) -> Message {
         let stamp = RelayStamp(
-            offset: offset, acceptedAt: 1000 + offset, sender: AccountName("ada")!, device: DeviceID(rawValue: 3))
+            offset: offset, acceptedAt: 1000 + offset, sender: AccountName("ada"), device: DeviceID(rawValue: 3))
         return Message(counter: offset, content: MessageContent(text: "number \(offset)"), relay: stamp)
     }
 

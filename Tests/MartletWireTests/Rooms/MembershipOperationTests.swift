@@ -6,9 +6,9 @@ import Testing
     //
     @Test("each operation is the same after encoding and parsing, and a missing field is named")
     func operations() throws {
-        let room = RoomName("lobby")!
+        let room = RoomName("lobby")
         let all: [MembershipOperation] = [
-            .join, .leave, .decline, .invite(AccountName("bob")!), .read(upTo: 5, log: LogID(rawValue: 7)),
+            .join, .leave, .decline, .invite(AccountName("bob")), .read(upTo: 5, log: LogID(rawValue: 7)),
             .read(upTo: 5, log: nil),
         ]
         for operation in all {

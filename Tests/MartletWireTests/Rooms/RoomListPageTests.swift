@@ -25,7 +25,7 @@ import Testing
         let query = RoomListQuery(after: RoomName("b"), limit: 2)
         let bad: [[RoomEntry]] = [
             [entry("b")], [entry("d"), entry("c")], [entry("c"), entry("c")],
-            [RoomEntry(room: RoomName("c")!, membership: .none)],
+            [RoomEntry(room: RoomName("c"), membership: .none)],
         ]
         for entries in bad {
             let content = RoomListPage(entries: entries, hasMore: false).content
@@ -45,5 +45,15 @@ import Testing
         writer.append(.limit, uint16: 0)
         let bytes = writer.bytes
         #expect(throws: WireError.invalidValue(.limit)) { try RoomListQuery(parsing: bytes) }
+    }
+
+    //
+    @Test("a query without a limit is refused, and a limit of 65 counts as 64")
+    func limit() throws {
+        #expect(throws: WireError.missingField(.limit)) { try RoomListQuery(parsing: nil) }
+        var writer = TLVWriter()
+        writer.append(.limit, uint16: 65)
+        let bytes = writer.bytes
+        #expect(try RoomListQuery(parsing: bytes).limit == 64)
     }
 }

@@ -2,7 +2,7 @@ import MartletWire
 import Testing
 
 @Suite struct RoomOperationTests {
-    private static let ada = AccountName("ada")!
+    private static let ada = AccountName("ada")
 
     private static let operations: [(RoomOperation, String)] = [
         (.kick(ada), "room.kick"), (.ban(ada), "room.ban"), (.unban(ada), "room.unban"),

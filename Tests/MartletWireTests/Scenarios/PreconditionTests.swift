@@ -15,10 +15,10 @@ struct PreconditionTests {
     @Test("more elements than a frame may contain trap")
     func counts() async {
         await #expect(processExitsWith: .failure) {
-            _ = Hello(spokenVersions: [], device: DeviceID(rawValue: 1), account: AccountName("a")!)
+            _ = Hello(spokenVersions: [], device: DeviceID(rawValue: 1), account: AccountName("a"))
         }
         await #expect(processExitsWith: .failure) {
-            _ = Opened(head: 0, first: 0, members: Array(repeating: AccountName("a")!, count: 257))
+            _ = Opened(head: 0, first: 0, members: Array(repeating: AccountName("a"), count: 257))
         }
         await #expect(processExitsWith: .failure) { _ = Accepted(runs: []) }
         await #expect(processExitsWith: .failure) {

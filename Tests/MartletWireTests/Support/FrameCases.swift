@@ -47,8 +47,8 @@ struct FrameCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-let ada = AccountName("ada")!
-let noor = AccountName("noor")!
+let ada = AccountName("ada")
+let noor = AccountName("noor")
 let token = ResumeToken(0x0001_0203_0405_0607, 0x0809_0A0B_0C0D_0E0F, 0x1011_1213_1415_1617, 0x1819_1A1B_1C1D_1E1F)
 let stamp = RelayStamp(offset: 7, acceptedAt: 1_700_000_000_000, sender: noor, device: DeviceID(rawValue: 2))
 
@@ -121,7 +121,7 @@ let frameCases: [FrameCase] = [
         required: [.acceptedRun], repeats: [.acceptedRun: 256]),
     FrameCase("gap", .gap(Gap(offsets: 3...9)), required: [.first, .upTo]),
     FrameCase(
-        "open", .open(Open(room: RoomName("lobby")!, kind: .file, cursor: 8, log: LogID(rawValue: 6), tail: 50)),
+        "open", .open(Open(room: RoomName("lobby"), kind: .file, cursor: 8, log: LogID(rawValue: 6), tail: 50)),
         required: [.room, .sessionKind, .cursor], texts: [.room: name]),
     FrameCase(
         "opened", .opened(Opened(head: 9, first: 2, log: LogID(rawValue: 6), upTo: 5, members: [ada, noor])),
@@ -142,7 +142,7 @@ let frameCases: [FrameCase] = [
         .update(
             RoomUpdate(
                 RoomEntry(
-                    room: RoomName("lobby")!, membership: .invited, inviter: noor, changedAt: 5,
+                    room: RoomName("lobby"), membership: .invited, inviter: noor, changedAt: 5,
                     log: LogID(rawValue: 6), lastOffset: 9, firstOffset: 2, message: [1, 2], isShortened: true,
                     delivered: 4, read: 3, unreadCount: 7))),
         required: [.room, .membership, .head, .first], texts: [.room: name, .inviter: name], opaque: [.message]),

@@ -62,6 +62,7 @@ enum ImportRule {
         // Conveniences with types of Foundation: dates and localized errors. FoundationEssentials has no dependency on
         // the tables of ICU; Apple platforms have Foundation only.
         "Sources/Martlet/Foundation/": ["Foundation", "FoundationEssentials"],
+        "Sources/MartletTimeline/Foundation/": ["Foundation", "FoundationEssentials"],
     ]
 
     /// C modules, whose files this rule does not read.

@@ -15,7 +15,8 @@ enum RulesTarget {
             let rules = try RoomRules(parsing: bytes)
             let permits = String(decoding: bytes, as: UTF8.self).contains("allow")
             for name in rooms {
-                guard let room = RoomName(name), let account = AccountName("alice") else { continue }
+                guard let room = RoomName(name) else { continue }
+            let account: AccountName = "alice"
                 let claims = Claims(roles: ["staff"], values: ["tenant": "acme"])
                 let request = RoomAuthorizationRequest(
                     identity: Identity(account, claims: claims), device: DeviceID(rawValue: 1), room: room)

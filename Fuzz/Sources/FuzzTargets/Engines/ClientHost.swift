@@ -37,7 +37,7 @@ final class ClientHost {
 
     init(_ program: inout ByteProgram) {
         let options = program.byte()
-        var configuration = ClientConfiguration(account: AccountName("alice")!, device: DeviceID(rawValue: 7))
+        var configuration = ClientConfiguration(account: AccountName("alice"), device: DeviceID(rawValue: 7))
         configuration.carrier = options & 1 == 0 ? .reliable : .unreliable
         configuration.compressesMessages = options & 2 != 0
         configuration.maxRooms = 4

@@ -18,7 +18,7 @@ final class HonestPair {
             world.addClient(name, conditions: PathConditions(delay: .milliseconds(20)), carrier: carrier)
         }
         rooms = clients.map { client in
-            guard let room = try? world.act(client, { try $0.open(RoomName("lobby")!, now: $1) }) else {
+            guard let room = try? world.act(client, { try $0.open(RoomName("lobby"), now: $1) }) else {
                 fatalError("no room opens")
             }
             world.act(client) { $0.start(now: $1) }

@@ -40,7 +40,7 @@ enum ImpostorScript {
         }
         let welcome = Welcome(
             features: choice & 0x40 == 0 ? .supported : [], limits: choice & 0x80 == 0 ? Limits() : Limits.minimum,
-            account: AccountName("alice")!, link: LinkID(rawValue: 1), resumeToken: ResumeToken(1, 2, 3, 4),
+            account: AccountName("alice"), link: LinkID(rawValue: 1), resumeToken: ResumeToken(1, 2, 3, 4),
             epoch: Epoch(rawValue: 1), resumeLifetime: .seconds(300),
             heartbeatInterval: program.bool() ? program.duration() : nil,
             credential: host.usesMechanism ? ClientHost.message : nil,
@@ -73,7 +73,7 @@ enum ImpostorScript {
         let session = SessionID(rawValue: UInt16(1 + 2 * program.below(4)))
         switch program.byte() % 6 {
         case 0:
-            let opened = Opened(head: program.number(), first: program.number(), members: [AccountName("eve")!])
+            let opened = Opened(head: program.number(), first: program.number(), members: [AccountName("eve")])
             return host.frame(.opened, opened.encode(), on: session)
         case 1:
             let count = UInt32(1 + program.below(8))
@@ -89,7 +89,7 @@ enum ImpostorScript {
             return host.frame(.reset, reset.encode(), on: .control)
         default:
             let stamp = RelayStamp(
-                offset: max(program.number(), 1), acceptedAt: 5, sender: AccountName("eve")!,
+                offset: max(program.number(), 1), acceptedAt: 5, sender: AccountName("eve"),
                 device: DeviceID(rawValue: 9))
             let content = Message.textContent(String(repeating: "y", count: 1 + program.below(2000)))
             let message = Message(counter: max(program.number(), 1), kind: .text, content: content, relay: stamp)

@@ -6,7 +6,7 @@ import MartletWire
 /// The steps of a faulty peer, read from a program.
 enum IntruderScript {
     /// The accounts of the correct pair, which the authenticator denies to faulty peers.
-    static let honest = [AccountName("alice")!, AccountName("bob")!]
+    static let honest = [AccountName("alice"), AccountName("bob")]
 
     /// One step.
     static func step(_ intruder: Intruder, _ program: inout ByteProgram) {

@@ -78,7 +78,7 @@ enum RelayTarget {
             case 0: world.cut(world.clients[program.below(2)])
             case 1: world.relay.refusesAppends.toggle()
             case 2: world.relay.storeDelay = world.relay.storeDelay == .zero ? .milliseconds(150) : .zero
-            case 3: world.act { $0.revoke(AccountName("mallory")!, now: $1) }
+            case 3: world.act { $0.revoke(AccountName("mallory"), now: $1) }
             case 4: world.relay.refusesReads.toggle()
             case 5: world.relay.refusesLoads.toggle()
             default: wait(.seconds(program.below(20)))

@@ -58,7 +58,7 @@ enum DifferentialTarget {
         ).encode()
         let stamp =
             message.relay
-            ?? RelayStamp(offset: 7, acceptedAt: 8, sender: AccountName("a")!, device: DeviceID(rawValue: 9))
+            ?? RelayStamp(offset: 7, acceptedAt: 8, sender: AccountName("a"), device: DeviceID(rawValue: 9))
         let stamped = Message.encodeRelay(
             offset: stamp.offset, acceptedAt: stamp.acceptedAt, sender: stamp.sender, device: stamp.device,
             clientBody: client.rawBytes)

@@ -288,11 +288,12 @@ struct ClientAttachments: Sendable {
         } else {
             answers = [entries[at: index].transfer.refused(request.request, response.status)]
         }
-        for answer in answers { perform(answer, of: request.transfer, &port, now: now) }
+        let wait = max(.seconds(1), ClientRooms.bounded(response.retryAfter) ?? .zero)  // S-65
+        for answer in answers { perform(answer, of: request.transfer, retryAfter: wait, &port, now: now) }
     }
 
     private mutating func perform(
-        _ answer: Transfer.OnAnswer, of id: TransferID, _ port: inout ClientPort, now: Instant
+        _ answer: Transfer.OnAnswer, of id: TransferID, retryAfter: Duration, _ port: inout ClientPort, now: Instant
     ) {
         guard let index = entries.index(of: id.rawValue) else { return }
         switch answer {
@@ -309,7 +310,7 @@ struct ClientAttachments: Sendable {
             // The other requests of the transfer are answered, or refused too, and have no effect.
             for correlation in sent.keys where sent[correlation]?.transfer == id { sent[correlation] = nil }
             restart(at: index)
-            entries[at: index].retryAt = now + .seconds(1)
+            entries[at: index].retryAt = now + retryAfter
         }
     }
 

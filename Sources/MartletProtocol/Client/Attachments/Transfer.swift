@@ -162,6 +162,9 @@ struct Transfer: Sendable {
     /// The relay has answered a request.
     mutating func answered(_ request: AttachmentRequest, _ response: AttachmentResponse) -> [OnAnswer] {
         switch (request, response) {
+        case (.begin, .position(_, let byteCount)) where byteCount != end,
+            (.write, .position(_, let byteCount)) where byteCount != end:
+            return [.event(.failed(.invalidAnswer))]
         case (.begin, .position(let position, let byteCount)):
             state = .transferring
             self.position = position

@@ -49,7 +49,7 @@ public enum AttachmentFailure: Error, Hashable, Sendable {
     case tooLarge
     /// The account's attachments exceed its quota.
     case quota
-    /// All attachments exceed the bound of the store.
+    /// All attachments exceed the bound of the store, or the disk has no room for them.
     case full
     /// The bytes do not follow those that are stored, or the position is above the length.
     case wrongPosition
@@ -57,6 +57,15 @@ public enum AttachmentFailure: Error, Hashable, Sendable {
     case digestMismatch
     /// The store cannot read or write.
     case unavailable
+
+    /// The duration after which the request may succeed, if time can help.
+    var retryAfter: Duration? {
+        switch self {
+        case .full: .seconds(60)
+        case .unavailable: .seconds(1)
+        case .unknown, .tooLarge, .quota, .wrongPosition, .digestMismatch: nil
+        }
+    }
 
     /// The status of the response.
     var status: ErrorCode {

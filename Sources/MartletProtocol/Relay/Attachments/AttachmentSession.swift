@@ -10,8 +10,10 @@ import MartletWire
 struct AttachmentSession: Sendable {
     /// The maximum number of requests without an answer.
     static let maxRequestCount = 64
-    /// The maximum number of uploads that the session has begun, complete ones included.
+    /// The maximum number of incomplete uploads that the session has begun.
     static let maxUploadCount = 256
+    /// The duration after which a request that exceeds a bound of the session may succeed.
+    static let retryAfter = Duration.seconds(1)
     /// Bytes that are read for the session, or in flight to it, beyond which further reads wait.
     static let flightByteCount = 256 * 1024
 

@@ -4,12 +4,15 @@ import MartletWire
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | opening | requests for the position | `opened`; the upload fails |
-/// | idle | the durable position | `write`; `remove`; `reopen` |
+/// | opening | a request for the position, operations that wait for it | `opened`; the upload fails |
+/// | idle | the durable position | `write`; a removal; `reopen` |
 /// | writing | one call of the store, bytes for the next one, requests without an answer | `stored`; the upload fails |
 /// | complete | the length | `reopen`; its last session ends |
+/// | removing | operations that wait for the store to discard the bytes | the store has answered |
 ///
-/// Bytes that arrive while the store writes are stored by the next call together, so that one sync serves them all.
+/// Bytes that arrive while the store writes are stored by the next call together, so that one sync serves them all. An
+/// operation whose result depends on an earlier one waits for it, so that operations take effect in their order
+///
 struct AttachmentUpload: Sendable {
     /// A request that is answered with a position.
     struct Waiter: Sendable {
@@ -17,6 +20,25 @@ struct AttachmentUpload: Sendable {
         var correlation: UInt64
         /// The credit of the request's frames, which is released with the answer.
         var creditByteCount: Int
+    }
+
+    /// An operation on the upload.
+    enum Operation: Equatable, Sendable {
+        case begin(byteCount: UInt64, mediaType: String?)
+        case write([UInt8], position: UInt64)
+        case remove
+    }
+
+    /// An operation that waits.
+    struct Held: Sendable {
+        var operation: Operation
+        var waiter: Waiter
+    }
+
+    private enum State {
+        case opening
+        case open
+        case removing
     }
 
     /// The answer to bytes.
@@ -36,24 +58,60 @@ struct AttachmentUpload: Sendable {
     private(set) var position: UInt64 = 0
     /// The bytes that were received.
     private var received: UInt64 = 0
-    private(set) var isOpening = true
-    private(set) var isWriting = false
+    private var state = State.opening
+    private var isWriting = false
     private var chunks: [[UInt8]] = []
     /// Requests that the present call answers, and those of the next one.
     private var answered: [Waiter] = []
     private var waiting: [Waiter] = []
+    /// Operations that wait, in their order.
+    private var held = Deque<Held>()
     /// Sessions that have begun the upload.
     var sessionCount = 0
-    /// A request that discards the upload, when the present call has ended.
-    var removal: Waiter?
 
     init(byteCount: UInt64) {
         self.byteCount = byteCount
     }
 
-    var isComplete: Bool { !isOpening && position == byteCount }
+    /// An upload whose bytes the store discards, and operations that wait.
+    init(removingBefore held: Deque<Held>) {
+        byteCount = 0
+        state = .removing
+        self.held = held
+    }
+
+    var isOpening: Bool { state == .opening }
+    var isComplete: Bool { state == .open && position == byteCount }
+    private var isWritten: Bool { !isWriting && chunks.isEmpty }
     /// Whether the upload has no work.
-    var isIdle: Bool { !isOpening && !isWriting && chunks.isEmpty && removal == nil }
+    var isIdle: Bool { state == .open && isWritten && held.isEmpty }
+
+    // MARK: Order
+
+    /// Keeps an operation that depends on an earlier one; false if it can be performed now.
+    mutating func hold(_ operation: Operation, _ waiter: Waiter) -> Bool {
+        guard !held.isEmpty || !isReady(for: operation) else { return false }
+        held.append(Held(operation: operation, waiter: waiter))
+        return true
+    }
+
+    /// The next operation that waited and can be performed.
+    mutating func nextHeld() -> Held? {
+        guard let next = held.first, isReady(for: next.operation) else { return nil }
+        return held.popFirst()
+    }
+
+    /// Takes all operations that wait.
+    mutating func takeHeld() -> Deque<Held> {
+        defer { held.removeAll() }
+        return held
+    }
+
+    private func isReady(for operation: Operation) -> Bool {
+        state == .open && (operation != .remove || isWritten)
+    }
+
+    // MARK: Position
 
     /// A request for the position; true if it is answered at once.
     mutating func begin(_ waiter: Waiter) -> Bool {
@@ -70,23 +128,25 @@ struct AttachmentUpload: Sendable {
     /// The store is asked for the position, when the room has counted this many completions.
     mutating func reopen(_ completionCount: UInt64) {
         self.completionCount = completionCount
-        isOpening = true
+        state = .opening
         position = 0
         received = 0
     }
 
     /// The store has answered with the position. Returns the requests to answer.
     mutating func opened(at position: UInt64) -> [Waiter] {
-        isOpening = false
+        state = .open
         self.position = position
         received = position
         return takeAnswered()
     }
 
+    // MARK: Bytes
+
     /// Takes bytes. Those that were received before are not stored again.
     mutating func write(_ bytes: [UInt8], at start: UInt64, _ waiter: Waiter) -> OnWrite {
         let (end, isBeyond) = start.addingReportingOverflow(UInt64(bytes.count))
-        guard !isBeyond, end <= byteCount, start <= received, !isOpening else { return .wrongPosition }
+        guard !isBeyond, end <= byteCount, start <= received, state == .open else { return .wrongPosition }
         if end <= position { return .stored }
         if end > received {
             chunks.append(start == received ? bytes : Array(bytes.dropFirst(Int(received - start))))
@@ -102,7 +162,7 @@ struct AttachmentUpload: Sendable {
 
     /// The bytes of the next call, and their position; nil while the store is busy.
     mutating func nextWrite() -> (position: UInt64, chunks: [[UInt8]])? {
-        guard !isOpening, !isWriting, !chunks.isEmpty, removal == nil else { return nil }
+        guard state == .open, !isWriting, !chunks.isEmpty else { return nil }
         isWriting = true
         answered.append(contentsOf: waiting)
         waiting = []
@@ -117,14 +177,8 @@ struct AttachmentUpload: Sendable {
         return takeAnswered()
     }
 
-    /// The upload ends. Returns the requests to answer.
-    mutating func takeAll() -> [Waiter] {
-        isOpening = false
-        isWriting = false
-        chunks = []
-        defer { waiting = [] }
-        return takeAnswered() + waiting
-    }
+    /// The requests to answer when the upload ends, without the operations that wait.
+    var unanswered: [Waiter] { answered + waiting }
 
     private mutating func takeAnswered() -> [Waiter] {
         defer { answered = [] }

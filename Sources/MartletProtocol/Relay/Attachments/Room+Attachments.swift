@@ -3,6 +3,8 @@ import MartletWire
 /// The attachments of the room: sessions, requests and answers of the store.
 extension Room {
     private typealias Waiter = AttachmentUpload.Waiter
+    private typealias Operation = AttachmentUpload.Operation
+    private typealias UploadKey = RoomAttachments.AttachmentUploadKey
 
     private func attachmentHandle(_ slot: Int) -> MemberHandle {
         var handle = relayHandle
@@ -108,7 +110,7 @@ extension Room {
         let waiter = Waiter(session: handle, correlation: correlation, creditByteCount: creditByteCount)
         guard !attachments[slot].isFull else {
             attachments[slot].requestCount += 1
-            return answer(waiter, .tooManyRequests, into: &effects)
+            return refuse(waiter, .tooManyRequests, after: AttachmentSession.retryAfter, into: &effects)
         }
         attachments[slot].requestCount += 1
         switch request {
@@ -118,9 +120,11 @@ extension Room {
         }
         switch request {
         case .begin(let digest, let byteCount, let mediaType):
-            begin(attachments.key(digest, of: slot), byteCount, mediaType, of: slot, waiter, into: &effects)
+            let operation = Operation.begin(byteCount: byteCount, mediaType: mediaType)
+            perform(operation, attachments.key(digest, of: slot), waiter, into: &effects)
         case .write(let digest, let position, let bytes):
-            write(bytes, at: position, attachments.key(digest, of: slot), of: slot, waiter, into: &effects)
+            let operation = Operation.write(bytes, position: position)
+            perform(operation, attachments.key(digest, of: slot), waiter, into: &effects)
         case .read(let digest, let position, let length):
             attachments[slot].append(
                 AttachmentSession.Read(
@@ -130,7 +134,7 @@ extension Room {
         case .info(let digest):
             effects.append(.release(handle.key, byteCount: creditByteCount))
             call(.info(name, digest), .info(correlation: correlation), for: handle, into: &effects)
-        case .remove(let digest): remove(attachments.key(digest, of: slot), waiter, into: &effects)
+        case .remove(let digest): perform(.remove, attachments.key(digest, of: slot), waiter, into: &effects)
         }
     }
 
@@ -145,30 +149,53 @@ extension Room {
         return roles.mayPublish(attachments[slot].who.account, attachments[slot].permissions, at: now)
     }
 
-    private mutating func begin(
-        _ key: RoomAttachments.AttachmentUploadKey, _ byteCount: UInt64, _ mediaType: String?, of slot: Int,
-        _ waiter: Waiter, into effects: inout Deque<RoomEffect>
+    // MARK: Operations on uploads
+
+    /// Performs an operation, or keeps it until the operations before it have ended.
+    private mutating func perform(
+        _ operation: Operation, _ key: UploadKey, _ waiter: Waiter, into effects: inout Deque<RoomEffect>
     ) {
+        guard attachments[key]?.hold(operation, waiter) != true else { return }
+        apply(operation, key, waiter, into: &effects)
+    }
+
+    private mutating func apply(
+        _ operation: Operation, _ key: UploadKey, _ waiter: Waiter, into effects: inout Deque<RoomEffect>
+    ) {
+        switch operation {
+        case .begin(let byteCount, let mediaType): begin(key, byteCount, mediaType, waiter, into: &effects)
+        case .write(let bytes, let position): write(bytes, at: position, key, waiter, into: &effects)
+        case .remove: remove(key, waiter, into: &effects)
+        }
+    }
+
+    private mutating func begin(
+        _ key: UploadKey, _ byteCount: UInt64, _ mediaType: String?, _ waiter: Waiter,
+        into effects: inout Deque<RoomEffect>
+    ) {
+        guard let slot = attachments.slot(waiter.session) else {
+            return answer(waiter, .unknownAttachment, into: &effects)
+        }
         let isNew = !attachments[slot].begun.contains(key.digest)
+        if isNew, attachments[slot].begun.count >= AttachmentSession.maxUploadCount {
+            attachments.releaseComplete(slot)
+        }
         guard !isNew || attachments[slot].begun.count < AttachmentSession.maxUploadCount else {
-            return answer(waiter, .tooManyRequests, into: &effects)
+            return refuse(waiter, .tooManyRequests, after: AttachmentSession.retryAfter, into: &effects)
         }
         let known = attachments[key]
         var upload = known ?? AttachmentUpload(byteCount: byteCount)
-        guard upload.byteCount == byteCount, upload.removal == nil else {
-            return answer(waiter, .wrongPosition, into: &effects)
-        }
+        guard upload.byteCount == byteCount else { return answer(waiter, .wrongPosition, into: &effects) }
         if isNew {
             attachments[slot].begun.insert(key.digest)
             upload.sessionCount += 1
         }
         let completionCount = attachments.completionCount
-        let isAsked = known.map { !$0.isStale(completionCount) } ?? false
-        if !isAsked { upload.reopen(completionCount) }
+        let isKnown = known.map { !$0.isStale(completionCount) } ?? false
+        if !isKnown { upload.reopen(completionCount) }
         let isAnswered = upload.begin(waiter)
         attachments[key] = upload
         if isAnswered { return answer(waiter, upload, into: &effects) }
-        guard !isAsked else { return }
         let stored = AttachmentKey(room: name, account: key.account, digest: key.digest)
         call(
             .begin(stored, byteCount: byteCount, mediaType: mediaType), .begin(key), for: waiter.session,
@@ -176,12 +203,12 @@ extension Room {
     }
 
     private mutating func write(
-        _ bytes: [UInt8], at position: UInt64, _ key: RoomAttachments.AttachmentUploadKey, of slot: Int,
-        _ waiter: Waiter, into effects: inout Deque<RoomEffect>
+        _ bytes: [UInt8], at position: UInt64, _ key: UploadKey, _ waiter: Waiter,
+        into effects: inout Deque<RoomEffect>
     ) {
-        guard attachments[slot].begun.contains(key.digest), var upload = attachments[key], upload.removal == nil else {
-            return answer(waiter, .unknownAttachment, into: &effects)
-        }
+        guard let slot = attachments.slot(waiter.session), attachments[slot].begun.contains(key.digest),
+            var upload = attachments[key]
+        else { return answer(waiter, .unknownAttachment, into: &effects) }
         let result = upload.write(bytes, at: position, waiter)
         attachments[key] = upload
         switch result {
@@ -192,37 +219,31 @@ extension Room {
     }
 
     private mutating func startWrite(
-        _ key: RoomAttachments.AttachmentUploadKey, for session: MemberHandle, into effects: inout Deque<RoomEffect>
+        _ key: UploadKey, for session: MemberHandle, into effects: inout Deque<RoomEffect>
     ) {
         guard let next = attachments[key]?.nextWrite() else { return }
         let stored = AttachmentKey(room: name, account: key.account, digest: key.digest)
         call(.write(stored, position: next.position, next.chunks), .write(key), for: session, into: &effects)
     }
 
-    /// Discards an upload, after the call in progress.
-    private mutating func remove(
-        _ key: RoomAttachments.AttachmentUploadKey, _ waiter: Waiter, into effects: inout Deque<RoomEffect>
-    ) {
-        if var upload = attachments[key] {
-            // A complete upload has become an attachment, which is not removed.
-            guard !upload.isComplete else { return answer(waiter, .none, into: &effects) }
-            guard upload.removal == nil else { return answer(waiter, .unknownAttachment, into: &effects) }
-            if upload.isOpening || upload.isWriting {
-                upload.removal = waiter
-                attachments[key] = upload
-                return
-            }
-            for other in attachments.end(key) { answer(other, .unknownAttachment, into: &effects) }
-        }
-        discard(key, waiter, into: &effects)
+    /// Discards an upload, which has no call in progress.
+    private mutating func remove(_ key: UploadKey, _ waiter: Waiter, into effects: inout Deque<RoomEffect>) {
+        // A complete upload has become an attachment, which is not removed.
+        guard attachments[key]?.isComplete != true else { return answer(waiter, .none, into: &effects) }
+        var ended = attachments.end(key)
+        // Later operations wait, because the store may perform its calls for an upload in any order.
+        attachments[key] = AttachmentUpload(removingBefore: ended?.takeHeld() ?? Deque())
+        let stored = AttachmentKey(room: name, account: key.account, digest: key.digest)
+        call(.remove(stored), .remove(key, waiter), for: waiter.session, into: &effects)
     }
 
-    private mutating func discard(
-        _ key: RoomAttachments.AttachmentUploadKey, _ waiter: Waiter, into effects: inout Deque<RoomEffect>
+    /// Ends an upload, answers its requests with the failure, and performs the operations that waited.
+    private mutating func end(
+        _ key: UploadKey, _ failure: AttachmentFailure = .unknown, into effects: inout Deque<RoomEffect>
     ) {
-        effects.append(.release(waiter.session.key, byteCount: waiter.creditByteCount))
-        let stored = AttachmentKey(room: name, account: key.account, digest: key.digest)
-        call(.remove(stored), .remove(correlation: waiter.correlation), for: waiter.session, into: &effects)
+        guard var ended = attachments.end(key) else { return }
+        for waiter in ended.unanswered { answer(waiter, .failed(failure), into: &effects) }
+        for held in ended.takeHeld() { perform(held.operation, key, held.waiter, into: &effects) }
     }
 
     private mutating func startReads(_ slot: Int, into effects: inout Deque<RoomEffect>) {
@@ -259,34 +280,33 @@ extension Room {
                 // The last answer ends a closing session.
                 if attachments.slot(id.session) != nil { startReads(slot, into: &effects) }
             }
-        case .info(let correlation), .remove(let correlation):
+        case .info(let correlation):
             answer(Waiter(session: id.session, correlation: correlation, creditByteCount: 0), result, into: &effects)
+        case .remove(let key, let waiter):
+            answer(waiter, result, into: &effects)
+            end(key, into: &effects)
         }
         releaseIdleAttachments()
     }
 
     private mutating func answered(
-        _ key: RoomAttachments.AttachmentUploadKey, _ result: AttachmentResult, for session: MemberHandle,
+        _ key: UploadKey, _ result: AttachmentResult, for session: MemberHandle,
         into effects: inout Deque<RoomEffect>
     ) {
         guard var upload = attachments[key] else { return }
-        guard case .done(.position(let position, let byteCount)) = result, byteCount == upload.byteCount else {
-            var status = ErrorCode.storeUnavailable
-            if case .failed(let failure) = result { status = failure.status }
-            for waiter in attachments.end(key) { answer(waiter, status, into: &effects) }
-            return
+        guard case .done(.position(let position, let byteCount)) = result, byteCount == upload.byteCount,
+            position <= byteCount
+        else {
+            var failure = AttachmentFailure.unavailable
+            if case .failed(let reason) = result { failure = reason }
+            return end(key, failure, into: &effects)
         }
         let waiters = upload.isOpening ? upload.opened(at: position) : upload.stored(upTo: position)
         attachments[key] = upload
         if upload.isComplete { attachments.noteCompletion() }
         for waiter in waiters { answer(waiter, upload, into: &effects) }
-        if let removal = upload.removal {
-            attachments[key]?.removal = nil
-            for other in attachments.end(key) { answer(other, .unknownAttachment, into: &effects) }
-            return upload.isComplete
-                ? answer(removal, .unknownAttachment, into: &effects) : discard(key, removal, into: &effects)
-        }
         startWrite(key, for: session, into: &effects)
+        while let next = attachments[key]?.nextHeld() { apply(next.operation, key, next.waiter, into: &effects) }
         attachments.removeIfUnused(key)
     }
 
@@ -299,7 +319,13 @@ extension Room {
     private mutating func answer(
         _ waiter: Waiter, _ status: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
-        answer(waiter, Response(correlation: waiter.correlation, status: status), into: &effects)
+        refuse(waiter, status, after: nil, into: &effects)
+    }
+
+    private mutating func refuse(
+        _ waiter: Waiter, _ status: ErrorCode, after wait: Duration?, into effects: inout Deque<RoomEffect>
+    ) {
+        answer(waiter, Response(correlation: waiter.correlation, status: status, retryAfter: wait), into: &effects)
     }
 
     private mutating func answer(
@@ -308,7 +334,7 @@ extension Room {
         switch result {
         case .done(let response):
             answer(waiter, Response(correlation: waiter.correlation, content: response.content), into: &effects)
-        case .failed(let failure): answer(waiter, failure.status, into: &effects)
+        case .failed(let failure): refuse(waiter, failure.status, after: failure.retryAfter, into: &effects)
         }
     }
 

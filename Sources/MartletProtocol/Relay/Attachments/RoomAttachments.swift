@@ -16,7 +16,7 @@ struct RoomAttachments: Neutral, Sendable {
         case write(AttachmentUploadKey)
         case read(correlation: UInt64, length: Int)
         case info(correlation: UInt64)
-        case remove(correlation: UInt64)
+        case remove(AttachmentUploadKey, AttachmentUpload.Waiter)
     }
 
     /// An upload of the room.
@@ -65,6 +65,16 @@ struct RoomAttachments: Neutral, Sendable {
         for digest in session.begun { release(AttachmentUploadKey(account: session.who.account, digest: digest)) }
     }
 
+    /// Forgets the complete uploads that a session has begun, which do not count.
+    mutating func releaseComplete(_ slot: Int) {
+        for digest in sessions[slot].begun {
+            let key = key(digest, of: slot)
+            guard uploads[key]?.isComplete == true else { continue }
+            sessions[slot].begun.remove(digest)
+            release(key)
+        }
+    }
+
     private mutating func release(_ key: AttachmentUploadKey) {
         guard var upload = uploads[key] else { return }
         upload.sessionCount -= 1
@@ -92,12 +102,10 @@ struct RoomAttachments: Neutral, Sendable {
         uploads[key] = nil
     }
 
-    /// Ends an upload: every session has to begin it again. Returns the requests to answer.
-    mutating func end(_ key: AttachmentUploadKey) -> [AttachmentUpload.Waiter] {
-        guard var upload = uploads.removeValue(forKey: key) else { return [] }
+    /// Ends an upload: every session has to begin it again.
+    mutating func end(_ key: AttachmentUploadKey) -> AttachmentUpload? {
         for slot in slots where sessions[slot].who.account == key.account { sessions[slot].begun.remove(key.digest) }
-        let removal = upload.removal
-        return upload.takeAll() + (removal.map { [$0] } ?? [])
+        return uploads.removeValue(forKey: key)
     }
 
     // MARK: Calls

@@ -141,7 +141,7 @@ struct AccountSessions: Sendable {
     ) -> [WatchCall] {
         Dictionary(grouping: rooms) { place.loop(of: $0) }.sorted { $0.key < $1.key }.map { loop, rooms in
             WatchCall(
-                loop: loop, account: account, rooms: rooms.sorted { $0.precedes($1) }, isWatching: isWatching,
+                loop: loop, account: account, rooms: rooms.sorted(), isWatching: isWatching,
                 isLast: loops.contains(loop))
         }
     }

@@ -313,7 +313,7 @@ extension SessionRouter {
             return send(.update, EncodedBody(RoomUpdate(nil).encode()), on: session, of: slot)
         }
         let found = Dictionary(entries.map { ($0.room, $0) }) { first, _ in first }
-        for room in rooms.keys.sorted(by: { $0.precedes($1) }) {
+        for room in rooms.keys.sorted() {
             let entry = found[room] ?? RoomEntry(room: room, membership: .none)
             send(.update, EncodedBody(RoomUpdate(entry).encode()), on: session, of: slot)
         }

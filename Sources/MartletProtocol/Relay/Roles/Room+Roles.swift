@@ -322,9 +322,12 @@ extension Room {
         guard !publication.isFull, let window = windows[device] ?? addWindow(device, at: now) else { throw .busy }
         windows.use(window, at: now)
         let watermark = windows[window].lastAppended
+        let erasures = erasures(by: try? MessageBody(content), of: nil)
+        guard erasures.isEmpty || !publication.hasManyErasures else { throw .busy }
         let message = Message(counter: watermark + 1, content: content)
         let body = message.encode()
         let offset = publication.lastOffset(durable: log.lastOffset) + 1
+        for erasure in erasures { publication.erase(erasure, by: offset) }
         batch.begin(
             publisher: relayHandle, window: window, sender: device, watermark: watermark, acceptedAt: now,
             firstOffset: offset)

@@ -3,7 +3,7 @@ public import MartletWire
 /// The use of roles at a relay.
 public struct RoomRolesConfiguration: Sendable {
     /// The account in whose name administrators publish announcements. No peer signs in as it.
-    public var serverAccount = AccountName("server")!
+    public var serverAccount = AccountName("server")
     /// The maximum number of rooms that an account creates, counted by the store.
     public var maxRoomsPerAccount = 256
 

@@ -45,6 +45,24 @@ import Testing
         #expect(owns(stage, last))
     }
 
+    // R-107, S-65
+    @Test func `a request that is refused with retryAfter → begun again after this duration`() throws {
+        let stage = ClientStage { [features] in $0.features = features }
+        let room = try online(stage)
+        _ = try stage.act { engine, now in
+            try engine.transfer(.upload(digest, byteCount: 9, mediaType: nil), in: room, now: now)
+        }
+        let session = SessionID(rawValue: 3)
+        let begin = try #require(stage.log.all(Request.self).last)
+        let refusal = Response(correlation: begin.correlation, status: .tooManyRequests, retryAfter: .seconds(5))
+        stage.say(refusal, on: session)
+        func count() -> Int { Set(stage.log.all(Request.self).map(\.correlation)).count }
+        stage.run(for: .milliseconds(4900))
+        #expect(count() == 1)
+        stage.run(for: .milliseconds(200))
+        #expect(count() == 2)
+    }
+
     // S-54
     @Test func `requests of a transfer and of a room that are open at once → different correlations`() throws {
         let stage = ClientStage { [features] in $0.features = features }

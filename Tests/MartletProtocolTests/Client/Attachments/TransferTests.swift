@@ -85,6 +85,40 @@ import Testing
         #expect(result18 == .request(.read(digest, position: chunk, length: Int(chunk))))
     }
 
+    // R-110, Specs/hostile.md row 95
+    @Test(arguments: [0, 1, 1 << 31, 1 << 32, 1 << 63 - 1, 1 << 63, .max] as [UInt64])
+    func `every number in a message and in the answers of a relay → an event`(number: UInt64) throws {
+        let numbers: [UInt64] = [0, 1, 1 << 31, 1 << 32, 1 << 63 - 1, 1 << 63, .max]
+        for length in numbers {
+            for (start, end) in [(0, number), (number, UInt64.max)] where start <= end {
+                var download = Transfer(.download(digest, start..<end, byteCount: number), in: room)
+                guard case .request(let read) = download.next() else { continue }
+                for count in [0, 1, Int(chunk)] {
+                    let bytes = [UInt8](repeating: 1, count: count)
+                    _ = download.answered(read, .bytes(bytes, byteCount: length))
+                }
+            }
+            var upload = Transfer(.upload(digest, byteCount: length, mediaType: nil), in: room)
+            guard case .request(let begin) = upload.next() else { continue }
+            let content = AttachmentResponse.position(number, byteCount: length).content
+            guard let answer = try? AttachmentResponse(parsing: content, answering: begin) else { continue }
+            let events = upload.answered(begin, answer)
+            #expect(events.first == .event(.began(position: number)))
+            _ = upload.next()
+        }
+    }
+
+    //
+    @Test func `an answer to a write with another length ends the upload`() {
+        var upload = Transfer(.upload(digest, byteCount: 3 * chunk, mediaType: nil), in: room)
+        _ = upload.next()
+        let begin = AttachmentRequest.begin(digest, byteCount: 3 * chunk, mediaType: nil)
+        _ = upload.answered(begin, .position(0, byteCount: 3 * chunk))
+        let write = AttachmentRequest.write(digest, position: 0, [])
+        let result = upload.answered(write, .position(chunk, byteCount: chunk))
+        #expect(result == [.event(.failed(.invalidAnswer))])
+    }
+
     // R-110, Specs/hostile.md row 86
     @Test func `fewer bytes than requested or another length end a download`() {
         let read = AttachmentRequest.read(digest, position: 0, length: 4)

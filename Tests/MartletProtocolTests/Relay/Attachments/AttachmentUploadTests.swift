@@ -78,13 +78,39 @@ import Testing
         #expect(result18 == nil)
     }
 
+    //
+    @Test func `operations behind a begin or a removal wait in their order, and a removal waits for bytes`() {
+        var upload = AttachmentUpload(byteCount: 100)
+        _ = upload.begin(waiter(1))
+        let operations: [AttachmentUpload.Operation] = [
+            .write([1], position: 0), .remove, .begin(byteCount: 100, mediaType: nil),
+        ]
+        for (index, operation) in operations.enumerated() {
+            let isHeld = upload.hold(operation, waiter(UInt64(index + 2)))
+            #expect(isHeld)
+        }
+        var next: [AttachmentUpload.Operation?] = [upload.nextHeld()?.operation]
+        _ = upload.opened(at: 0)
+        next.append(upload.nextHeld()?.operation)
+        _ = upload.write([1], at: 0, waiter(2))
+        next.append(upload.nextHeld()?.operation)
+        _ = upload.nextWrite()
+        next.append(upload.nextHeld()?.operation)
+        _ = upload.stored(upTo: 1)
+        next.append(upload.nextHeld()?.operation)
+        #expect(next == [nil, operations[0], nil, nil, .remove])
+        var removing = AttachmentUpload(removingBefore: upload.takeHeld())
+        let none = removing.nextHeld()
+        #expect(none == nil && !removing.isComplete && !removing.isIdle)
+        let rest = removing.takeHeld().map(\.waiter.correlation)
+        #expect(rest == [4])
+    }
+
     @Test func `the end of an upload answers every request`() {
         var upload = opened(100)
         _ = upload.write([1], at: 0, waiter(2))
         _ = upload.nextWrite()
         _ = upload.write([2], at: 1, waiter(3))
-        let result19 = upload.takeAll().map(\.correlation)
-        #expect(result19 == [2, 3])
-        #expect(upload.isIdle)
+        #expect(upload.unanswered.map(\.correlation) == [2, 3])
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EntryDecisionsTests {
     private let now = Instant(nanoseconds: 1_000_000_000)
-    private let attic = RoomName("attic")!
+    private let attic = RoomName("attic")
 
     //
     @Test func `a decision is known for its validity, a refusal for a second, and a failure not at all`() {

@@ -45,6 +45,9 @@ import Testing
         #expect(try decision("x", "alice", Claims(values: ["team": "caf\u{E9}"]), rules: rules) == .granted(.all))
         let similar = Claims(roles: ["cafe\u{301}"], values: ["team": "cafe\u{301}"])
         #expect(try decision("x", "alice", similar, rules: rules) == .refused)
+        let named = "allow all in x to claim caf\u{E9}=1"
+        #expect(try decision("x", "alice", Claims(values: ["caf\u{E9}": "1"]), rules: named) == .granted(.all))
+        #expect(try decision("x", "alice", Claims(values: ["cafe\u{301}": "1"]), rules: named) == .refused)
     }
 
     @Test func `the account's own room is granted and another's is refused`() throws {

@@ -1,0 +1,51 @@
+import Foundation
+import MartletProtocol
+import MartletRelay
+import MartletToolSupport
+import MartletWire
+import Testing
+
+@testable import MartletTool
+
+@Suite struct AttachmentArgumentsTests {
+    private func parse(_ words: [String]) throws -> ParsedArguments {
+        var parser = ArgumentParser(for: ServeCommand.spec)
+        guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
+        return arguments
+    }
+
+    private func key(_ byte: UInt8) throws -> AttachmentKey {
+        AttachmentKey(
+            room: RoomName("lobby"), account: AccountName("alice"),
+            digest: try #require(AttachmentDigest([UInt8](repeating: byte, count: 32))))
+    }
+
+    @Test func `off → no store; the bounds of a store are those of the options`() async throws {
+        #expect(try AttachmentArguments.store(parse(["--attachments", "off"]), directory: nil, nil) == nil)
+        #expect(throws: UsageError.self) { try parse(["--attachments", "maybe"]) }
+        let arguments = try parse([
+            "--attachment-size", "4K", "--attachment-quota", "6K", "--attachment-bytes", "1M",
+        ])
+        let store = try #require(try AttachmentArguments.store(arguments, directory: nil, nil))
+        await #expect(throws: AttachmentFailure.tooLarge) {
+            try await store.begin(try key(1), byteCount: 4097, mediaType: nil)
+        }
+        #expect(try await store.begin(try key(1), byteCount: 4096, mediaType: nil) == 0)
+        await #expect(throws: AttachmentFailure.quota) {
+            try await store.begin(try key(2), byteCount: 2049, mediaType: nil)
+        }
+    }
+
+    @Test func `a reserve of the disk → attachments in the directory of the store are refused`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let arguments = try parse(["--disk-reserve", "1000000G"])
+        let disk = AttachmentArguments.disk(arguments, directory: folder.path)
+        let store = try #require(try AttachmentArguments.store(arguments, directory: folder.path, disk))
+        await #expect(throws: AttachmentFailure.full) {
+            try await store.begin(try key(1), byteCount: 1, mediaType: nil)
+        }
+        #expect(AttachmentArguments.disk(try parse([]), directory: nil) == nil)
+    }
+}
