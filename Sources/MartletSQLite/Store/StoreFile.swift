@@ -66,6 +66,23 @@ package final class StoreFile {
         try writer.transaction { try writer.removeRoom(row.id) }
     }
 
+    /// Puts a copy of a store, which becomes a store of its own, in the place of the file at `path`.
+    ///
+    /// - Parameter lock: The lock of the directory.
+    /// - Returns: The new name of the earlier file; nil if there was none.
+    package static func restore(
+        _ contents: StoreContents, to path: String, _ lock: FileLock, at now: UInt64
+    ) throws -> String? {
+        let replacement = FileReplacement(path: path, reason: "replaced")
+        let hadFile = !isEmpty(path)
+        replacement.begin()
+        try contents.backUp(to: replacement.partial)
+        try replacement.replace(at: now)
+        _ = try open(path, at: now) { _ in }
+        try lock.mark()
+        return hadFile ? replacement.aside(at: now) : nil
+    }
+
     /// Removes the marks of roles that were lost with a damaged file: those of single rooms, and that of the store
     ///
     package static func resetLostRoles(at path: String) throws {
