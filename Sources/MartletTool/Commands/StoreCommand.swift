@@ -64,7 +64,7 @@ enum StoreCommand {
     static func run(_ arguments: ParsedArguments) throws -> ExitCode {
         guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
             throw UsageError(
-                message: "the first operand is check, export, import, compact, backup, reset-roles or trust-clock")
+                message: "the first operand is check, backup, restore, export, import, compact, reset-roles or trust-clock")
         }
         let hasBackup = action == .backup || action == .restore
         guard arguments.operands.count == (hasBackup ? 3 : 2) else {
