@@ -79,7 +79,9 @@ enum SendCommand {
         }
         if let path = arguments[file] { return try await send(file: path, arguments) }
         let outbox = ClientOptions.outbox(arguments)
-        let client = try ClientOptions.client(arguments, agent: "send", outbox: outbox)
+        // The messages of an outbox are sent by the next command, so the end does not wait for them.
+        let client = try ClientOptions.client(
+            arguments, agent: "send", flushTimeout: outbox == nil ? nil : .zero, outbox: outbox)
         let input = StandardInput()
         let monitor = TransferMonitor(
             arguments[ProgressStyle.option] ?? .auto, totalByteCount: input.fileByteCount)
