@@ -48,7 +48,7 @@ import Testing
             }
             #expect(first == .incomplete)
             #expect(
-                header.receive((bytes[cut...] + [22, 3, 1]).rawBytes)
+                header.receive(Array(bytes[cut...] + [22, 3, 1]).rawBytes)
                     == .complete(expected, byteCount: bytes.count - cut))
         }
     }
