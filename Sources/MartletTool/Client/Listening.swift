@@ -112,15 +112,14 @@ struct Listening: Sendable {
             }
         }
         // Connections that are shorter than the interval of the checks count too.
-        async let changes: Void = {
+        async let _: Void = {
             for await status in client.status { _ = check(isOnline: status.isOnline) }
         }()
         while true {
             let remaining = check(isOnline: client.currentStatus.isOnline)
-            if remaining == .zero { break }
+            if remaining == .zero { return }
             try await Task.sleep(for: min(remaining, .milliseconds(100)))
         }
-        _ = changes
     }
 
     private func waitForEndOfInput() async throws {
