@@ -101,7 +101,7 @@ struct Listening: Sendable {
         _ client: Client, _ limit: Duration, _ messages: MessageCount, _ buffer: LineBuffer
     ) async throws {
         let state = Guarded((timer: IdleTimer(limit: limit), last: ContinuousClock.now))
-        @Sendable func check(isOnline: Bool) -> Duration {
+        let check: @Sendable (Bool) -> Duration = { isOnline in
             state.withLock { state in
                 let now = ContinuousClock.now
                 state.timer.update(
@@ -112,11 +112,10 @@ struct Listening: Sendable {
             }
         }
         // Connections that are shorter than the interval of the checks count too.
-        async let _: Void = {
-            for await status in client.status { _ = check(isOnline: status.isOnline) }
-        }()
+        let watch = Task { for await status in client.status { _ = check(status.isOnline) } }
+        defer { watch.cancel() }
         while true {
-            let remaining = check(isOnline: client.currentStatus.isOnline)
+            let remaining = check(client.currentStatus.isOnline)
             if remaining == .zero { return }
             try await Task.sleep(for: min(remaining, .milliseconds(100)))
         }

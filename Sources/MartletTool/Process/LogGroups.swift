@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletRelay
+import MartletWire
 
 /// Groups the events of a relay's log that peers can repeat without end (Specs/hostile.md row 106).
 ///

@@ -7,7 +7,7 @@ extension RelayLog.Event {
         switch self {
         case .relay(let event), .repeated(let event, _): Self.level(of: event)
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
-        case .store(.clockJumped): .warning
+        case .store(.clockJumped(_)): .warning
         case .store, .reloaded(_?), .reopened(_?), .startFailed, .dropped, .auditLost: .error
         case .listening, .reloaded(nil), .reopened(nil), .ended: .info
         }
