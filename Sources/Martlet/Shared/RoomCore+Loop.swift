@@ -41,6 +41,9 @@ extension RoomCore {
                     resendableUntil: entry.inFlightSince.map { now + ResendWindow.rest(of: $0, at: wallClock) })
             }
             for outcome in outcomes { state.ledger.restore(outcome) }
+            for entry in entries where !entry.isInFlight {
+                if let file = entry.file { state.files.add(entry.id.counter, file) }
+            }
         }
     }
 
@@ -111,7 +114,7 @@ extension RoomCore {
             guard state.ledger.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return false }
             pass(&state, to: outbox)
             for reply in call.replies { _ = state.append(reply) }
-            var addition = addition(of: state.ledger.beginStoring(), to: outbox)
+            var addition = addition(of: state.ledger.beginStoring(), state.files, to: outbox)
             addition.acknowledgement = call
             outbox.append(addition)
             return true

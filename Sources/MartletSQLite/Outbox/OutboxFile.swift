@@ -107,7 +107,7 @@ struct OutboxFile {
     ) throws -> [Row] {
         var rows: [Row] = []
         var position = start
-        // The table of a file of the first version has no such column.
+        // The tables of files of earlier versions lack the last columns.
         func prepare(_ columns: String) throws -> Statement? {
             try DatabaseError.unlessDamaged {
                 try database.prepare("SELECT \(columns) FROM message WHERE \(order) LIMIT 1")
@@ -115,7 +115,8 @@ struct OutboxFile {
         }
         guard
             let select = try prepare(MessageRow.columns)
-                ?? prepare(MessageRow.columns.replacing("in_flight_at", with: "NULL"))
+                ?? prepare(MessageRow.columns.replacing("file", with: "NULL"))
+                ?? prepare(MessageRow.columns.replacing("in_flight_at, file", with: "NULL, NULL"))
         else { return [] }
         while true {
             select.bind(1, position)
@@ -129,7 +130,7 @@ struct OutboxFile {
             case .settled(_, let letter?)?:
                 let entry = OutboxEntry(
                     id: letter.id, room: letter.room, content: letter.content, timeToLive: letter.timeToLive,
-                    isCompressible: letter.isCompressible)
+                    isCompressible: letter.isCompressible, file: letter.file)
                 rows.append(Row(counter: counter, entry: entry, failure: letter.failure))
             case .settled(_, nil)?, nil: break
             }
@@ -141,15 +142,17 @@ struct OutboxFile {
         let insert = try database.prepare(
             """
             INSERT INTO message (\(MessageRow.columns), settled_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         // Without the device ID, the relay cannot recognize a message that it has already accepted.
         let failure = row.failure ?? (keepsState ? nil : .outcomeUnknown)
         insert.bind(1, row.counter)
         insert.bind(2, row.entry.id.sender.text)
         insert.bind(3, row.entry.room)
-        // The damage may have lost the mark of a message in flight.
-        insert.bind(4, failure == nil ? OutboxSchema.inFlight : OutboxSchema.failed)
+        // The damage may have lost the mark of a message in flight. The file of a message must be uploaded again.
+        let waits = row.entry.file != nil && !row.entry.isInFlight
+        let state = waits ? OutboxSchema.pending : OutboxSchema.inFlight
+        insert.bind(4, failure == nil ? state : OutboxSchema.failed)
         insert.bind(5, Int64(row.entry.content.kind.rawValue))
         insert.bind(6, row.entry.content.bytes)
         insert.bind(7, row.entry.timeToLive.map(\.milliseconds))
@@ -160,8 +163,9 @@ struct OutboxFile {
         insert.bind(11, columns?.kind)
         insert.bind(12, columns?.code)
         insert.bind(13, columns?.reason)
-        insert.bind(14, failure == nil ? row.entry.inFlightSince ?? EventLoop.wallClock : nil)
-        insert.bind(15, failure == nil ? nil : EventLoop.wallClock)
+        insert.bind(14, failure == nil && !waits ? row.entry.inFlightSince ?? EventLoop.wallClock : nil)
+        insert.bind(15, row.entry.file)
+        insert.bind(16, failure == nil ? nil : EventLoop.wallClock)
         try insert.run()
     }
 

@@ -7,7 +7,7 @@ enum OutboxSchema {
     static let failed: Int64 = 3
 
     /// "MlOb" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third])
+    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third, fourth])
 
     /// Times are in milliseconds since 1970, durations in milliseconds. Only accepted messages have no content.
     private static let first = """
@@ -32,4 +32,7 @@ enum OutboxSchema {
         \(OwnerTable.schema)
         INSERT INTO owner SELECT sender FROM message ORDER BY counter DESC LIMIT 1;
         """
+
+    /// The path of a file that is uploaded before the message is published (M-26).
+    private static let fourth = "ALTER TABLE message ADD COLUMN file TEXT;"
 }
