@@ -269,7 +269,7 @@ extension Open {
 extension Opened {
     fileprivate var json: [String: JSONValue?] {
         [
-            "head": .wide(head), "first": .wide(first), "log": .wide(log?.rawValue),
+            "head": .wide(head), "first": .wide(first), "log": .wide(log?.rawValue), "upTo": .wide(upTo),
             "member": .many(members.map { .text($0.text) }),
         ]
     }

@@ -118,7 +118,7 @@ struct FrameGenerator {
 
     private mutating func opened() -> Opened {
         Opened(
-            head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) },
+            head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) }, upTo: maybe { $0.number() },
             members: (0..<below(5)).map { _ in name() })
     }
 

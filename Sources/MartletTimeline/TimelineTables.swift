@@ -201,11 +201,18 @@ final class TimelineTables: DatabaseContext {
             previous.log?.rawValue ?? 0, previous.offset, current.log?.rawValue ?? 0, current.offset)
         guard try !entries.hasMark(TimelineSchema.replacedLog, content, row.id) else { return }
         let isBegun = current.log != nil && current.log != previous.log && current.log?.rawValue == row.log
-        if !isBegun {
+        let isComplete = current.offset >= previous.offset
+        if isBegun {
+            row.cursor = max(row.cursor, Int64(clamping: current.offset))
+        } else if isComplete, let log = current.log, previous.log?.rawValue == row.log {
+            // The log continues under another identity, in the same generation.
+            try begin(log, &row)
+        } else {
             row.generation += 1
             if let log = current.log { try begin(log, &row) }
             row.cursor = Int64(clamping: current.offset)
         }
+        if isComplete { return }
         let place = EntryPlace(generation: row.generation, position: 0)
         try entries.mark(TimelineSchema.replacedLog, content, counter: 0, at: place, row.id)
     }

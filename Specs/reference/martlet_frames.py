@@ -235,6 +235,7 @@ class Opened(Body):
     head: int = one(U64)
     first: int = one(U64)
     log: int = maybe(U64)
+    up_to: int = maybe(U64)
     member: tuple = many(ACCOUNT, 256)
 
 

@@ -68,6 +68,37 @@ struct TimelineTests {
         #expect(try await script.page() == ["a", "b", "log", "c"])
     }
 
+    //
+    @Test func `a log that branches → messages behind the branch stay before the marker, and nothing is missing`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        let new = LogID(rawValue: 0xB)
+        let items: [RoomItem] = [
+            script.text(1, "a"), script.text(2, "b"),
+            .logReplaced(
+                previous: RoomCursor(log: TimelineScript.log, offset: 2), current: RoomCursor(log: new, offset: 1)),
+            script.text(2, "c", log: new),
+        ]
+        for _ in 0..<2 { try await script.timeline.apply(items, in: "a") }
+        #expect(try await script.page() == ["a", "b", "log", "c"])
+        #expect(try await script.timeline.cursor(of: "a") == RoomCursor(log: new, offset: 2))
+    }
+
+    //
+    @Test func `a log that continues under another identity → no marker, and the messages follow`() async throws {
+        let script = try await TimelineScript()
+        let new = RoomCursor(log: LogID(rawValue: 0xB), offset: 2)
+        let items: [RoomItem] = [
+            script.text(1, "a"), script.text(2, "b"),
+            .logReplaced(previous: RoomCursor(log: TimelineScript.log, offset: 2), current: new),
+        ]
+        for _ in 0..<2 { try await script.timeline.apply(items, in: "a") }
+        #expect(try await script.timeline.cursor(of: "a") == new)
+        try await script.apply(script.text(3, "c", log: new.log ?? TimelineScript.log))
+        #expect(try await script.page() == ["a", "b", "c"])
+    }
+
     // M-1
     @Test func `damaged contents and unknown kinds → shown; a damaged change → ignored`() async throws {
         let script = try await TimelineScript()

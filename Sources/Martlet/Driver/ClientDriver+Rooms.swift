@@ -234,8 +234,10 @@ extension ClientDriver {
         guard let core = rooms[id]?.core else { return }
         switch event {
         case .logReplaced(let previous, let current):
-            core.events.publish(.logReplaced(previous: previous, current: current))
-            log(.warning, "log.replaced", "the relay has lost the log up to \(previous)", in: core)
+            if current.offset < previous.offset {
+                core.events.publish(.logReplaced(previous: previous, current: current))
+                log(.warning, "log.replaced", "the relay has lost the log up to \(previous)", in: core)
+            }
             arrive(.logReplaced(previous: previous, current: current), in: id)
         case .opened(let head, let first, let members, let log):
             rooms[id]!.isOpen = true

@@ -17,7 +17,7 @@ extension Room {
         /// The relay has opened the room: for the first time, or on a new session. The offsets are those of the oldest
         /// stored message and of the newest message.
         case opened(firstOffset: UInt64, lastOffset: UInt64)
-        /// The relay has lost the log that was read up to `previous`. Delivery continues after `current`.
+        /// The relay has lost messages of the log that was read up to `previous`. Delivery continues after `current`.
         /// ``RoomItem/logReplaced(previous:current:)`` marks the same event among the messages.
         case logReplaced(previous: RoomCursor, current: RoomCursor)
         /// The presence of an account has changed.

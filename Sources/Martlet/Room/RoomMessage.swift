@@ -90,8 +90,9 @@ public enum RoomItem: Sendable, Hashable {
     case message(RoomMessage)
     /// Offsets that the relay no longer stores, or has left out because this client was too slow.
     case gap(ClosedRange<UInt64>)
-    /// The relay has lost the log that was read up to `previous`. Delivery continues after `current`: at the first
-    /// stored message of another log, or at the present end of the same log. The next offsets are lower than
-    /// offsets that were delivered before.
+    /// The relay has another log than the one that was read up to `previous`. Delivery continues after `current`
+    /// . If both offsets are equal, nothing was lost: the relay has restored the room from a copy, whose log
+    /// continues under another identity. Otherwise the relay has lost the messages behind `current`, and the
+    /// next offsets are lower than offsets that were delivered before.
     case logReplaced(previous: RoomCursor, current: RoomCursor)
 }

@@ -222,7 +222,7 @@ struct ClientRooms: ~Copyable {
         guard let index = index(ofSession: session) else { return attachments.opened(session) }
         let id = rooms[at: index].id
         if let previous = rooms[at: index].enter(opened, on: session) {
-            rooms[at: index].ledger.withLedger { $0.discardOffsets() }
+            rooms[at: index].ledger.withLedger { $0.discardOffsets(above: opened.upTo ?? 0) }
             port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
         }
         port.report(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))

@@ -444,11 +444,11 @@ package struct MessageLedger: Sendable {
         return true
     }
 
-    /// Discards the offsets and receipts because the relay has lost their log.
-    mutating func discardOffsets() {
+    /// Discards the offsets beyond one, and the receipts, because the relay has lost their log.
+    mutating func discardOffsets(above kept: UInt64 = 0) {
         version += 1
         for index in entries.indices {
-            if case .settled(let counter, .accepted) = entries[index] {
+            if case .settled(let counter, .accepted(let offset)) = entries[index], offset > kept {
                 entries[index] = .settled(counter: counter, .accepted(offset: 0))
             }
         }

@@ -57,11 +57,12 @@ struct RoomReader: Sendable {
 
     /// Reports that the relay has admitted the session. The cursor then belongs to its log.
     ///
-    /// - Returns: The previous cursor if the relay has lost messages that the application has received.
+    /// - Returns: The previous cursor, if it belongs to another log that is a branch of this one, or if the
+    ///   relay has lost messages that the application has received.
     mutating func enter(_ opened: Opened) -> RoomCursor? {
         let before = cursor
         let isAnotherLog = before.log != nil && opened.log != nil && before.log != opened.log
-        let kept = isAnotherLog ? 0 : opened.head
+        let kept = isAnotherLog ? min(opened.upTo ?? 0, opened.head) : opened.head
         cursor = RoomCursor(log: opened.log, offset: min(before.offset, kept))
         if let tail { cursor.offset = max(cursor.offset, opened.head - min(opened.head, UInt64(tail))) }
         tail = nil
@@ -71,7 +72,7 @@ struct RoomReader: Sendable {
         // Both receipts are sent again on a new session.
         reportedDelivered = 0
         reportedRead = 0
-        return before.offset > kept ? before : nil
+        return before.offset > (isAnotherLog ? 0 : kept) ? before : nil
     }
 
     // MARK: Messages

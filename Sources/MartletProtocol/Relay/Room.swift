@@ -236,8 +236,11 @@ struct Room: Sendable {
         return MemberHandle(room: index, slot: -1, key: MemberKey(link: link, session: .control), loop: loop)
     }
 
-    var opened: Opened {
-        Opened(head: log.lastOffset, first: log.firstOffset, log: log.id, members: members.presentAccounts())
+    /// The answer to an `open` that names a log.
+    func opened(naming named: LogID? = nil) -> Opened {
+        Opened(
+            head: log.lastOffset, first: log.firstOffset, log: log.id, upTo: log.branch(of: named),
+            members: members.presentAccounts())
     }
 
     // MARK: Loading
@@ -293,7 +296,7 @@ struct Room: Sendable {
         member.features = join.features
         member.permissions = join.permissions
         let slot = members.insert(member)
-        effects.append(.opened(join.member, handle: handle(slot), opened))
+        effects.append(.opened(join.member, handle: handle(slot), opened(naming: join.open.log)))
         noteEarlierProgress(for: slot, into: &effects)
         noteAwayAccounts(for: slot, into: &effects)
         if !join.permissions.contains(.readHistory) { skipGap(slot, to: log.lastOffset + 1, into: &effects) }

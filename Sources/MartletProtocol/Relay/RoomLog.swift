@@ -72,6 +72,8 @@ public struct RoomSnapshot: Sendable {
     /// The log's identity, a random number of each log. Nil when the store has none; readers then notice another
     /// log only while it is shorter than the known one.
     public var log: LogID?
+    /// Earlier logs of the room, each with the highest offset up to which it has the messages of this log.
+    public var branches: [LogID: UInt64] = [:]
     /// The highest offset stored; 0 when the room is new.
     public var lastOffset: UInt64
     /// The lowest offset that is kept; `lastOffset + 1` when none is.
@@ -115,6 +117,7 @@ struct RoomLog: Sendable {
 
     /// The log's identity in the store.
     private(set) var id: LogID?
+    private let branches: [LogID: UInt64]
     private(set) var tail = LogRows(next: 1)
     private(set) var firstOffset: UInt64 = 1
     /// The highest durable offset.
@@ -122,19 +125,26 @@ struct RoomLog: Sendable {
     /// Whether messages have become durable that the members were not offered.
     private(set) var hasUnoffered = false
 
-    init() {}
+    init() { branches = [:] }
 
     init(_ snapshot: RoomSnapshot) {
         id = snapshot.log
+        branches = snapshot.branches
         firstOffset = snapshot.firstOffset
         lastOffset = snapshot.lastOffset
         tail = LogRows(next: lastOffset + 1)
     }
 
+    /// The highest offset up to which another log has the messages of this one; nil for this log and an unknown one
+    ///
+    func branch(of log: LogID?) -> UInt64? {
+        log.flatMap { $0 == id ? nil : branches[$0] }
+    }
+
     /// The cursor of a session that opens the room.
     func cursor(of open: Open) -> UInt64 {
         let isOfAnotherLog = open.log != nil && id != nil && open.log != id
-        let cursor = isOfAnotherLog ? 0 : min(open.cursor, lastOffset)
+        let cursor = min(open.cursor, isOfAnotherLog ? branch(of: open.log) ?? 0 : lastOffset)
         return open.tail.map { max(cursor, lastOffset - min(lastOffset, UInt64($0))) } ?? cursor
     }
 

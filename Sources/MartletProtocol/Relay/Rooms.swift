@@ -374,7 +374,7 @@ struct Rooms: ~Copyable, Sendable {
     func state(of handle: MemberHandle) -> Opened? {
         let index = Int(handle.room)
         guard rooms.isLive(index), rooms[index].members.slot(handle) != nil else { return nil }
-        return rooms[index].opened
+        return rooms[index].opened()
     }
 
     /// Whether a member, or a session of kind attachment, of a room of this loop has not left.

@@ -16,9 +16,16 @@ package final class Database {
         package var busyTimeout = Duration.seconds(5)
         /// The number of pages in the WAL after which a commit moves them to the database file; 0 disables this.
         package var checkpointPageCount = 1000
+        /// Whether a connection that writes changes the file to WAL mode.
+        var usesWriteAheadLog = true
 
         package init() {}
     }
+
+    /// The bytes of a page of a new database.
+    private static let pageByteCount = 4096
+    /// SQLite's result code for a write that has failed.
+    private static let writeFailure: Int32 = 778
 
     package let path: String
     /// The lock of the file. It ends after the connection, which the last statement closes.
@@ -44,11 +51,18 @@ package final class Database {
         if !options.isReadOnly {
             // WAL mode begins with a transaction whose journal is deleted. EXTRA syncs the deletion: a journal that
             // reappeared after a loss of power would undo later transactions.
-            try execute("PRAGMA synchronous=EXTRA")
+            try execute("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON")
+            guard options.usesWriteAheadLog else { return }
             guard try prepare("PRAGMA journal_mode=WAL").firstText() == "wal" else { throw .readOnly(path: path) }
+            // SQLite can report this mode after a failed write of the header, which would then be that of a copy. The
+            // first read undoes such a write.
+            _ = try prepare("SELECT count(*) FROM sqlite_master").firstInt64()
+            guard try header(byteCount: 20)[18] == 2 else { throw .ioError(code: Self.writeFailure, path: path) }
             // `fullfsync` has an effect on Apple's systems only, where `fsync` leaves data in the disk's cache.
-            try execute("PRAGMA synchronous=FULL; PRAGMA fullfsync=ON; PRAGMA foreign_keys=ON")
+            try execute("PRAGMA synchronous=FULL; PRAGMA fullfsync=ON")
             try execute("PRAGMA wal_autocheckpoint=\(options.checkpointPageCount)")
+            // A WAL that grew while a reader was slow is truncated after the next checkpoint.
+            try execute("PRAGMA journal_size_limit=\(max(1, options.checkpointPageCount) * Self.pageByteCount)")
         }
     }
 
@@ -99,6 +113,16 @@ package final class Database {
     /// The version of the schema, which the application sets; 0 in a new file.
     package func schemaVersion() throws(DatabaseError) -> Int {
         Int(try prepare("PRAGMA user_version").firstInt64() ?? 0)
+    }
+
+    /// The first bytes of the file, with zeros behind its end. The call does not read the WAL.
+    func header(byteCount: Int) throws(DatabaseError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        let result = unsafe bytes.withUnsafeMutableBytes {
+            unsafe martlet_sqlite_read_header(handle, $0.baseAddress, Int32($0.count))
+        }
+        guard result == SQLITE_OK else { throw error(result) }
+        return bytes
     }
 
     /// The error of a failed call with this extended result code.

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Renames a damaged database, and replaces it by a copy of its readable contents (C-81, R-70).
+/// Renames a database, and replaces it by a copy: of the readable contents of a damaged one (C-81, R-70), or a backup.
 ///
 /// | state of the folder | after a crash |
 /// |---|---|
@@ -22,12 +22,14 @@ struct FileReplacement {
     private static let maxCopyCount = 4
 
     let path: String
+    /// The word in the new name of the file.
+    var reason = "corrupt"
 
     /// The path of the copy.
     var partial: String { "\(path).partial" }
 
-    /// The new path of a damaged file that is renamed at a time, in milliseconds since 1970.
-    func aside(at now: UInt64) -> String { "\(path).corrupt-\(now)" }
+    /// The new path of a file that is renamed at a time, in milliseconds since 1970.
+    func aside(at now: UInt64) -> String { "\(path).\(reason)-\(now)" }
 
     /// Makes copies until two in succession have the same contents, because SQLite reports a failed read as damage.
     ///
@@ -55,7 +57,7 @@ struct FileReplacement {
         guard try checkpoint.step(), checkpoint.int64(0) == 0 else { throw DatabaseError.locked(path: copy.path) }
     }
 
-    /// Renames the damaged file and puts the complete copy in its place. Both are closed.
+    /// Renames the file and puts the complete copy in its place. Both are closed.
     func replace(at now: UInt64) throws(DatabaseError) {
         try sync(partial)
         // These files contain no data after `complete`.

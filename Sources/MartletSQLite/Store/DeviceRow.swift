@@ -8,14 +8,13 @@ extension DeviceRecord {
         return "counter, seen, gaps, used_at, \(hasDigests ? "digests" : "x''")"
     }
 
-    /// Reads the columns from an index on; nil if a value is not valid.
+    /// Reads the columns from an index on; nil if a value is not valid (R-158).
     init?(_ row: Statement, from index: Int32) {
-        guard let gaps = Self.gaps(row.bytes(index + 2)), let digests = Self.digests(row.bytes(index + 4)) else {
-            return nil
-        }
+        guard let gaps = Self.gaps(row.bytes(index + 2)), let digests = Self.digests(row.bytes(index + 4)),
+            gaps.last.map({ $0.upperBound < row.uint64(index) }) ?? true, let usedAt = row.number(index + 3)
+        else { return nil }
         self.init(
-            watermark: row.uint64(index), seen: row.uint64(index + 1), gaps: gaps, digests: digests,
-            usedAt: row.uint64(index + 3))
+            watermark: row.uint64(index), seen: row.uint64(index + 1), gaps: gaps, digests: digests, usedAt: usedAt)
     }
 
     /// Each gap is two numbers of eight bytes.
@@ -32,13 +31,14 @@ extension DeviceRecord {
         digests.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
     }
 
-    private static func gaps(_ bytes: [UInt8]) -> [ClosedRange<UInt64>]? {
+    /// Decodes gaps, which ascend; nil for invalid bytes.
+    static func gaps(_ bytes: [UInt8]) -> [ClosedRange<UInt64>]? {
         guard bytes.count % 16 == 0 else { return nil }
         var gaps: [ClosedRange<UInt64>] = []
         for start in stride(from: 0, to: bytes.count, by: 16) {
             let first = bytes[start..<start + 8].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
             let last = bytes[start + 8..<start + 16].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-            guard first <= last else { return nil }
+            guard first <= last, first > gaps.last?.upperBound ?? 0 else { return nil }
             gaps.append(first...last)
         }
         return gaps

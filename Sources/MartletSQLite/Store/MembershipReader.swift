@@ -17,7 +17,7 @@ final class MembershipReader {
         let columns = "room, account, joined, inviter, changed_at"
         selectOfRoom = try database.prepare("SELECT \(columns) FROM memberships WHERE room = ?")
         selectOfAccount = try database.prepare(
-            "SELECT \(columns) FROM memberships WHERE account = ? AND room > ? ORDER BY room LIMIT ?")
+            "SELECT \(columns) FROM memberships WHERE account = ? AND room > ? ORDER BY room")
         selectOne = try database.prepare("SELECT \(columns) FROM memberships WHERE account = ? AND room = ?")
         selectProgress = try database.prepare(
             "SELECT delivered, read FROM progress WHERE room = ? AND account = ?")
@@ -58,10 +58,12 @@ final class MembershipReader {
     ) throws -> [(room: RoomName, account: AccountName, record: MembershipRecord)] {
         selectOfAccount.bind(1, account.text)
         selectOfAccount.bind(2, after?.text ?? "")
-        selectOfAccount.bind(3, Int64(maxCount))
         defer { selectOfAccount.reset() }
         var found: [(room: RoomName, account: AccountName, record: MembershipRecord)] = []
-        while try selectOfAccount.step() { found.append(try Self.row(selectOfAccount)) }
+        while found.count < maxCount, try selectOfAccount.step() {
+            // A damaged row concerns its room, and not the list.
+            if let row = try? Self.row(selectOfAccount) { found.append(row) }
+        }
         return found
     }
 
@@ -74,19 +76,31 @@ final class MembershipReader {
     }
 
     /// The columns of a statement's row.
+    ///
+    /// - Throws: `corrupt` for values that no store writes.
     static func row(
         _ statement: Statement
     ) throws -> (room: RoomName, account: AccountName, record: MembershipRecord) {
-        guard let room = RoomName(statement.text(0)), let account = AccountName(statement.text(1)) else {
-            throw DatabaseError.corrupt(path: "memberships")
-        }
+        let inviter = statement.optionalText(3).map { AccountName($0) }
+        guard let room = RoomName(statement.text(0)), let account = AccountName(statement.text(1)),
+            0...1 ~= statement.int64(2), inviter != .some(nil), let changedAt = statement.number(4)
+        else { throw DatabaseError.corrupt(path: "the table of memberships") }
         let record = MembershipRecord(
-            isJoined: statement.int64(2) != 0, inviter: statement.optionalText(3).flatMap { AccountName($0) },
-            changedAt: statement.uint64(4))
+            isJoined: statement.int64(2) == 1, inviter: inviter ?? nil, changedAt: changedAt)
         return (room, account, record)
     }
 
     private func entry(
+        _ room: RoomName, _ record: MembershipRecord, _ account: AccountName, _ least: AccountProgress,
+        _ reader: StoreReader
+    ) throws -> StoredRoomEntry {
+        do { return try loggedEntry(room, record, account, least, reader) } catch is StoreError {
+            // Damage of a room concerns the room and not the list.
+            return StoredRoomEntry(RoomEntry(room, record))
+        }
+    }
+
+    private func loggedEntry(
         _ room: RoomName, _ record: MembershipRecord, _ account: AccountName, _ least: AccountProgress,
         _ reader: StoreReader
     ) throws -> StoredRoomEntry {
@@ -99,7 +113,10 @@ final class MembershipReader {
         defer { selectProgress.reset() }
         var progress = AccountProgress()
         if try selectProgress.step() {
-            progress = AccountProgress(delivered: selectProgress.uint64(0), read: selectProgress.uint64(1))
+            guard let stored = selectProgress.progress(from: 0, lastOffset: row.lastOffset) else {
+                throw StoreError.damaged(room, offset: 0)
+            }
+            progress = stored
         }
         progress = progress.raised(to: least, lastOffset: row.lastOffset)
         (entry.delivered, entry.read) = (progress.delivered, progress.read)
@@ -119,7 +136,10 @@ final class MembershipReader {
             try selectNewest.step()
         {
             let bytes = selectNewest.bytes(2)
-            guard let batch = try? StoredBatch.decode(bytes, firstOffset: selectNewest.uint64(0)) else { break }
+            let first = selectNewest.uint64(0)
+            guard let batch = try? StoredBatch.decode(bytes, firstOffset: first), let newest = batch.last,
+                newest.offset <= row.lastOffset
+            else { break }
             for message in batch.reversed() { guard scan.add(message) else { break batches } }
             (batchCount, byteCount) = (batchCount + 1, byteCount + bytes.count)
         }

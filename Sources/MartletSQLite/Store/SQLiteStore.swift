@@ -213,7 +213,16 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
         if let jump { onEvent(.clockJumped(milliseconds: jump)) }
         do {
             try await writer.perform { try $0.saveExpiryTime(now, every: Self.clockInterval) }
-            while try await !writer.perform({ try $0.removeOld(at: now) }) {}
+            var isDone = false
+            while !isDone {
+                var damage: DatabaseError?
+                do { isDone = try await writer.perform { try $0.removeOld(at: now) } } catch let error as DatabaseError
+                    where error.isDamage
+                { damage = error }
+                let rooms = try await writer.perform { $0.takeDamagedRooms() }
+                for room in rooms { onEvent(.retentionFailed(StoreError.damaged(room, offset: 0))) }
+                if let damage, rooms.isEmpty { throw damage }
+            }
         } catch {
             onEvent(.retentionFailed(error))
         }

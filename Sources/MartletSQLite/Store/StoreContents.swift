@@ -16,6 +16,8 @@ package enum StoreRecord: Sendable {
     case room(RoomName, log: LogID, firstOffset: UInt64, usedAt: UInt64)
     /// Consecutive messages of the last room.
     case messages([LogEntry])
+    /// An earlier log of the last room, and the highest offset up to which it has the messages of the room's log.
+    case branch(LogID, upTo: UInt64)
     /// The counters of a device in the last room, and the offset of its last message.
     case device(DeviceKey, DeviceRecord, lastOffset: UInt64)
     /// The progress of an account in the last room.
@@ -43,6 +45,7 @@ package final class StoreContents {
         var options = options
         options.isReadOnly = true
         self.path = path
+        guard try !StoreCopy.hasForeignLog(path, options) else { throw DatabaseError.corrupt(path: path + "-wal") }
         database = try Database(path: path, options: options)
         try StoreSchema.migrations.check(database)
         guard try database.schemaVersion() > 0 else { throw DatabaseError.otherFormat(path: path) }
@@ -78,20 +81,24 @@ package final class StoreContents {
             next += UInt64(entries.count)
             try body(.messages(entries))
         }
+        for (log, offset) in try reader.branches(of: row, room).sorted(by: { $0.value < $1.value }) {
+            try body(.branch(log, upTo: offset))
+        }
         let columns = try DeviceRecord.columns(in: database)
         let devices = try database.prepare(
             "SELECT account, device, last_offset, \(columns) FROM devices WHERE room = \(row.id)")
         while try devices.step() {
-            guard let account = AccountName(devices.text(0)), let record = DeviceRecord(devices, from: 3) else {
-                throw StoreError.damaged(room, offset: 0)
-            }
+            guard let account = AccountName(devices.text(0)), let record = DeviceRecord(devices, from: 3),
+                devices.uint64(2) <= row.lastOffset
+            else { throw StoreError.damaged(room, offset: 0) }
             let key = DeviceKey(account: account, device: DeviceID(rawValue: devices.uint64(1)))
             try body(.device(key, record, lastOffset: devices.uint64(2)))
         }
         let progress = try database.prepare("SELECT account, delivered, read FROM progress WHERE room = \(row.id)")
         while try progress.step() {
-            guard let account = AccountName(progress.text(0)) else { throw StoreError.damaged(room, offset: 0) }
-            let marks = AccountProgress(delivered: progress.uint64(1), read: progress.uint64(2))
+            guard let account = AccountName(progress.text(0)),
+                let marks = progress.progress(from: 1, lastOffset: row.lastOffset)
+            else { throw StoreError.damaged(room, offset: 0) }
             try body(.progress([account: marks]))
         }
     }
@@ -115,9 +122,6 @@ package final class StoreContents {
         let select = try database.prepare(
             "SELECT room, account, joined, inviter, changed_at FROM memberships ORDER BY account, room")
         while try select.step() {
-            guard RoomName(select.text(0)) != nil, AccountName(select.text(1)) != nil else {
-                throw DatabaseError.corrupt(path: path)
-            }
             let row = try MembershipReader.row(select)
             try body(.membership(row.room, row.account, row.record))
         }
@@ -132,20 +136,53 @@ package final class StoreContents {
 
     /// Reads everything, and calls `report` with each fault.
     package func check(_ report: (String) throws -> Void) throws {
+        /// Reports the damage that `body` finds, so that the check goes on.
+        func reporting(_ body: () throws -> Void) throws {
+            do { try body() } catch let error as StoreError {
+                try report("\(error)")
+            } catch let error as DatabaseError where error.isDamage {
+                try report("\(error)")
+            }
+        }
         let integrity = try database.prepare("PRAGMA integrity_check(100)")
         while try integrity.step() {
             let line = integrity.text(0)
             if line != "ok" { try report(line) }
         }
-        try forEachRoom { room in
-            do {
-                // The check reads the parts that a relay loads with the room, and then all messages.
-                _ = try reader.load(room)
-                try forEachRecord(of: room) { _ in }
-            } catch let error as StoreError {
-                try report("\(error)")
+        try reporting {
+            try forEachRoom { room in
+                try reporting {
+                    // The check reads the parts that a relay loads with the room, and then everything.
+                    _ = try reader.load(room)
+                    try forEachRecord(of: room) { _ in }
+                    try checkBatches(of: room)
+                }
             }
         }
+        try reporting { try checkRoles(report) }
+        try reporting { try forEachMembership { _ in } }
+    }
+
+    /// Compares the rows of batches, by which messages are removed, with their messages (R-158).
+    private func checkBatches(of room: RoomName) throws {
+        guard let row = try reader.row(of: room) else { return }
+        let batches = try database.prepare(
+            """
+            SELECT first_offset, count, byte_count, accepted_at, messages FROM batches WHERE room = \(row.id)
+            ORDER BY first_offset
+            """)
+        var byteCount = 0
+        while try batches.step() {
+            let first = batches.uint64(0)
+            guard let messages = try? StoredBatch.decode(batches.bytes(4), firstOffset: first),
+                let expected = BatchRow(messages), batches.batchRow(from: 0) == expected
+            else { throw StoreError.damaged(room, offset: first) }
+            byteCount += expected.byteCount
+        }
+        guard byteCount == row.byteCount else { throw StoreError.damaged(room, offset: 0) }
+    }
+
+    private func checkRoles(_ report: (String) throws -> Void) throws {
         try forEachRoles { record in
             switch record {
             case .roles(let room, StoreSchema.lostRoles, _):
@@ -158,7 +195,14 @@ package final class StoreContents {
             default: break
             }
         }
-        try forEachMembership { _ in }
+    }
+
+    /// The same contents in a private copy, which ends with this object. A slow reader of it does not delay checkpoints
+    /// of the store, so that the write-ahead log does not grow (R-161).
+    package func snapshot(at path: String) throws -> StoreContents {
+        try backUp(to: path)
+        defer { unsafe unlink(path) }
+        return try StoreContents(path: path)
     }
 
     /// Writes a copy of the store to a new file, without free pages. A relay that uses the store continues. A failed

@@ -30,6 +30,9 @@ public enum StoreEvent: Sendable {
     /// The file was damaged and has been renamed. The rooms that could be read completely are in a new file. A relay
     /// refuses the rooms whose roles were lost. The counts do not include rooms whose names could not be read.
     case setAside(path: String, savedRoomCount: Int, lostRoomCount: Int, lostRolesCount: Int)
+    /// The file was a copy, such as a restored backup. Each room continues under another identity of its log, which
+    /// readers know by its branch. The write-ahead log of another file was beside it and has been renamed.
+    case copyOpened(roomCount: Int, foreignLog: String?)
     /// Roles of rooms were lost with a damaged file, and it is not known which rooms had some. A relay that keeps roles
     /// refuses every room without stored roles, until `martlet store reset-roles`.
     case rolesUnknown

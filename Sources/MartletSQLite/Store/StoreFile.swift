@@ -1,5 +1,6 @@
 package import MartletProtocol
 package import MartletRelay
+import MartletTransport
 package import MartletWire
 
 #if canImport(Glibc)
@@ -65,11 +66,27 @@ package final class StoreFile {
         try writer.transaction { try writer.removeRoom(row.id) }
     }
 
+    /// Puts a copy of a store, which becomes a store of its own, in the place of the file at `path`.
+    ///
+    /// - Parameter lock: The lock of the directory.
+    /// - Returns: The new name of the earlier file; nil if there was none.
+    package static func restore(
+        _ contents: StoreContents, to path: String, _ lock: FileLock, at now: UInt64
+    ) throws -> String? {
+        let replacement = FileReplacement(path: path, reason: "replaced")
+        let hadFile = !isEmpty(path)
+        replacement.begin()
+        try contents.backUp(to: replacement.partial)
+        try replacement.replace(at: now)
+        _ = try open(path, at: now) { _ in }
+        try lock.mark()
+        return hadFile ? replacement.aside(at: now) : nil
+    }
+
     /// Removes the marks of roles that were lost with a damaged file: those of single rooms, and that of the store
     ///
     package static func resetLostRoles(at path: String) throws {
-        let database = try Database(path: path)
-        try StoreSchema.migrations.run(on: database)
+        let database = try open(path, at: EventLoop.wallClock) { _ in }
         let delete = try database.prepare("DELETE FROM roles WHERE roles = ?")
         delete.bind(1, StoreSchema.lostRoles)
         try delete.run()
@@ -77,8 +94,7 @@ package final class StoreFile {
 
     /// Sets the expiry clock to a time that the operator has checked.
     package static func trustClock(at path: String, time: UInt64) throws {
-        let database = try Database(path: path)
-        try StoreSchema.migrations.run(on: database)
+        let database = try open(path, at: time) { _ in }
         try StoreWriter(database, StoreRetention()).saveExpiryTime(time)
     }
 
@@ -96,14 +112,19 @@ package final class StoreFile {
         var damage: StoreDamage?
         if isKnown, isEmpty(path) {
             damage = .empty
-        } else if try WriteAheadLog.isDamaged(ofDatabase: path) {
+        } else if try !StoreCopy.isCopy(path, options) && WriteAheadLog.isDamaged(ofDatabase: path) {
             damage = .log
         } else {
             // Specs/hostile.md row 91
-            do { database = try open(path, options) } catch DatabaseError.corrupt { damage = .structure }
+            let isCopy = try StoreCopy.isCopy(path, options)
+            do {
+                let opened = try open(path, options, at: now, onEvent)
+                try check(opened)
+                database = opened
+            } catch DatabaseError.corrupt { damage = isCopy ? .copy : .structure }
         }
         if let damage { onEvent(try StoreSalvage.setAside(path, damage, options, at: now)) }
-        let opened = try database ?? open(path, options)
+        let opened = try database ?? open(path, options, at: now, onEvent)
         try report(on: opened, at: now, onEvent)
         return opened
     }
@@ -123,18 +144,25 @@ package final class StoreFile {
         return status.st_size < 512
     }
 
-    private static func open(_ path: String, _ options: Database.Options) throws -> Database {
+    /// Opens a database to change it, and brings it to the newest version.
+    package static func open(
+        _ path: String, _ options: Database.Options = Database.Options(), at now: UInt64,
+        _ onEvent: (StoreEvent) -> Void
+    ) throws -> Database {
         FileLock.createPrivately(path)
+        try StoreCopy.take(path, options, at: now, onEvent: onEvent)
         let database = try Database(path: path, options: options)
         try StoreSchema.migrations.run(on: database)
-        // Damage of the tables that every load needs is detected now. Damage of a room is detected when the room is
-        // used.
+        return database
+    }
+
+    /// Detects damage of the tables that every load needs. Damage of a room is detected when the room is used.
+    private static func check(_ database: Database) throws {
         _ = try database.prepare("SELECT sum(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
         _ = try database.prepare("SELECT sum(length(roles)) FROM roles").firstInt64()
         for table in ["batches", "devices", "progress"] {
-            guard try isReadable(table, of: database) else { throw DatabaseError.corrupt(path: path) }
+            guard try isReadable(table, of: database) else { throw DatabaseError.corrupt(path: database.path) }
         }
-        return database
     }
 
     /// Whether the first or the last row of a table can be read, so that its root page is not damaged.

@@ -1,17 +1,25 @@
 import MartletProtocol
+import MartletTransport
 import MartletWire
 
 /// Adds the parts of another store to a database. A room with all its parts is one transaction.
 package final class StoreImport {
     private let writer: StoreWriter
     private let insertRoles: Statement
+    private let isBranching: Bool
     private var room: RoomName?
+    /// The log that the room had before.
+    private var earlierLog: LogID?
 
     /// Opens the database at `path`, or creates it.
-    package init(path: String, options: Database.Options = Database.Options()) throws {
-        FileLock.createPrivately(path)
-        let database = try Database(path: path, options: options)
-        try StoreSchema.migrations.run(on: database)
+    ///
+    /// - Parameter isBranching: Whether each room begins a branch of its log, as it must unless all messages of the log
+    ///   are known to be added.
+    package init(
+        path: String, isBranching: Bool, options: Database.Options = Database.Options()
+    ) throws {
+        self.isBranching = isBranching
+        let database = try StoreFile.open(path, options, at: EventLoop.wallClock) { _ in }
         var retention = StoreRetention()
         (retention.maxMessagesPerRoom, retention.maxByteCountPerRoom) = (.max, .max)
         writer = try StoreWriter(database, retention)
@@ -32,15 +40,27 @@ package final class StoreImport {
             else { throw StoreError.invalidRecord }
             try writer.database.execute("BEGIN IMMEDIATE")
             guard try writer.reader.row(of: name) == nil else { throw StoreError.roomExists(name) }
-            try writer.create(name, log: log, firstOffset: firstOffset, at: usedAt)
+            let newLog = isBranching ? LogID(rawValue: .random(in: .min ... .max)) : log
+            try writer.create(name, log: newLog, firstOffset: firstOffset, at: usedAt)
             room = name
+            earlierLog = isBranching ? log : nil
         case .messages(let entries):
-            guard entries.allSatisfy({ $0.acceptedAt < UInt64(Int64.max) }) else { throw StoreError.invalidRecord }
-            _ = try writer.append(entries, to: begunRoom())
+            let room = try begunRoom()
+            let isValid = entries.allSatisfy { $0.acceptedAt < UInt64(Int64.max) && $0.counter >= 1 }
+            guard isValid, let row = try writer.reader.row(of: room),
+                row.lastOffset < UInt64(Int64.max) - UInt64(entries.count)
+            else { throw StoreError.invalidRecord }
+            _ = try writer.append(entries, to: room)
+        case .branch(let log, let offset): try writer.importBranch(log, upTo: offset, of: begunRoom())
         case .device(let key, let record, let lastOffset):
-            guard max(lastOffset, record.usedAt) < UInt64(Int64.max) else { throw StoreError.invalidRecord }
             try writer.importDevice(key, record, lastOffset: lastOffset, of: begunRoom())
-        case .progress(let progress): try writer.saveProgress(progress, of: begunRoom())
+        case .progress(let progress):
+            let room = try begunRoom()
+            let last = try writer.reader.row(of: room)?.lastOffset ?? 0
+            guard progress.values.allSatisfy({ max($0.delivered, $0.read) <= last }) else {
+                throw StoreError.invalidRecord
+            }
+            try writer.saveProgress(progress, of: room)
         case .roles(let room, let roles, let creator):
             try endRoom()
             insertRoles.bind(1, room.text)
@@ -49,6 +69,7 @@ package final class StoreImport {
             try insertRoles.run()
         case .membership(let room, let account, let record):
             try endRoom()
+            guard record.changedAt < UInt64(Int64.max) else { throw StoreError.invalidRecord }
             _ = try writer.saveMemberships([account: record], of: room)
         case .unknownRoles:
             try endRoom()
@@ -79,8 +100,9 @@ package final class StoreImport {
 
     /// Commits the last room.
     package func endRoom() throws {
-        guard room != nil else { return }
-        room = nil
+        guard let room else { return }
+        if let earlierLog { try writer.importBranch(earlierLog, of: room) }
+        self.room = nil
         try writer.database.execute("COMMIT")
     }
 }

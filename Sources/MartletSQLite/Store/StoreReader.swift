@@ -4,6 +4,9 @@ package import MartletWire
 
 /// A room's row in the table `rooms`.
 struct RoomRow {
+    /// The bound of the bytes of a room or a batch, which their sums do not overflow.
+    static let byteCountBound: Int64 = 1 << 48
+
     var id: Int64
     var log: LogID
     var firstOffset: UInt64
@@ -15,7 +18,8 @@ struct RoomRow {
 
     /// Creates a row; nil if its values cannot be those of a room (R-67).
     init?(id: Int64, log: UInt64, firstOffset: UInt64, lastOffset: UInt64, byteCount: Int64, usedAt: UInt64) {
-        guard firstOffset >= 1, lastOffset < UInt64(Int64.max), firstOffset <= lastOffset + 1, byteCount >= 0,
+        guard firstOffset >= 1, lastOffset < UInt64(Int64.max), firstOffset <= lastOffset + 1,
+            0..<Self.byteCountBound ~= byteCount,
             usedAt < UInt64(Int64.max)
         else { return nil }
         self.id = id
@@ -43,6 +47,8 @@ package final class StoreReader: DatabaseContext {
     private let selectBatches: Statement
     private let selectNewest: Statement
     private let selectRoles: Statement
+    /// Nil for a file that is older than branches.
+    private let selectBranches: Statement?
     /// Nil for a file that is older than membership records.
     let memberships: MembershipReader?
 
@@ -62,6 +68,9 @@ package final class StoreReader: DatabaseContext {
             """)
         selectRoles = try database.prepare("SELECT roles FROM roles WHERE \(StoreSchema.rolesOfRoom)")
         let hasMemberships = try database.schemaVersion() >= StoreSchema.membershipVersion
+        selectBranches =
+            try database.schemaVersion() >= StoreSchema.branchVersion
+            ? database.prepare("SELECT log, last_offset FROM branches WHERE room = ?") : nil
         memberships = hasMemberships ? try MembershipReader(database) : nil
         selectNewest = try database.prepare(
             "SELECT first_offset, count FROM batches WHERE room = ?1 ORDER BY first_offset DESC LIMIT 1")
@@ -103,13 +112,28 @@ package final class StoreReader: DatabaseContext {
         selectProgress.bind(1, row.id)
         defer { selectProgress.reset() }
         while try selectProgress.step() {
-            guard let account = AccountName(selectProgress.text(0)) else { throw StoreError.damaged(room, offset: 0) }
-            snapshot.progress[account] = AccountProgress(
-                delivered: selectProgress.uint64(1), read: selectProgress.uint64(2))
+            guard let account = AccountName(selectProgress.text(0)),
+                let progress = selectProgress.progress(from: 1, lastOffset: row.lastOffset)
+            else { throw StoreError.damaged(room, offset: 0) }
+            snapshot.progress[account] = progress
         }
+        snapshot.branches = try branches(of: row, room)
         snapshot.roles = try roles(of: room)
         snapshot.memberships = try memberships?.records(of: room) ?? [:]
         return (snapshot, row.usedAt)
+    }
+
+    /// The branches of a room: earlier logs, and the highest offset of each that this log has too (R-156).
+    func branches(of row: RoomRow, _ room: RoomName) throws -> [LogID: UInt64] {
+        guard let selectBranches else { return [:] }
+        selectBranches.bind(1, row.id)
+        defer { selectBranches.reset() }
+        var found: [LogID: UInt64] = [:]
+        while try selectBranches.step() {
+            guard selectBranches.uint64(1) <= row.lastOffset else { throw StoreError.damaged(room, offset: 0) }
+            found[LogID(rawValue: selectBranches.uint64(0))] = selectBranches.uint64(1)
+        }
+        return found
     }
 
     /// The roles of a room in their stored form; nil if it has none.

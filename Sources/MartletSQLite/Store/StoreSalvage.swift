@@ -9,6 +9,8 @@ enum StoreDamage {
     case structure
     /// Synced transactions in the log are lost: the file is an earlier state of the store.
     case log
+    /// SQLite reports damage of a copy, which is an earlier state of a store.
+    case copy
 }
 
 /// Sets a damaged file aside, and copies its readable rooms to a new file (R-70, Specs/hostile.md row 63). The states
@@ -42,21 +44,21 @@ enum StoreSalvage {
     private static func copy(
         from path: String, _ damage: StoreDamage, to target: String, _ options: Database.Options
     ) throws -> Report {
-        let copy = try StoreImport(path: target, options: options)
+        let copy = try StoreImport(path: target, isBranching: damage != .structure, options: options)
         var report = Report()
         if damage != .empty,
             let source = try DatabaseError.unlessDamaged({ try StoreContents(path: path, options: options) })
         {
             let rooms = try source.readableRooms()
             for room in rooms {
-                if try save(room, from: source, damage, to: copy) {
+                if try save(room, from: source, to: copy) {
                     report.savedRoomCount += 1
                 } else {
                     report.lostRoomCount += 1
                 }
             }
             report.lostRolesCount = try saveRoles(of: rooms, from: source, damage, to: copy)
-            report.hasAllRoles = try damage == .structure && source.hasAllRoles() && !source.isMarked()
+            report.hasAllRoles = try damage != .log && source.hasAllRoles() && !source.isMarked()
             for record in try source.salvagedMemberships() { try copy.add(record) }
         }
         if !report.hasAllRoles { try copy.add(.unknownRoles) }
@@ -64,19 +66,12 @@ enum StoreSalvage {
         return report
     }
 
-    /// Copies a room with all its parts. Returns false if a part of it is damaged. A room that may have lost its last
-    /// messages gets another identity, so that no offset is used twice under one.
-    private static func save(
-        _ room: RoomName, from source: StoreContents, _ damage: StoreDamage, to copy: StoreImport
-    ) throws -> Bool {
+    /// Copies a room with all its parts. Returns false if a part of it is damaged.
+    private static func save(_ room: RoomName, from source: StoreContents, to copy: StoreImport) throws -> Bool {
         var isFound = false
         do {
             try source.forEachRecord(of: room) { record in
                 isFound = true
-                if damage == .log, case .room(let name, _, let firstOffset, let usedAt) = record {
-                    let log = LogID(rawValue: .random(in: .min ... .max))
-                    return try copy.add(.room(name, log: log, firstOffset: firstOffset, usedAt: usedAt))
-                }
                 try copy.add(record)
             }
             try copy.endRoom()

@@ -18,6 +18,19 @@ package enum StoreSchema {
 
     /// The first version with membership records.
     static let membershipVersion = 2
+    /// The first version with branches.
+    static let branchVersion = 3
+
+    /// The maximum number of branches of a room (R-156).
+    private static let maxBranchCount = 16
+    /// The statement that removes the lowest branches of rooms with too many.
+    static let trimBranches = """
+        DELETE FROM branches WHERE (room, log) IN (
+            SELECT room, log FROM (
+                SELECT room, log, row_number() OVER (PARTITION BY room ORDER BY last_offset DESC) AS number
+                FROM branches)
+            WHERE number > \(maxBranchCount))
+        """
     /// The first version with the digests of messages (R-150).
     static let digestVersion = 4
 
@@ -59,6 +72,9 @@ package enum StoreSchema {
             CREATE INDEX memberships_room ON memberships (room);
             """,
             """
+            CREATE TABLE branches (
+                room INTEGER NOT NULL, log INTEGER NOT NULL, last_offset INTEGER NOT NULL, PRIMARY KEY (room, log)
+            ) STRICT, WITHOUT ROWID;
             CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;
             """,
             "ALTER TABLE devices ADD COLUMN digests BLOB NOT NULL DEFAULT x'';",

@@ -17,7 +17,7 @@ package final class StoreWriter: DatabaseContext {
     private let updateRoom: Statement
     private let touchRoom: Statement
     private let insertBatch: Statement
-    private let oldestBatch: Statement
+    private let selectOldest: Statement
     private let deleteBatch: Statement
     private let eraser: BatchEraser
     private let selectDevice: Statement
@@ -34,6 +34,10 @@ package final class StoreWriter: DatabaseContext {
     private let countMemberships: Statement
     /// The last room that the retention has visited.
     private var position: Int64 = 0
+    /// The rooms in which the retention has found damage; those that were not reported.
+    private var (damagedRooms, unreportedRooms): (Set<RoomName>, [RoomName]) = ([], [])
+    /// The number of rooms with damage that are reported.
+    private static let maxReportedCount = 1024
 
     package init(_ database: Database, _ retention: StoreRetention) throws {
         self.database = database
@@ -52,7 +56,7 @@ package final class StoreWriter: DatabaseContext {
             INSERT INTO batches (room, first_offset, count, byte_count, accepted_at, messages)
             VALUES (?, ?, ?, ?, ?, ?)
             """)
-        oldestBatch = try database.prepare(
+        selectOldest = try database.prepare(
             """
             SELECT first_offset, count, byte_count, accepted_at FROM batches WHERE room = ?
             ORDER BY first_offset LIMIT 1
@@ -192,7 +196,7 @@ package final class StoreWriter: DatabaseContext {
         selectDevice.bind(3, key.device.rawValue)
         defer { selectDevice.reset() }
         guard try selectDevice.step() else { return nil }
-        guard let record = DeviceRecord(selectDevice, from: 0) else { throw StoreError.invalidRecord }
+        guard let record = DeviceRecord(selectDevice, from: 0) else { throw DatabaseError.corrupt(path: database.path) }
         return record
     }
 
@@ -293,9 +297,27 @@ package final class StoreWriter: DatabaseContext {
     package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
         cache.removeAll()
         guard let row = try reader.row(of: room) else { throw LogLost() }
+        let isAscending = DeviceRecord.gaps(record.gapBytes) == record.gaps
+        guard lastOffset <= row.lastOffset, record.usedAt < UInt64(Int64.max), isAscending,
+            record.gaps.last.map({ $0.upperBound < record.watermark }) ?? true
+        else { throw StoreError.invalidRecord }
         // Counters of stored messages are taken.
         if let stored = try device(key, row.id), stored.watermark > record.watermark { throw StoreError.invalidRecord }
         try save(record, of: key, lastOffset: lastOffset, row.id)
+    }
+
+    /// Adds a branch: an earlier log of a room, and the highest offset up to which it has the messages of the room's
+    /// log, the last one by default (R-156).
+    package func importBranch(_ log: LogID, upTo offset: UInt64? = nil, of room: RoomName) throws {
+        guard let row = try reader.row(of: room) else { throw LogLost() }
+        let offset = offset ?? row.lastOffset
+        guard offset <= row.lastOffset else { throw StoreError.invalidRecord }
+        let insert = try database.prepare("INSERT OR REPLACE INTO branches VALUES (?, ?, ?)")
+        insert.bind(1, row.id)
+        insert.bind(2, log.rawValue)
+        insert.bind(3, offset)
+        try insert.run()
+        try database.execute(StoreSchema.trimBranches)
     }
 
     // MARK: Retention
@@ -322,19 +344,15 @@ package final class StoreWriter: DatabaseContext {
     /// Removes the oldest batches that exceed the room's bounds or that are older than `cutoff`, at most `budget`.
     private func trim(_ row: inout RoomRow, before cutoff: UInt64, _ budget: inout Int) throws {
         while budget > 0, row.count > 0 {
-            oldestBatch.bind(1, row.id)
-            guard try oldestBatch.step() else { return }
-            let first = oldestBatch.uint64(0)
-            let (count, byteCount) = (oldestBatch.uint64(1), Int(oldestBatch.int64(2)))
-            let acceptedAt = oldestBatch.uint64(3)
-            oldestBatch.reset()
+            guard let oldest = try oldestBatch(of: row) else { return }
+            let (count, byteCount) = (oldest.count, oldest.byteCount)
             // Whole batches are removed, so a bound can be exceeded by one batch less one message.
             let isLast = count >= row.count
             let isBeyond =
                 row.count - min(row.count, count) >= UInt64(retention.maxMessagesPerRoom)
                 || !isLast && row.byteCount - byteCount >= retention.maxByteCountPerRoom
-            guard isBeyond || acceptedAt < cutoff else { return }
-            try remove(first, count, byteCount, from: &row)
+            guard isBeyond || oldest.acceptedAt < cutoff else { return }
+            try remove(oldest, from: &row)
             budget -= 1
         }
     }
@@ -343,26 +361,30 @@ package final class StoreWriter: DatabaseContext {
     package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
         cache.removeAll()
         guard var row = try reader.row(of: room) else { return 1 }
-        while row.count > 0 {
-            oldestBatch.bind(1, row.id)
-            guard try oldestBatch.step() else { break }
-            let (first, count) = (oldestBatch.uint64(0), oldestBatch.uint64(1))
-            let byteCount = Int(oldestBatch.int64(2))
-            oldestBatch.reset()
-            guard first <= offset, count <= offset - first else { break }
-            try remove(first, count, byteCount, from: &row)
+        while row.count > 0, let oldest = try oldestBatch(of: row), oldest.firstOffset <= offset,
+            oldest.count <= offset - oldest.firstOffset
+        {
+            try remove(oldest, from: &row)
         }
         try update(row)
         return row.firstOffset
     }
 
-    private func remove(_ first: UInt64, _ count: UInt64, _ byteCount: Int, from row: inout RoomRow) throws {
+    /// The oldest batch of a room; nil if it has none.
+    private func oldestBatch(of row: RoomRow) throws -> BatchRow? {
+        selectOldest.bind(1, row.id)
+        defer { selectOldest.reset() }
+        guard try selectOldest.step() else { return nil }
+        guard let batch = selectOldest.batchRow(from: 0) else { throw DatabaseError.corrupt(path: database.path) }
+        return batch
+    }
+
+    private func remove(_ batch: BatchRow, from row: inout RoomRow) throws {
         deleteBatch.bind(1, row.id)
-        deleteBatch.bind(2, first)
+        deleteBatch.bind(2, batch.firstOffset)
         try deleteBatch.run()
-        let (end, isOverflow) = first.addingReportingOverflow(count)
-        row.firstOffset = isOverflow ? row.lastOffset + 1 : max(row.firstOffset, min(end, row.lastOffset + 1))
-        row.byteCount = max(0, row.byteCount - byteCount)
+        row.firstOffset = max(row.firstOffset, min(batch.firstOffset + batch.count, row.lastOffset + 1))
+        row.byteCount = max(0, row.byteCount - batch.byteCount)
     }
 
     /// One step of the removal of old messages, devices and rooms. Returns true at the end of a pass.
@@ -384,14 +406,15 @@ package final class StoreWriter: DatabaseContext {
         }
         var budget = Self.maxStepBatchCount
         let cutoff = retention.maxAge.map { now - min(now, UInt64($0)) } ?? 0
-        for (read, name) in rows {
-            var row = read
-            let before = row.firstOffset
-            try trim(&row, before: cutoff, &budget)
-            if row.firstOffset != before { try update(row) }
+        for (read, name) in rows where !isDamaged(name) {
+            try noting(name) {
+                var row = read
+                try trim(&row, before: cutoff, &budget)
+                if row.firstOffset != read.firstOffset { try update(row) }
+                if budget > 0 { try removeUnused(row, at: now) }
+            }
             guard budget > 0 else { return false }
-            try removeUnused(row, name, at: now)
-            position = row.id
+            position = read.id
         }
         position = visited
         if count == Self.stepRoomCount { return false }
@@ -399,9 +422,29 @@ package final class StoreWriter: DatabaseContext {
         return try removeLeastRecentlyUsed()
     }
 
+    /// Leaves a room with damaged rows as it is from now on (R-159). The error ends the transaction: SQLite does not undo
+    /// changes next to a damaged page by a savepoint.
+    private func noting(_ name: String, _ body: () throws -> Void) throws {
+        do { try body() } catch let error as DatabaseError where error.isDamage {
+            if let room = RoomName(name), damagedRooms.count < Self.maxReportedCount {
+                damagedRooms.insert(room)
+                unreportedRooms.append(room)
+            }
+            throw error
+        }
+    }
+
+    private func isDamaged(_ name: String) -> Bool { RoomName(name).map { damagedRooms.contains($0) } ?? false }
+
+    /// The rooms in which the retention has found damage since the last call.
+    package func takeDamagedRooms() -> [RoomName] {
+        defer { unreportedRooms = [] }
+        return unreportedRooms
+    }
+
     /// Removes devices that have not published for a lifetime and have no messages left (R-47), progress beyond the
     /// maximum, and a room without messages that has not been used for its lifetime.
-    private func removeUnused(_ row: RoomRow, _ name: String, at now: UInt64) throws {
+    private func removeUnused(_ row: RoomRow, at now: UInt64) throws {
         let oldest = now - min(now, DeviceRecord.lifetime)
         try database.execute(
             "DELETE FROM devices WHERE room = \(row.id) AND used_at < \(oldest) AND last_offset < \(row.firstOffset)")
@@ -418,7 +461,7 @@ package final class StoreWriter: DatabaseContext {
     /// Removes a room. Its next log has another identity (R-7).
     package func removeRoom(_ id: Int64) throws {
         cache.removeAll()
-        for table in ["batches", "devices", "progress"] {
+        for table in ["batches", "devices", "progress", "branches"] {
             try database.execute("DELETE FROM \(table) WHERE room = \(id)")
         }
         try database.execute("DELETE FROM rooms WHERE id = \(id)")
@@ -430,33 +473,38 @@ package final class StoreWriter: DatabaseContext {
         guard let bound = retention.maxByteCount else { return true }
         var total = Int(try database.prepare("SELECT coalesce(sum(byte_count), 0) FROM rooms").firstInt64() ?? 0)
         var budget = Self.maxStepBatchCount
-        while total > bound {
-            let select = try database.prepare(
-                """
-                SELECT id, first_offset, last_offset, byte_count, used_at FROM rooms WHERE byte_count > 0
-                ORDER BY used_at LIMIT 1
-                """)
+        let select = try database.prepare(
+            """
+            SELECT id, first_offset, last_offset, byte_count, used_at, name FROM rooms WHERE byte_count > 0
+            ORDER BY used_at LIMIT 1 OFFSET ?
+            """)
+        // The rooms that are kept because of damage.
+        var keptCount: Int64 = 0
+        while total > bound, budget > 0 {
+            select.bind(1, keptCount)
             guard try select.step() else { return true }
             let found = RoomRow(
                 id: select.int64(0), log: 0, firstOffset: select.uint64(1), lastOffset: select.uint64(2),
                 byteCount: select.int64(3), usedAt: select.uint64(4))
+            let name = select.text(5)
             select.reset()
-            guard var row = found else { return true }
-            let before = row.byteCount
-            while total - (before - row.byteCount) > bound, budget > 0, row.count > 0 {
-                oldestBatch.bind(1, row.id)
-                guard try oldestBatch.step() else { break }
-                let (first, count) = (oldestBatch.uint64(0), oldestBatch.uint64(1))
-                let byteCount = Int(oldestBatch.int64(2))
-                oldestBatch.reset()
-                try remove(first, count, byteCount, from: &row)
-                budget -= 1
+            var removed = 0
+            if let found, !isDamaged(name) {
+                try noting(name) {
+                    var row = found
+                    while total - (found.byteCount - row.byteCount) > bound, budget > 0, row.count > 0,
+                        let oldest = try oldestBatch(of: row)
+                    {
+                        try remove(oldest, from: &row)
+                        budget -= 1
+                    }
+                    try update(row)
+                    removed = found.byteCount - row.byteCount
+                }
             }
-            guard row.byteCount < before else { return true }
-            try update(row)
-            total -= before - row.byteCount
-            if budget == 0 { return false }
+            total -= removed
+            if removed == 0 { keptCount += 1 }
         }
-        return true
+        return total <= bound
     }
 }

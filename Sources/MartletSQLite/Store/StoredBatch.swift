@@ -60,6 +60,7 @@ package enum StoredBatch {
         for index in end..<bytes.count { checksum = checksum << 8 | UInt32(bytes[index]) }
         guard CRC32.checksum(bytes.rawBytes.extracting(0..<end)) == checksum else { throw .checksum }
         guard bytes[0] == version else { throw .version(bytes[0]) }
+        guard firstOffset >= 1, firstOffset < UInt64(Int64.max) else { throw .malformed }
         var cursor = Cursor(bytes: bytes, position: 1, end: end)
         var entries: [LogEntry] = []
         var publisher: (account: AccountName, device: DeviceID)?
@@ -74,6 +75,7 @@ package enum StoredBatch {
             guard let publisher else { throw .malformed }
             counter = counter &+ 1 &+ unzigzag(try cursor.number())
             acceptedAt = acceptedAt &+ unzigzag(try cursor.number())
+            guard counter >= 1, acceptedAt < UInt64(Int64.max) else { throw .malformed }
             let body = EncodedBody(try cursor.bytes(head >> 1))
             entries.append(
                 LogEntry(

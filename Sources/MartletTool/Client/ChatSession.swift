@@ -83,8 +83,11 @@ struct ChatSession: Sendable {
                 room.markRead(upTo: message.cursor)
             case .gap(let gap):
                 show(.notice("Messages \(gap.lowerBound) to \(gap.upperBound) are no longer kept."))
-            case .logReplaced:
-                show(.notice("The relay has lost the room's log. The messages of the new log follow."))
+            case .logReplaced(let previous, let current):
+                guard current.offset < previous.offset else { continue }
+                show(
+                    .notice(
+                        "The relay has lost the room's messages after \(current.offset). Its later messages follow."))
             }
         }
     }

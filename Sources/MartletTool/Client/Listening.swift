@@ -68,7 +68,9 @@ struct Listening: Sendable {
                     isJSON ? ReceivedLine.json(gap: gap) : [], at: RoomCursor(log: log, offset: gap.upperBound))
             case .logReplaced(let previous, let current):
                 log = current.log
-                Output.report("martlet: \(note(replaced: previous, current, in: room, monitor))")
+                if current.offset < previous.offset {
+                    Output.report("martlet: \(note(replaced: previous, current, in: room, monitor))")
+                }
                 await buffer.add([], at: current)
             }
             if let count, received >= count { return }
@@ -85,7 +87,9 @@ struct Listening: Sendable {
                 + "beyond the last one, and new messages follow"
         }
         monitor.count { $0.replacedLogs += 1 }
-        return "the relay has lost the room's log; the messages of the new log follow"
+        return
+            "the relay has lost the messages \(current.offset.addingSaturating(1)) to \(previous.offset) of the room, "
+            + "and assigns these numbers again; its later messages follow"
     }
 
     private func write(_ buffer: LineBuffer, _ output: LineOutput) async throws {

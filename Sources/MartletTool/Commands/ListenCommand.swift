@@ -68,7 +68,8 @@ enum ListenCommand {
             ExitMeaning(.failure, "the relay no longer kept some messages, listed on standard error"),
             ExitMeaning(
                 .logReplaced,
-                "the relay had lost the room's log, reported on standard error; the new log was written"),
+                "the relay had lost messages, as standard error reports; those in their place were written"
+            ),
             ExitMeaning(.noInput, "the cursor file contains no cursor"),
             ExitMeaning(.cannotCreate, "the cursor file cannot be written, or another listener uses it"),
             ExitMeaning(.inputOutput, "writing failed"),
@@ -112,7 +113,7 @@ enum ListenCommand {
         case let error as MartletError: throw CommandError(error)
         case let error?: throw error
         }
-        if report.replacedLogs > 0 { throw CommandError(.logReplaced, "the relay had lost the room's log") }
+        if report.replacedLogs > 0 { throw CommandError(.logReplaced, "the relay had lost messages of the room") }
         if report.missed > 0 { throw CommandError(.failure, "\(report.missed) messages are no longer kept") }
         return .success
     }

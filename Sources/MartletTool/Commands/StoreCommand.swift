@@ -1,5 +1,6 @@
 import Foundation
 import MartletProtocol
+import MartletRelay
 import MartletSQLite
 import MartletToolSupport
 import MartletTransport
@@ -7,7 +8,7 @@ import MartletTransport
 /// `martlet store`: the operations on the directory of `martlet serve --store`.
 enum StoreCommand {
     private enum Action: String {
-        case check, export, `import`, compact, backup
+        case check, export, `import`, compact, backup, restore
         case resetRoles = "reset-roles"
         case trustClock = "trust-clock"
     }
@@ -17,14 +18,23 @@ enum StoreCommand {
 
     static let spec = CommandSpec(
         name: "store",
-        summary: "Check, export, import, compact or back up the rooms that a relay keeps on disk, or reset lost roles.",
-        operand: "ACTION DIR [FILE]",
+        summary: "Check, back up, restore, export, import or compact what a relay keeps on disk, or reset lost roles.",
+        operand: "ACTION DIR [BACKUP]",
         options: [],
         notes: [
             """
-            check reads everything and prints each fault. export writes all rooms to standard output as lines of JSON, \
-            and import reads such lines from standard input; it adds rooms and changes none. backup writes a copy to \
-            the new file FILE: put it into a directory as rooms.sqlite to use it.
+            check reads everything, attachments included, and prints each fault. backup writes a copy of rooms and \
+            attachments to the new folder BACKUP, and reads it. restore puts a backup in the place of the rooms in DIR, \
+            whose files are renamed, and adds its attachments.
+            """,
+            """
+            After a restore each room continues under another identity of its log. A reader that has received messages \
+            that are not in the backup is told so, and receives all messages after the last one of the backup.
+            """,
+            """
+            export writes all rooms to standard output as lines of JSON, without attachments, and import reads such \
+            lines from standard input; it adds rooms and changes none. export first writes a copy to the folder for \
+            temporary files (TMPDIR).
             """,
             """
             check, export and backup may be used while a relay runs, and read the state of one instant. The other \
@@ -44,8 +54,8 @@ enum StoreCommand {
         ],
         exitCodes: [
             ExitMeaning(.success, "the action is complete"),
-            ExitMeaning(.failure, "check has found a fault"),
-            ExitMeaning(.dataError, "a line of an import is not valid, or its room exists; earlier rooms are imported"),
+            ExitMeaning(.failure, "check or backup has found a fault; a backup is written without damaged attachments"),
+            ExitMeaning(.dataError, "the backup has a fault, and nothing is restored; a line of an import is not valid, or its room exists; earlier rooms are imported"),
             ExitMeaning(.noInput, "there is no store in DIR, or it cannot be read"),
             ExitMeaning(.cannotCreate, "a file cannot be written, or another process uses DIR"),
         ]
@@ -54,36 +64,66 @@ enum StoreCommand {
     static func run(_ arguments: ParsedArguments) throws -> ExitCode {
         guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
             throw UsageError(
-                message: "the first operand is check, export, import, compact, backup, reset-roles or trust-clock")
+                message: "the first operand is check, backup, restore, export, import, compact, reset-roles or trust-clock")
         }
-        guard arguments.operands.count == (action == .backup ? 3 : 2) else {
-            throw UsageError(message: action == .backup ? "'backup' takes DIR and FILE" : "'\(word)' takes DIR")
+        let hasBackup = action == .backup || action == .restore
+        guard arguments.operands.count == (hasBackup ? 3 : 2) else {
+            throw UsageError(message: "'\(word)' takes \(hasBackup ? "DIR and BACKUP" : "DIR")")
         }
         let directory = arguments.operands[1]
         let path = "\(directory)/\(StoreSchema.fileName)"
         switch action {
-        case .check: return try check(path)
-        case .export: try read(path) { store in try store.forEachRecord(print) }
+        case .check: return try check(directory)
+        case .export: try export(directory)
         case .import: try add(to: directory, path) { readLine() }
         case .compact:
             try change(directory) {
-                let database = try Database(path: path)
-                try StoreSchema.migrations.run(on: database)
+                let database = try StoreFile.open(path, at: EventLoop.wallClock) { _ in }
                 try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
             }
         case .resetRoles: try change(directory) { try StoreFile.resetLostRoles(at: path) }
         case .trustClock: try change(directory) { try StoreFile.trustClock(at: path, time: EventLoop.wallClock) }
-        case .backup:
-            let target = arguments.operands[2]
-            guard !FileManager.default.fileExists(atPath: target) else {
-                throw CommandError(.cannotCreate, "\(target) exists")
-            }
-            let contents = try read(path) { $0 }
-            do { try contents.backUp(to: target) } catch let error as DatabaseError {
-                throw CommandError(.cannotCreate, text(of: error, writing: target))
-            }
+        case .backup: return try backUp(directory, to: arguments.operands[2])
+        case .restore: try restore(arguments.operands[2], to: directory)
         }
         return .success
+    }
+
+    private static func backUp(_ directory: String, to target: String) throws -> ExitCode {
+        guard !FileManager.default.fileExists(atPath: target) else {
+            throw CommandError(.cannotCreate, "\(target) exists")
+        }
+        _ = try read(StoreBackup.rooms(of: directory)) { $0 }
+        var faultCount = 0
+        do {
+            try StoreBackup.make(of: directory, at: target) { fault in
+                faultCount += 1
+                try print(fault: fault)
+            }
+        } catch let error as DatabaseError {
+            throw CommandError(.cannotCreate, text(of: error, writing: target))
+        } catch let error as FileError {
+            throw CommandError(.cannotCreate, "cannot back up to \(target): \(error)")
+        }
+        return faultCount == 0 ? .success : .failure
+    }
+
+    private static func restore(_ backup: String, to directory: String) throws {
+        let isFolder = (try? Folder.names(in: backup).isEmpty) == false
+        _ = try read(isFolder ? StoreBackup.rooms(of: backup) : backup) { $0 }
+        let result = try write {
+            try StoreBackup.restore(backup, to: directory, at: EventLoop.wallClock, print(fault:))
+        }
+        guard result.isRestored else { throw CommandError(.dataError, "\(backup) has faults; nothing was restored") }
+        if let aside = result.aside { Output.report("martlet: the earlier rooms are in \(aside)") }
+    }
+
+    private static func export(_ directory: String) throws {
+        let name = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-export-\(UUID())").path
+        let copy = try read(StoreBackup.rooms(of: directory)) { store in try store.snapshot(at: name) }
+        try reading { try copy.forEachRecord(print) }
+        let count = try write { try AttachmentArchive(directory: StoreBackup.attachments(of: directory)).files().count }
+        if count > 0 { Output.report("martlet: \(count) attachments are not exported; 'store backup' copies them") }
     }
 
     /// The text of a backup's error. The database names its own file where the target is concerned.
@@ -95,14 +135,18 @@ enum StoreCommand {
         }
     }
 
-    private static func check(_ path: String) throws -> ExitCode {
+    private static func print(fault: String) throws {
+        try Output.print(SafeText.line(text(ofFault: fault)))
+    }
+
+    private static func check(_ directory: String) throws -> ExitCode {
         var faultCount = 0
-        try read(path) { store in
-            try store.check { fault in
-                faultCount += 1
-                try Output.print(SafeText.line(text(ofFault: fault)))
-            }
+        func count(_ fault: String) throws {
+            faultCount += 1
+            try print(fault: fault)
         }
+        try read(StoreBackup.rooms(of: directory)) { try $0.check(count) }
+        try write { try StoreBackup.checkAttachments(of: directory, count) }
         return faultCount == 0 ? .success : .failure
     }
 
@@ -119,7 +163,7 @@ enum StoreCommand {
     static func add(to directory: String, _ path: String, _ nextLine: () -> String?) throws {
         let target = try write {
             let lock = try SQLiteStore.lock(directory)
-            return (lock: lock, store: try StoreImport(path: path))
+            return (lock: lock, store: try StoreImport(path: path, isBranching: true))
         }
         defer { withExtendedLifetime(target.lock) {} }
         var number = 0
@@ -153,8 +197,12 @@ enum StoreCommand {
     }
 
     private static func read<Value>(_ path: String, _ body: (StoreContents) throws -> Value) throws -> Value {
+        try reading { try body(try StoreContents(path: path)) }
+    }
+
+    private static func reading<Value>(_ body: () throws -> Value) throws -> Value {
         do {
-            return try body(try StoreContents(path: path))
+            return try body()
         } catch let error as DatabaseError {
             throw CommandError(.noInput, "\(error)")
         } catch let error as StoreError {
@@ -176,6 +224,8 @@ enum StoreCommand {
         do {
             return try body()
         } catch let error as DatabaseError {
+            throw CommandError(.cannotCreate, "\(error)")
+        } catch let error as FileError {
             throw CommandError(.cannotCreate, "\(error)")
         }
     }

@@ -140,6 +140,10 @@ enum RelayLog {
                     .init("path", .string(path)), .init("savedRooms", .count(savedRoomCount)),
                     .init("lostRooms", .count(lostRoomCount)), .init("lostRoles", .count(lostRolesCount)),
                 ])
+        case .copyOpened(let roomCount, let foreignLog):
+            named(
+                "storeCopyOpened",
+                [.init("rooms", .count(roomCount))] + (foreignLog.map { [.init("foreignLog", .string($0))] } ?? []))
         case .rolesUnknown: named("rolesUnknown", [])
         case .clockJumped(let milliseconds):
             named("clockJumped", [.init("milliseconds", .string("\(milliseconds)"))])

@@ -35,6 +35,11 @@ struct StoreLine: Codable {
         var usedAt: UInt64
     }
 
+    struct Branch: Codable {
+        var log: String
+        var upTo: UInt64
+    }
+
     struct Progress: Codable {
         var account: String
         var delivered: UInt64
@@ -64,6 +69,7 @@ struct StoreLine: Codable {
 
     var room: Room?
     var message: Message?
+    var branch: Branch?
     var device: Device?
     var progress: Progress?
     var roles: Roles?
@@ -104,6 +110,8 @@ struct StoreLine: Codable {
                         digests: record.digests.isEmpty ? nil : record.digests.map { String($0, radix: 16) },
                         lastOffset: lastOffset, usedAt: record.usedAt))
             ]
+        case .branch(let log, let offset):
+            [StoreLine(branch: Branch(log: String(log.rawValue, radix: 16), upTo: offset))]
         case .progress(let progress):
             progress.map {
                 StoreLine(
@@ -141,6 +149,10 @@ struct StoreLine: Codable {
                     offset: message.offset, sender: key.account, device: key.device, counter: message.counter,
                     acceptedAt: message.acceptedAt, body: EncodedBody([UInt8](message.body)))
             ])
+        }
+        if let branch = parsed.branch {
+            guard let log = UInt64(branch.log, radix: 16) else { throw Fault() }
+            return .branch(LogID(rawValue: log), upTo: branch.upTo)
         }
         if let device = parsed.device {
             guard let seen = UInt64(device.seen, radix: 16) else { throw Fault() }
@@ -186,7 +198,7 @@ struct StoreLine: Codable {
     /// The number of parts, which is 1 in a valid line.
     private var partCount: Int {
         [
-            room != nil, message != nil, device != nil, progress != nil, roles != nil, membership != nil,
+            room != nil, message != nil, branch != nil, device != nil, progress != nil, roles != nil, membership != nil,
             unknownRoles != nil,
         ].count { $0 }
     }

@@ -11,17 +11,21 @@ public struct Opened: FrameBody {
     public let first: UInt64
     /// The identity of the room's log; nil from a relay that does not send it.
     public let log: LogID?
+    /// The highest offset up to which the log that `open` names has the messages of this log; nil if `open` names this
+    /// log, none or an unknown one.
+    public let upTo: UInt64?
     /// The accounts of the room's members, at most 256.
     public let members: [AccountName]
 
     /// Creates the frame.
     ///
     /// - Precondition: There are at most ``maxMemberCount`` members.
-    public init(head: UInt64, first: UInt64, log: LogID? = nil, members: [AccountName] = []) {
+    public init(head: UInt64, first: UInt64, log: LogID? = nil, upTo: UInt64? = nil, members: [AccountName] = []) {
         precondition(members.count <= Self.maxMemberCount, "more members than a frame may name")
         self.head = head
         self.first = first
         self.log = log
+        self.upTo = upTo
         self.members = members
     }
 
@@ -32,6 +36,7 @@ public struct Opened: FrameBody {
         var head: UInt64?
         var first: UInt64?
         var log: LogID?
+        var upTo: UInt64?
         var members: [AccountName] = []
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -39,6 +44,7 @@ public struct Opened: FrameBody {
             case .head: try head.fill(.head, field.uint64())
             case .first: try first.fill(.first, field.uint64())
             case .log: try log.fill(.log, LogID(rawValue: field.uint64()))
+            case .upTo: try upTo.fill(.upTo, field.uint64())
             case .member: try members.append(field.name(), limit: Self.maxMemberCount)
             default: try field.skip()
             }
@@ -46,6 +52,7 @@ public struct Opened: FrameBody {
         self.head = try head.required(.head)
         self.first = try first.required(.first)
         self.log = log
+        self.upTo = upTo
         self.members = members
     }
 
@@ -54,6 +61,7 @@ public struct Opened: FrameBody {
         writer.append(.head, uint64: head)
         writer.append(.first, uint64: first)
         if let log { writer.append(.log, uint64: log.rawValue) }
+        if let upTo { writer.append(.upTo, uint64: upTo) }
         for member in members { writer.append(.member, name: member) }
     }
 }

@@ -110,6 +110,11 @@ def openeds(file):
               {"head": "9", "first": "3", "member": ["ada", "bob"]}, FROM_SERVER)
     file.good("opened with its log", "W-56", 0x5002, [head, first, t(0x59, u64(LAST))],
               {"head": "9", "first": "3", "log": str(LAST)}, FROM_SERVER)
+    file.good("opened with the part of an earlier log", "W-56", 0x5002,
+              [head, first, t(0x59, u64(LAST)), t(0x62, u64(5))],
+              {"head": "9", "first": "3", "log": str(LAST), "upTo": "5"}, FROM_SERVER)
+    file.bad("opened with two parts of an earlier log", "W-25", 0x5002,
+             [head, first, t(0x62, u64(5)), t(0x62, u64(5))], "duplicateField", FROM_SERVER)
     file.bad("opened with a log of seven bytes", "W-30", 0x5002, [head, first, t(0x59, u64(7)[1:])], "invalidValue",
              FROM_SERVER)
     file.bad("opened without a head", "W-56", 0x5002, first, "missingField", FROM_SERVER)

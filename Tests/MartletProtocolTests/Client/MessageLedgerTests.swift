@@ -260,6 +260,15 @@ import Testing
         #expect(ledger.progress.isEmpty)
     }
 
+    //
+    @Test func `a log that branches discards the offsets behind the branch`() throws {
+        var ledger = try ledger(1...2)
+        _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 2, firstOffset: 3))
+        ledger.discardOffsets(above: 3)
+        #expect(ledger.state(of: 1) == .accepted(offset: 3))
+        #expect(ledger.state(of: 2) == .accepted(offset: 0))
+    }
+
     @Test func `every change of a message changes the version`() throws {
         var ledger = try ledger(1...3)
         var versions = [ledger.version]

@@ -20,6 +20,24 @@ import Testing
         #expect(reader.receive(2, byteCount: 1, isFull: false) == .new)
     }
 
+    //
+    @Test(
+        arguments: [
+            (4, 5, 9, 4), (5, 5, 9, 5), (8, 5, 9, 5), (8, 20, 6, 6), (8, nil, 9, 0),
+        ] as [(cursor: UInt64, upTo: UInt64?, head: UInt64, kept: UInt64)])
+    func `another log -> the lowest of cursor, branch and head, and the previous cursor is reported`(
+        cursor: UInt64, upTo: UInt64?, head: UInt64, kept: UInt64
+    ) {
+        let (old, new) = (LogID(rawValue: 1), LogID(rawValue: 2))
+        var reader = RoomReader(RoomOptions(cursor: RoomCursor(log: old, offset: cursor)), Limits.minimum)
+        reader.advance(.read, to: RoomCursor(log: old, offset: cursor))
+        #expect(
+            reader.enter(Opened(head: head, first: 1, log: new, upTo: upTo)) == RoomCursor(log: old, offset: cursor))
+        #expect(reader.cursor == RoomCursor(log: new, offset: kept))
+        #expect(reader.pendingReceipt?.upTo == (kept == 0 ? nil : kept))
+        #expect(reader.receive(kept + 1, byteCount: 1, isFull: false) == .new)
+    }
+
     @Test func `a reader drops messages while the rooms together hold their bound`() {
         var reader = RoomReader(RoomOptions(), Limits.minimum)
         #expect(reader.receive(1, byteCount: 1, isFull: true) == .dropped)

@@ -46,6 +46,24 @@ struct DatabaseTests {
         #expect(!database.isInTransaction)
     }
 
+    //
+    @Test func `a log that grew while a reader was slow → truncated after the reader has ended`() throws {
+        func logByteCount() throws -> Int {
+            try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int ?? 0
+        }
+        var options = Database.Options()
+        options.checkpointPageCount = 10
+        let database = try Database(path: path, options: options)
+        try database.execute("CREATE TABLE a (b)")
+        let reader = try Database(path: path)
+        try reader.execute("BEGIN; SELECT * FROM a")
+        for _ in 0..<100 { try database.execute("INSERT INTO a VALUES (zeroblob(4096))") }
+        #expect(try logByteCount() > 100 * 4096)
+        try reader.execute("COMMIT")
+        for _ in 0..<20 { try database.execute("INSERT INTO a VALUES (zeroblob(4096))") }
+        #expect(try logByteCount() < 30 * 4096)
+    }
+
     @Test func `a second writer during a transaction → locked; a reader → the earlier state`() throws {
         let database = try Database(path: path)
         try database.execute("CREATE TABLE a (i)")

@@ -1,3 +1,4 @@
+import Foundation
 import Martlet
 import MartletProtocol
 import MartletRelay
@@ -80,6 +81,47 @@ import Testing
         let history = try await running.store.read(.all, of: .lobby)
         #expect(history.entries.map(\.counter) == history.entries.map(\.counter).sorted())
         #expect(history.offsets == Array(1...900))
+        await running.stop()
+    }
+
+    //
+    @Test func `a backup in place of the store -> each reader continues at its cursor or at the branch`() async throws {
+        var running = try await start()
+        let port = running.port
+        let backup = folder.file("backup")
+        try await withClient(client("alice", port)) { alice in
+            let room = try await alice.open(room: "lobby")
+            for number in 1...6 {
+                _ = try await room.send("\(number)").accepted()
+                if number == 4 { try StoreContents(path: folder.storePath).backUp(to: backup) }
+            }
+        }
+        let first = try #require(try await running.store.load(.lobby).log)
+        await running.stop()
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.storePath + suffix) }
+        try FileManager.default.removeItem(atPath: folder.storePath)
+        try FileManager.default.copyItem(atPath: backup, toPath: folder.storePath)
+        running = try await start(port: port)
+        try await withClient(client("alice", port)) { alice in
+            let room = try await alice.open(room: "lobby")
+            for number in 105...108 { _ = try await room.send("\(number)").accepted() }
+        }
+        let log = try await running.store.load(.lobby).log
+        for (cursor, kept, texts) in [
+            (2, 2, ["3", "4", "105", "106", "107", "108"]), (6, 4, ["105", "106", "107", "108"]),
+        ] as [(UInt64, UInt64, [String])] {
+            try await withClient(client("bob", port)) { bob in
+                let position = RoomCursor(log: first, offset: cursor)
+                let room = try await bob.open(room: "lobby", options: Room.Options(from: .cursor(position)))
+                var items: [RoomItem] = []
+                for try await item in room.items {
+                    items.append(item)
+                    if items.count == texts.count + 1 { break }
+                }
+                #expect(items.first == .logReplaced(previous: position, current: RoomCursor(log: log, offset: kept)))
+                #expect(items.compactMap { if case .message(let message) = $0 { message.text } else { nil } } == texts)
+            }
+        }
         await running.stop()
     }
 

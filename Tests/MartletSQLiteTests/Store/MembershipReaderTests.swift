@@ -120,7 +120,7 @@ import Testing
         _ = try store.load(.lobby)
         _ = try store.saveMemberships([alice: joined()], of: .lobby)
         let contents = try StoreContents(path: folder.storePath)
-        let copy = try StoreImport(path: folder.file("copy"))
+        let copy = try StoreImport(path: folder.file("copy"), isBranching: false)
         try contents.forEachRecord { try copy.add($0) }
         try copy.endRoom()
         #expect(try StoreFile(path: folder.file("copy")) { 1 }.load(.lobby).memberships == [alice: joined()])

@@ -20,8 +20,26 @@ import Testing
         try StoreContents(path: folder.storePath).backUp(to: folder.file("copy"))
         _ = try await store.append(entries(10...10), to: .lobby)
         let copy = try StoreFile(path: folder.file("copy")) { 1 }
-        #expect(try copy.load(.lobby).log == log && copy.load(.lobby).lastOffset == 9)
+        #expect(try copy.load(.lobby).branches == [#require(log): 9] && copy.load(.lobby).lastOffset == 9)
         #expect(try copy.read(.all, of: .lobby).offsets == Array(1...9))
+    }
+
+    //
+    @Test func `a snapshot of a store in use -> the earlier contents, and the log of the store is truncated`()
+        async throws
+    {
+        let store = try await SQLiteStore(at: folder.path)
+        _ = try await store.load(.lobby)
+        _ = try await store.append(entries(1...9), to: .lobby)
+        let copy = try StoreContents(path: folder.storePath).snapshot(at: folder.file("copy"))
+        _ = try await store.append(entries(10...10), to: .lobby)
+        await store.close()
+        let database = try Database(path: folder.storePath)
+        #expect(try database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").firstInt64() == 0)
+        var offsets: [UInt64] = []
+        try copy.forEachRecord { if case .messages(let entries) = $0 { offsets += entries.map(\.offset) } }
+        #expect(offsets == Array(1...9))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("copy")))
     }
 
     @Test func `a full disk from any call of a backup on -> a typed error, and no file remains`() throws {

@@ -1,5 +1,7 @@
+import Foundation
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
 import Testing
 
@@ -149,6 +151,45 @@ import Testing
         rows.reset()
         #expect(
             try store.read(ReadRange(from: 50, maxCount: 3, maxByteCount: .max), of: .lobby).offsets == [50, 51, 52])
+    }
+
+    //
+    @Test func `a damaged page of a room's messages -> reported once, and the other rooms are trimmed`() async throws {
+        let rooms = [RoomName.attic, .lobby, RoomName("hall")!]
+        do {
+            let store = try folder.store()
+            for (number, room) in rooms.enumerated() {
+                _ = try store.load(room)
+                for offset in 1...90 as ClosedRange<UInt64> {
+                    var entry = entries(offset...offset)
+                    entry[0].body = EncodedBody([UInt8](repeating: UInt8(0xA0 + number), count: 600))
+                    _ = try store.append(entry, to: room)
+                }
+            }
+            try store.writer.saveExpiryTime(5000)
+        }
+        var data = try Data(contentsOf: URL(fileURLWithPath: folder.storePath))
+        // A page in the middle of the room's messages, without messages of other rooms.
+        let pages = (0..<data.count / 4096).filter { page in
+            let bytes = data[page * 4096..<(page + 1) * 4096]
+            return [0xA0, 0xA1, 0xA2].map { bytes.range(of: Data(repeating: $0, count: 200)) != nil }
+                == [false, true, false]
+        }
+        let start = pages[pages.count / 2] * 4096
+        data.replaceSubrange(start..<start + 8, with: Data(count: 8))
+        try data.write(to: URL(fileURLWithPath: folder.storePath))
+        var retention = StoreRetention()
+        (retention.maxAge, retention.maxByteCount) = (100, 1000)
+        let events = Guarded<[String]>([])
+        let store = try await SQLiteStore(at: folder.path, retention, wallClock: { 5000 }) { event in
+            events.withLock { $0.append("\(event)") }
+        }
+        for _ in 0..<2 { await store.removeOld(steady: .now) }
+        let damage = StoreEvent.retentionFailed(StoreError.damaged(.lobby, offset: 0))
+        #expect(events.withLock { $0 } == ["\(damage)"])
+        #expect(try await store.load(.attic).firstOffset == 91)
+        #expect(try await store.load(rooms[2]).firstOffset == 91)
+        await store.close()
     }
 
     //

@@ -13,7 +13,7 @@ import Testing
     @Test func `messages of two devices -> the same messages`() throws {
         let batch =
             entries(7...9) + entries(10...10, device: 2, counter: .max - 10, at: 900)
-            + entries(11...12, of: "bob", counter: 88, at: .max, byteCount: 0)
+            + entries(11...12, of: "bob", counter: 88, at: UInt64(Int64.max) - 1, byteCount: 0)
         let decoded = try StoredBatch.decode(StoredBatch.encode(batch[...]), firstOffset: 7)
         #expect(fields(decoded) == fields(batch))
     }

@@ -52,7 +52,7 @@ import Testing
         try StoreCommand.add(to: directory, path(directory)) { rest.popFirst() }
     }
 
-    @Test(arguments: [[], ["check"], ["drop", "d"], ["check", "d", "e"], ["backup", "d"]])
+    @Test(arguments: [[], ["check"], ["drop", "d"], ["check", "d", "e"], ["backup", "d"], ["restore", "d"]])
     func `a missing or invalid operand -> a usage error`(words: [String]) throws {
         #expect(throws: UsageError.self) { try StoreCommand.run(arguments(words)) }
     }
@@ -61,7 +61,7 @@ import Testing
         try withTemporaryFolder { folder in
             _ = try fill(folder)
             let target = "\(folder)/none/copy"
-            let text = "\(target) cannot be opened; check that its folder exists and is accessible"
+            let text = "cannot back up to \(target): mkdir: No such file or directory"
             #expect(throws: CommandError(.cannotCreate, text)) { try run("backup", folder, target) }
         }
     }
@@ -77,7 +77,9 @@ import Testing
             #expect(exported.count == 1 + 300 + 1 + 1 + 1)
             let copy = "\(folder)/copy"
             try add(exported, to: copy)
-            #expect(try lines(copy) == exported)
+            // The log of an imported room is a branch.
+            #expect(try lines(copy).count == exported.count + 1)
+            #expect(try lines(copy).filter { !$0.hasPrefix(#"{"branch""#) }.dropFirst() == exported.dropFirst())
             #expect(try run("check", copy) == .success)
         }
     }
@@ -140,13 +142,10 @@ import Testing
         try withTemporaryFolder { folder in
             let exported = try fill(folder)
             let copy = "\(folder)/\(UUID().uuidString)"
-            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
-            #expect(try run("backup", folder, path(copy)) == .success)
+            #expect(try run("backup", folder, copy) == .success)
             #expect(try run("compact", folder) == .success)
             #expect(try lines(folder) == exported && lines(copy) == exported)
-            #expect(throws: CommandError(.cannotCreate, "\(path(copy)) exists")) {
-                try run("backup", folder, path(copy))
-            }
+            #expect(throws: CommandError(.cannotCreate, "\(copy) exists")) { try run("backup", folder, copy) }
             #expect(try run("check", folder) == .success)
         }
     }

@@ -69,8 +69,10 @@ extension Room {
     /// Raises the read offset of an account that has not opened the room.
     private mutating func read(_ call: MembershipCall, into effects: inout Deque<RoomEffect>) {
         guard case .read(let offset, let wanted) = call.operation else { return }
-        // Offsets of another log mean other messages.
-        if let wanted, let present = log.id, wanted != present { return answer(call, .refused, into: &effects) }
+        // Offsets of another log mean other messages, except those up to its branch.
+        if let wanted, let current = log.id, wanted != current, offset > log.branch(of: wanted) ?? 0 {
+            return answer(call, .refused, into: &effects)
+        }
         progressed(call.who, Receipt.Progress(.read, upTo: offset), from: nil, into: &effects)
         answer(call, .none, into: &effects)
     }
