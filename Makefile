@@ -75,11 +75,13 @@ deps: ## install the system packages that the build needs and this machine lacks
 
 build: deps ## build everything for release
 	@$(SWIFT) build $(release) --quiet
+	@Scripts/drop-runpath .build/release/martlet .build/release/martlet-lab
 
 # Both programs; the second starts the first, which lies beside it.
 programs: deps
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@$(SWIFT) build $(release) --quiet --product martlet-lab
+	@Scripts/drop-runpath .build/release/martlet .build/release/martlet-lab
 
 demo: programs ## send a file through a faulty network and compare: make demo FILE=picture.png
 	@.build/release/martlet-lab demo $(if $(FILE),"$(FILE)")

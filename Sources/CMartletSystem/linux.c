@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 int32_t martlet_epoll_open(void) {
@@ -118,5 +119,14 @@ int64_t martlet_netlink_receive(int32_t descriptor, void *buffer, size_t count) 
     if (received < 0) return -errno;
     if (message.msg_flags & MSG_TRUNC) return -EMSGSIZE;
     return sender.nl_pid == 0 ? received : 0;
+}
+
+int64_t martlet_file_attribute(const char *path, const char *name, void *buffer, size_t count) {
+    ssize_t result = getxattr(path, name, buffer, count);
+    return result < 0 ? -errno : result;
+}
+
+int32_t martlet_file_set_attribute(int32_t descriptor, const char *name, const void *bytes, size_t count) {
+    return fsetxattr(descriptor, name, bytes, count, 0) < 0 ? -errno : 0;
 }
 #endif

@@ -78,11 +78,11 @@ int32_t martlet_tls_make_certificate(
     X509 *issuer = NULL;
     EVP_PKEY *issuer_key = NULL;
     if (request->issuer_certificate_file && (file = BIO_new_file(request->issuer_certificate_file, "r")))
-        issuer = PEM_read_bio_X509(file, NULL, NULL, NULL);
+        issuer = PEM_read_bio_X509(file, NULL, martlet_tls_no_password, NULL);
     BIO_free(file);
     file = NULL;
     if (request->issuer_key_file && (file = BIO_new_file(request->issuer_key_file, "r")))
-        issuer_key = PEM_read_bio_PrivateKey(file, NULL, NULL, NULL);
+        issuer_key = PEM_read_bio_PrivateKey(file, NULL, martlet_tls_no_password, NULL);
     BIO_free(file);
     EVP_PKEY *key =
         request->rsa_bit_count ? EVP_RSA_gen((unsigned int)request->rsa_bit_count) : EVP_EC_gen("P-256");

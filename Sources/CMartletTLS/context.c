@@ -71,19 +71,6 @@ static int select_protocol(
     return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/// A client without ALPN may be one of another protocol, so it is refused (RFC 9325 §3.7).
-static int check_client_hello(SSL *ssl, int *alert, void *argument) {
-    (void)argument;
-    const unsigned char *extension;
-    size_t count;
-    if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &extension, &count))
-        return SSL_CLIENT_HELLO_SUCCESS;
-    martlet_tls_connection *connection = martlet_tls_connection_of(ssl);
-    martlet_tls_failure_of(connection)->kind = martlet_tls_failure_no_protocol;
-    *alert = SSL_AD_NO_APPLICATION_PROTOCOL;
-    return SSL_CLIENT_HELLO_ERROR;
-}
-
 // MARK: - Certificates
 
 int martlet_tls_pin_of(X509 *certificate, uint8_t *pin) {
@@ -274,9 +261,15 @@ static uint8_t *copy(const uint8_t *bytes, size_t count) {
     return result;
 }
 
+int martlet_tls_no_password(char *buffer, int capacity, int is_write, void *argument) {
+    (void)buffer, (void)capacity, (void)is_write, (void)argument;
+    return -1;
+}
+
 static int configure_identity(
     SSL_CTX *ssl, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
     if (!options->certificate_file || !options->key_file) return 1;
+    SSL_CTX_set_default_passwd_cb(ssl, martlet_tls_no_password);
     if (SSL_CTX_use_certificate_chain_file(ssl, options->certificate_file) != 1)
         return fail_pem(failure, options->certificate_file, "not a PEM certificate");
     if (SSL_CTX_use_PrivateKey_file(ssl, options->key_file, SSL_FILETYPE_PEM) != 1)
@@ -342,7 +335,6 @@ static int configure(
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     if (!set_session_context(context, ssl, options)) return 0;
     SSL_CTX_set_alpn_select_cb(ssl, select_protocol, context);
-    SSL_CTX_set_client_hello_cb(ssl, check_client_hello, NULL);
     SSL_CTX_set_keylog_callback(ssl, martlet_tls_keep_secret);
     if (context->ticket_key_count) {
         SSL_CTX_set_num_tickets(ssl, 1);
@@ -409,7 +401,7 @@ int32_t martlet_tls_random(void *bytes, size_t count) {
 
 int32_t martlet_tls_pin_of_file(const char *path, uint8_t *pin) {
     BIO *file = BIO_new_file(path, "r");
-    X509 *certificate = file ? PEM_read_bio_X509(file, NULL, NULL, NULL) : NULL;
+    X509 *certificate = file ? PEM_read_bio_X509(file, NULL, martlet_tls_no_password, NULL) : NULL;
     int is_done = certificate && martlet_tls_pin_of(certificate, pin);
     X509_free(certificate);
     BIO_free(file);

@@ -7,6 +7,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+/// The password of a PEM file: none, so that no file prompts for one on the terminal.
+int martlet_tls_no_password(char *buffer, int capacity, int is_write, void *argument);
+
 struct martlet_tls_context {
     SSL_CTX *ssl;
     int is_server;

@@ -90,8 +90,8 @@ public struct AuditRecord: Equatable, Sendable {
             self.room = room
         case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .note(.rolesInvalid, _),
             .connectionsRefused, .proxyRefused, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .storeFailed,
-            .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .authenticationRefused, .policyFailed,
-            .undeliveredFailed,
+            .storeRecovered, .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .authenticationRefused,
+            .policyFailed, .undeliveredFailed,
             .undeliveredReportsDropped:
             return nil
         }

@@ -216,6 +216,7 @@ extension RelayDriver {
     }
 
     private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<UInt64>) {
+        parts.appendEnded(done)
         switch done {
         case .done(let first): engine.stored(room, upTo: offset, first: first, messageCount: count)
         case .failed, .tooManyRooms, .rolesFull: engine.stored(room, upTo: nil, messageCount: count)

@@ -25,6 +25,8 @@ public enum RelayEvent: Sendable {
     case tlsFailed(TLSError, peer: SocketAddress?)
     /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)
+    /// The store has appended messages again, after an append that threw an error.
+    case storeRecovered
     /// The store threw an error when the rooms of an account were read. The request was answered with
     /// `storeUnavailable`.
     case membershipsFailed(AccountName, any Error)

@@ -1,6 +1,7 @@
 import MartletProtocol
 import MartletTransport
 import MartletWire
+import Synchronization
 
 /// The components that the embedding application provides.
 final class RelayParts: Sendable {
@@ -28,6 +29,8 @@ final class RelayParts: Sendable {
     let onEvent: @Sendable (RelayEvent) -> Void
     /// The limits of addresses and accounts. Connections arrive on the first loop and close on all loops.
     let limiter: Guarded<PeerLimiter>
+    /// Whether an append has failed and none has succeeded since.
+    private let hasFailedAppend = Atomic(false)
 
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
@@ -149,6 +152,16 @@ final class RelayParts: Sendable {
     /// Calls an asynchronous store and reports its error as an event.
     func storing<Answer: Sendable>(_ room: RoomName, _ call: () async throws -> Answer) async -> StoreAnswer<Answer> {
         do { return .done(try await call()) } catch { return failed(room, error) }
+    }
+
+    /// Reports the first append that succeeds after one that failed.
+    func appendEnded<Answer>(_ answer: StoreAnswer<Answer>) {
+        switch answer {
+        case .failed: hasFailedAppend.store(true, ordering: .relaxed)
+        case .done where hasFailedAppend.load(ordering: .relaxed):
+            if hasFailedAppend.exchange(false, ordering: .relaxed) { onEvent(.storeRecovered) }
+        case .done, .tooManyRooms, .rolesFull, .logLost: break
+        }
     }
 
     private func failed<Answer>(_ room: RoomName, _ error: any Error) -> StoreAnswer<Answer> {

@@ -126,8 +126,18 @@ void martlet_sanitizer_release(const void *address);
 
 // MARK: files
 
+/// The number of arguments of the process, with its name; 0 where the system does not tell a library.
+int32_t martlet_argument_count(void);
+/// An argument; NULL for an index out of range.
+const char *_Nullable martlet_argument(int32_t index);
+
 /// Reads at most `count` bytes from the start of a file.
 int64_t martlet_file_read(const char *path, void *buffer, size_t count);
+#ifdef __linux__
+/// Reads an extended attribute of a file: its number of bytes, -ENODATA when the file has none.
+int64_t martlet_file_attribute(const char *path, const char *name, void *buffer, size_t count);
+int32_t martlet_file_set_attribute(int32_t descriptor, const char *name, const void *bytes, size_t count);
+#endif
 
 // MARK: memory
 

@@ -23,6 +23,7 @@ public final class CaptureReader {
         0xA1B2_C3D4, 0xD4C3_B2A1, 0xA1B2_3C4D, 0x4D3C_B2A1, 0xA1B2_CD34, 0x34CD_B2A1, 0x0A0D_0D0A,
     ]
 
+    private let pcap: PcapLibrary
     // The pointers are not passed to callers, and are valid for the lifetime of the reader.
     private let handle: OpaquePointer
     /// The copy of an input in memory that libpcap reads.
@@ -36,7 +37,7 @@ public final class CaptureReader {
 
     /// Opens a capture file.
     ///
-    /// - Throws: ``CaptureError/unreadable(reason:)`` if the file cannot be opened,
+    /// - Throws: ``CaptureError/unreadable(reason:)`` if the file cannot be opened or libpcap is not installed,
     ///   ``CaptureError/notACapture(reason:)`` if it does not begin like a capture.
     public convenience init(path: String) throws(CaptureError) {
         try unsafe self.init(file: fopen(path, "rb"), contents: nil)
@@ -75,19 +76,25 @@ public final class CaptureReader {
         }
         var reason = [CChar](repeating: 0, count: Int(PCAP_ERRBUF_SIZE))
         let precision = UInt32(PCAP_TSTAMP_PRECISION_NANO)
-        guard let handle = unsafe pcap_fopen_offline_with_tstamp_precision(file, precision, &reason) else {
+        guard let pcap = unsafe PcapLibrary.shared else {
+            unsafe fclose(file)
+            unsafe contents?.deallocate()
+            throw .unreadable(reason: "the library libpcap is not installed")
+        }
+        unsafe self.pcap = pcap
+        guard let handle = unsafe pcap.open(file, precision, &reason) else {
             unsafe fclose(file)
             unsafe contents?.deallocate()
             throw .notACapture(reason: Self.text(reason))
         }
         unsafe self.handle = handle
         unsafe self.contents = contents
-        link = LinkType(rawValue: UInt32(bitPattern: unsafe pcap_datalink(handle)))
+        link = LinkType(rawValue: UInt32(bitPattern: unsafe pcap.link(handle)))
     }
 
     deinit {
         // This call also closes the file.
-        unsafe pcap_close(handle)
+        unsafe pcap.close(handle)
         unsafe contents?.deallocate()
     }
 
@@ -104,7 +111,7 @@ public final class CaptureReader {
         if let failure { throw failure }
         var header: UnsafeMutablePointer<pcap_pkthdr>?
         var data: UnsafePointer<UInt8>?
-        switch unsafe pcap_next_ex(handle, &header, &data) {
+        switch unsafe pcap.next(handle, &header, &data) {
         case 1:
             guard let header = unsafe header?.pointee else { return nil }
             packetCount += 1
@@ -112,8 +119,8 @@ public final class CaptureReader {
             return CapturedPacket(time: Self.time(header.ts), link: link, bytes: bytes)
         case PCAP_ERROR_BREAK: return nil
         default:
-            let isTruncated = unsafe feof(pcap_file(handle)) != 0
-            let reason = unsafe String(cString: pcap_geterr(handle))
+            let isTruncated = unsafe feof(pcap.file(handle)) != 0
+            let reason = unsafe pcap.error(handle).map { unsafe String(cString: $0) } ?? ""
             let failure: CaptureError =
                 isTruncated
                 ? .truncated(packetCount: packetCount) : .malformed(packetCount: packetCount, reason: reason)

@@ -1,9 +1,10 @@
-/// A timer of the duration with a connection and without messages. The caller supplies the time.
+/// A timer of the duration with a connection and without messages. The caller supplies the time, and checks the timer
+/// at each change of the connection.
 ///
 /// | at a check | duration |
 /// |---|---|
-/// | more messages than at the previous check | is reset to zero |
-/// | online, and online at the previous check | grows by the time between the two |
+/// | more messages than at the previous check, or lines that are not written | is reset to zero |
+/// | online at the previous check | grows by the time between the two |
 /// | otherwise | is not changed |
 struct IdleTimer {
     private let limit: Duration
@@ -23,12 +24,13 @@ struct IdleTimer {
     ///
     /// - Parameters:
     ///   - isOnline: Whether there is a connection.
+    ///   - isBlocked: Whether lines wait for the reader of the output, so that no message can be received.
     ///   - elapsed: The time since the previous check.
     ///   - messageCount: The number of messages so far.
-    mutating func update(isOnline: Bool, elapsed: Duration, messageCount: Int) {
-        if messageCount != self.messageCount {
+    mutating func update(isOnline: Bool, isBlocked: Bool = false, elapsed: Duration, messageCount: Int) {
+        if isBlocked || messageCount != self.messageCount {
             silence = .zero
-        } else if isOnline, wasOnline {
+        } else if wasOnline {
             silence += elapsed
         }
         wasOnline = isOnline

@@ -28,7 +28,7 @@ struct Listening: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await receive(room, buffer, messages, monitor) }
             group.addTask { try await write(buffer, output) }
-            if let idleTime { group.addTask { try await waitForIdle(client, idleTime, messages) } }
+            if let idleTime { group.addTask { try await waitForIdle(client, idleTime, messages, buffer) } }
             if endsWithInput { group.addTask { try await waitForEndOfInput() } }
             // The first task that ends cancels the others. The writer still writes the buffered messages.
             var failure: (any Error)?
@@ -101,16 +101,27 @@ struct Listening: Sendable {
         }
     }
 
-    private func waitForIdle(_ client: Client, _ limit: Duration, _ messages: MessageCount) async throws {
-        var timer = IdleTimer(limit: limit)
-        var last = ContinuousClock.now
+    private func waitForIdle(
+        _ client: Client, _ limit: Duration, _ messages: MessageCount, _ buffer: LineBuffer
+    ) async throws {
+        let state = Guarded((timer: IdleTimer(limit: limit), last: ContinuousClock.now))
+        let check: @Sendable (Bool) -> Duration = { isOnline in
+            state.withLock { state in
+                let now = ContinuousClock.now
+                state.timer.update(
+                    isOnline: isOnline, isBlocked: !buffer.isEmpty, elapsed: state.last.duration(to: now),
+                    messageCount: messages.value)
+                state.last = now
+                return state.timer.remaining
+            }
+        }
+        // Connections that are shorter than the interval of the checks count too.
+        let watch = Task { for await status in client.status { _ = check(status.isOnline) } }
+        defer { watch.cancel() }
         while true {
-            let now = ContinuousClock.now
-            timer.update(
-                isOnline: client.currentStatus.isOnline, elapsed: last.duration(to: now), messageCount: messages.value)
-            last = now
-            if timer.remaining == .zero { return }
-            try await Task.sleep(for: min(timer.remaining, .milliseconds(100)))
+            let remaining = check(client.currentStatus.isOnline)
+            if remaining == .zero { return }
+            try await Task.sleep(for: min(remaining, .milliseconds(100)))
         }
     }
 

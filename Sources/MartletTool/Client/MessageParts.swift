@@ -1,4 +1,5 @@
 import Martlet
+import MartletDecode
 import MartletToolSupport
 import MartletWire
 
@@ -71,6 +72,12 @@ struct MessageParts: Equatable, Sendable {
 }
 
 extension ContentKind {
+    /// The name in every output of this program.
+    var typeName: String {
+        if self == LineContent.bytesKind { return "bytes" }
+        return registeredName ?? (isApplicationDefined ? "application" : "unknown")
+    }
+
     /// Whether the kind is that of a change, which is ignored if it is damaged (M-1).
     var isChange: Bool { [.edit, .delete, .reaction].contains(self) }
 }

@@ -47,7 +47,7 @@ enum ReceivedLine {
             .init("time", .count(message.acceptedAt)),
             .init("device", .string(String(message.id.device.rawValue, radix: 16))),
             .init("counter", .count(message.id.counter)), .init("kind", .count(message.kind.rawValue)),
-            .init("type", .string(type(of: message.kind))),
+            .init("type", .string(message.kind.typeName)),
         ]
         if original == nil { members.append(.init("damaged", .bool(true))) }
         let present = original.flatMap { effects.body(of: $0) }
@@ -100,11 +100,6 @@ enum ReceivedLine {
                 .init("counter", .count(target.id.counter)),
                 .init("offset", target.offset.map { .count($0) } ?? .null),
             ]))
-    }
-
-    private static func type(of kind: ContentKind) -> String {
-        if kind == LineContent.bytesKind { return "bytes" }
-        return kind.registeredName ?? (kind.isApplicationDefined ? "application" : "unknown")
     }
 
     /// Returns a gap as a JSON object in a line.

@@ -55,7 +55,8 @@ enum ListenCommand {
             """,
             """
             --until-idle measures the time with a connection and without a message. Time without a connection is not \
-            counted, and each message resets the time to zero.
+            counted, and each message resets the time to zero, as does a reader of the output that does not take the \
+            lines.
             """,
             """
             The lines are the log: the texts and the lines of 'martlet send', unchanged. Other messages, such as \

@@ -134,7 +134,7 @@ enum RoomsCommand {
         let isMore = room.unreadCount == RoomSummary.maxUnreadCount
         if room.unreadCount > 0 { parts.append("\(room.unreadCount)\(isMore ? " or more" : "") unread") }
         if let message = room.lastMessage {
-            let text = message.text.map { SafeText.line($0) } ?? "\(message.kind)"
+            let text = message.text.map { SafeText.line($0) } ?? "[\(message.kind.typeName)]"
             parts.append("\(SafeText.line(message.sender.text)): \(text)\(room.isLastMessageShortened ? "…" : "")")
         }
         return parts.joined(separator: "  ")
@@ -156,7 +156,7 @@ enum RoomsCommand {
         if let message = room.lastMessage {
             members += [
                 .init("sender", .string(message.sender.text)), .init("acceptedAt", .count(message.acceptedAt)),
-                .init("kind", .string("\(message.kind)")),
+                .init("kind", .count(message.kind.rawValue)), .init("type", .string(message.kind.typeName)),
             ]
             if let text = message.text { members.append(.init("text", .string(text))) }
             if room.isLastMessageShortened { members.append(.init("isShortened", .bool(true))) }

@@ -54,7 +54,11 @@ enum ServeCommand {
     private static let audit = Option.text(
         "audit", "FILE", help: "append sign-ins, refusals and revocations to FILE as JSON objects")
     private static let quiet = Option.flag(
-        "quiet", short: "q", help: "write no log except the number of lost audit records")
+        "quiet", short: "q", help: "write errors only; the same as --log-level error")
+    private static let logLevel = Option<RelayLog.Level>.choice(
+        "log-level", fallback: .info, help: "least severe events of the log; debug has a line for each connection")
+    private static let check = Option.flag(
+        "check", help: "check the options and all files that they name, and start no relay")
     private static let json = Option.flag("json", help: "write the log as JSON objects to standard output")
 
     static let spec = CommandSpec(
@@ -64,7 +68,8 @@ enum ServeCommand {
             listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
             accountRate.spec, roomRate.spec,
-            roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, json.spec,
+            roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
+            json.spec, check.spec,
         ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
         notes: [
             """
@@ -91,13 +96,19 @@ enum ServeCommand {
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
+            The signal HUP reads all files again: first all are checked, and then all are applied, or none of them if \
+            one has a fault, which the log states. 'martlet serve --check' with the same options makes the same check \
+            beforehand. The signal USR1 opens the file of --audit only; USR2 has no effect.
+            """,
+            """
             Without --certificate and --key there is no TLS, and the relay listens on loopback addresses only, unless \
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
         ] + AttachmentArguments.notes + PushArguments.notes + RelayAccess.notes + [TokensFile.overview],
         exitCodes: [
-            ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
+            ExitMeaning(.success, "the relay was interrupted or terminated by a signal, or --check has found no fault"),
+            ExitMeaning(.failure, "--check has found a fault, which standard error states"),
             ExitMeaning(
                 .noInput,
                 "a file of accounts, keys, rules or certificates cannot be read; standard error states file and line"),
@@ -105,11 +116,47 @@ enum ServeCommand {
             ExitMeaning(.interrupted, "interrupted again before the relay had ended"),
             ExitMeaning(.terminated, "terminated again by a signal before the relay had ended"),
         ]
-    ) { try await run($0) }
+    ) { arguments in
+        try checkCompanions(arguments)
+        if arguments.has(check) { return try checkFiles(arguments) }
+        do { return try await run(arguments) } catch let error as CommandError where arguments.has(json) {
+            try Output.print(RelayLog.json(RelayLog.Entry(event: .startFailed(error))))
+            throw CommandError(error.code, "")
+        }
+    }
+
+    /// Refuses options that have no effect without another one.
+    private static func checkCompanions(_ arguments: ParsedArguments) throws(UsageError) {
+        let pairs = [
+            (historyAge.spec, store.spec), (ignoreRoomRoles.spec, store.spec), (roomsPerAccount.spec, roomRoles.spec),
+        ]
+        for (option, companion) in pairs
+        where arguments.values[option.name] != nil && arguments.values[companion.name] == nil {
+            throw UsageError(message: "'--\(option.name)' requires '--\(companion.name)'")
+        }
+    }
+
+    /// Checks all files that a start or a reload reads.
+    private static func checkFiles(_ arguments: ParsedArguments) throws -> ExitCode {
+        do {
+            _ = try RelayAccess(arguments)
+            _ = try PushArguments.webhook(arguments)
+            if let path = arguments[audit] { try AuditLog.check(path: path) }
+            if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
+                throw fault
+            }
+        } catch let error as UsageError {
+            throw error
+        } catch {
+            throw CommandError(.failure, "\(error)")
+        }
+        return .success
+    }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let isJSON = arguments.has(json)
-        let isQuiet = arguments.has(quiet)
+        let level = arguments.has(quiet) ? .error : arguments[logLevel] ?? .info
+        for number in [SIGUSR1, SIGUSR2] { _ = signal(number, SIG_IGN) }
         // The reader of the log may end before the relay.
         _ = signal(SIGPIPE, SIG_IGN)
         Descriptors.raiseLimit()
@@ -121,17 +168,18 @@ enum ServeCommand {
             let entry = RelayLog.Entry(event: .dropped(count))
             return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         }
+        let note: @Sendable (RelayLog.Event) -> Void = { event in
+            guard event.level <= level else { return }
+            let isSecondary = if case .audited(let record) = event { record.isRefusal } else { false }
+            log.add(RelayLog.Entry(event: event), isSecondary: isSecondary)
+        }
+        let groups = Guarded(LogGroups())
         let access = try RelayAccess(arguments)
         let webhook = try PushArguments.webhook(arguments)
-        let audit = try arguments[audit].map {
-            // Lost records are reported although --quiet is given.
-            try AuditLog(path: $0) { log.add(RelayLog.Entry(event: .auditLost($0))) }
-        }
+        let audit = try arguments[audit].map { try AuditLog(path: $0) { note(.auditLost($0)) } }
         let store: (any RoomStore)?
         do {
-            store = try await diskStore(arguments) { event in
-                if !isQuiet { log.add(RelayLog.Entry(event: .store(event))) }
-            }
+            store = try await diskStore(arguments) { note(.store($0)) }
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
@@ -139,7 +187,8 @@ enum ServeCommand {
         let disk = AttachmentArguments.disk(arguments, directory: arguments[Self.store])
         let attachments = try AttachmentArguments.store(arguments, directory: arguments[Self.store], disk)
         let relay = try relay(arguments, access, store, attachments, disk, webhook) { event in
-            if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
+            let now = Instant(nanoseconds: EventLoop.clock)
+            for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
         let addresses: [SocketAddress]
@@ -150,21 +199,22 @@ enum ServeCommand {
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
+        // A script may send a signal as soon as the relay listens.
+        let signals = Interruptions.stream(of: audit == nil ? [SIGHUP] : [SIGHUP, SIGUSR1])
         audit?.add(.started(addresses))
         for (requested, address) in zip(Self.addresses(arguments), addresses) {
-            if isJSON || !isQuiet { log.add(RelayLog.Entry(event: .listening(address))) }
+            // A program needs the port at any level.
+            if isJSON { log.add(RelayLog.Entry(event: .listening(address))) } else { note(.listening(address)) }
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
         let reloads = Task {
-            for await _ in Interruptions.stream(of: [SIGHUP]) {
-                var failures: [String] = []
-                do { try audit?.reopen() } catch { failures.append("\(error)") }
-                do { try await access.reload(relay) } catch { failures.append("\(error)") }
-                if TLSArguments.hasCertificate(arguments) {
-                    do { try relay.reloadTLS() } catch { failures.append("\(error)") }
+            for await number in signals {
+                guard number == SIGHUP else {
+                    note(.reopened(failure(of: { try audit?.reopen() })))
+                    continue
                 }
-                let failure = failures.isEmpty ? nil : failures.joined(separator: "; ")
-                if !isQuiet { log.add(RelayLog.Entry(event: .reloaded(failure))) }
+                let failure = await reload(relay, access, audit, hasTLS: TLSArguments.hasCertificate(arguments))
+                note(.reloaded(failure))
                 audit?.add(.reloaded(failure))
             }
         }
@@ -176,12 +226,34 @@ enum ServeCommand {
             let statistics = await relay.statistics
             await relay.shutdown()
             await (store as? SQLiteStore)?.close()
-            if isJSON, !isQuiet { log.add(RelayLog.Entry(event: .ended(statistics))) }
+            for event in groups.withLock({ $0.finish() }) { note(event) }
+            note(.ended(statistics))
             audit?.add(.ended)
             await audit?.finish()
             await log.finish()
         }
         return .success
+    }
+
+    /// Reads all files again, and applies all of them, or none if one has a fault. Returns the fault.
+    private static func reload(
+        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, hasTLS: Bool
+    ) async -> String? {
+        do {
+            let contents = try access.read()
+            // The certificate is the last one that can have a fault.
+            let reloadTLS: () throws -> Void = { if hasTLS { try relay.reloadTLS() } }
+            if let audit { try audit.reopen(after: reloadTLS) } else { try reloadTLS() }
+            await access.apply(contents, to: relay)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static func failure(of body: () throws -> Void) -> String? {
+        do { try body() } catch { return "\(error)" }
+        return nil
     }
 
     private static func addresses(_ arguments: ParsedArguments) -> [SocketAddress] {

@@ -6,6 +6,7 @@
 /// | newline, carriage return | `\n`, `\r` |
 /// | tab | tab |
 /// | another control character, U+2028, U+2029 | `\u{XXXX}` with its number in hexadecimal |
+/// | a change of the writing direction, U+202A to U+202E, U+2066 to U+2069 | the same |
 enum EscapedText {
     /// Returns the line for a text.
     static func line(_ text: some StringProtocol) -> String {
@@ -30,7 +31,9 @@ enum EscapedText {
         case "\\": "\\\\"
         case "\n": "\\n"
         case "\r": "\\r"
-        case "\u{0}"..<"\t", "\u{B}"..<" ", "\u{7F}"..<"\u{A0}", "\u{2028}"..."\u{2029}": number(of: scalar)
+        case "\u{0}"..<"\t", "\u{B}"..<" ", "\u{7F}"..<"\u{A0}", "\u{2028}"..."\u{202E}",
+            "\u{2066}"..."\u{2069}":
+            number(of: scalar)
         default: String(scalar)
         }
     }

@@ -17,6 +17,8 @@ final class LineBuffer: Sendable {
 
     private struct State {
         var batch = Batch()
+        /// Whether the writer has taken a batch and not asked for the next one.
+        var isWriting = false
         var isFinished = false
         var reader: CheckedContinuation<Void, Never>?
         var writer: CheckedContinuation<Void, Never>?
@@ -47,8 +49,12 @@ final class LineBuffer: Sendable {
         for waker in wakers { waker?.resume() }
     }
 
-    /// Returns all buffered lines; nil at the end.
+    /// Whether all lines are written.
+    var isEmpty: Bool { state.withLock { $0.batch.cursor == nil && !$0.isWriting } }
+
+    /// Returns all buffered lines; nil at the end. The lines of the previous batch are written.
     func take() async -> Batch? {
+        state.withLock { $0.isWriting = false }
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 if state.batch.cursor != nil || state.isFinished { return true }
@@ -59,6 +65,7 @@ final class LineBuffer: Sendable {
         }
         let (batch, waker) = state.withLock { state in
             defer { (state.batch, state.writer) = (Batch(), nil) }
+            state.isWriting = state.batch.cursor != nil
             return (state.batch, state.writer)
         }
         waker?.resume()

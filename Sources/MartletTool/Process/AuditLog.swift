@@ -90,14 +90,28 @@ final class AuditLog: Sendable {
         for record in records { log.add(Entry(event: .relay(record)), isSecondary: record.isRefusal) }
     }
 
-    /// Opens the file again. After an error the log continues in the earlier file.
-    func reopen() throws(CommandError) {
+    /// Opens the file again, after `change` if there is one. After an error the log continues in the earlier file.
+    func reopen(after change: () throws -> Void = {}) throws {
         let next = try Self.open(path)
         defer { close(next) }
+        try change()
         // The thread of the log may be writing to the descriptor, so its number stays.
         guard dup2(next, descriptor) >= 0 else {
             throw CommandError.system(.cannotCreate, "cannot open \(path)")
         }
+    }
+
+    /// Checks that the file can be appended to, without creating it.
+    static func check(path: String) throws(CommandError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            guard unsafe access(folder, W_OK) == 0 else {
+                throw CommandError.system(.cannotCreate, "cannot create \(path)")
+            }
+            return
+        }
+        guard unsafe access(path, W_OK) == 0 else { throw CommandError.system(.cannotCreate, "cannot open \(path)") }
     }
 
     /// Returns when all records are written, or after `LogBounds.finishTimeout`.
@@ -125,7 +139,8 @@ final class AuditLog: Sendable {
         }
     }
 
-    private static func members(of record: AuditRecord) -> [JSONLine.Member] {
+    /// The members of a record, which the log has too.
+    static func members(of record: AuditRecord) -> [JSONLine.Member] {
         let fields: [(String, String?)] = [
             ("account", record.account?.text),
             ("device", record.device.map { String($0.rawValue, radix: 16) }),

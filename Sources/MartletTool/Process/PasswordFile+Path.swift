@@ -1,3 +1,4 @@
+import CMartletSystem
 import Foundation
 import MartletAuthentication
 import MartletToolSupport
@@ -70,8 +71,23 @@ extension PasswordFile {
         return url.path
     }
 
-    /// Replaces a file atomically. The owner, the group and the permissions of an existing file are kept, so that a
-    /// relay of another user can still read it. Only the owner can read a new one.
+    /// Copies the access control list of a file, if it has one.
+    private func copyAccessList(of path: String, to descriptor: Int32) throws(CommandError) {
+        #if os(Linux)
+            let name = "system.posix_acl_access"
+            // The kernel has no longer attribute.
+            var list = [UInt8](repeating: 0, count: 64 << 10)
+            let count = unsafe martlet_file_attribute(path, name, &list, list.count)
+            // The file has no list, or the file system has none.
+            guard count != -Int64(ENODATA), count != -Int64(ENOTSUP) else { return }
+            guard count >= 0, unsafe martlet_file_set_attribute(descriptor, name, list, Int(count)) == 0 else {
+                throw CommandError(.cannotCreate, "cannot keep the access control list of \(path)")
+            }
+        #endif
+    }
+
+    /// Replaces a file atomically. The owner, group, permissions and access control list of an existing file are kept,
+    /// so that a relay of another user can still read it. Only the owner can read a new one.
     func write(_ path: String) throws(CommandError) {
         let temporary = path + ".new"
         _ = unsafe unlink(temporary)
@@ -82,6 +98,7 @@ extension PasswordFile {
         if unsafe stat(path, &status) == 0 {
             guard fchown(descriptor, status.st_uid, status.st_gid) == 0, fchmod(descriptor, status.st_mode & 0o777) == 0
             else { throw CommandError.system(.cannotCreate, "cannot keep the owner of \(path)") }
+            try copyAccessList(of: path, to: descriptor)
         }
         try Output.write(bytes, to: descriptor)
         guard fsync(descriptor) == 0 else { throw CommandError.system(.cannotCreate, "cannot write \(path)") }

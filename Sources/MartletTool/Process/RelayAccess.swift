@@ -72,7 +72,7 @@ final class RelayAccess: Sendable {
     }
 
     /// The authenticator of the last reading, and the secret with which it verifies each account.
-    private struct Accounts {
+    fileprivate struct Accounts {
         var authenticator: any Authenticator
         var secrets: [AccountName: Credential] = [:]
         var revoked = RevokedAccounts()
@@ -94,6 +94,9 @@ final class RelayAccess: Sendable {
     }
 
     private static func source(_ arguments: ParsedArguments) throws(UsageError) -> Source {
+        for option in [audience, issuer] where arguments[option] != nil && arguments[keys] == nil {
+            throw UsageError(message: "'--\(option.spec.name)' requires '--jwks'")
+        }
         guard TLSArguments.acceptsClientCertificates(arguments) else {
             guard !TLSArguments.requiresClientCertificates(arguments) else {
                 throw UsageError(message: "'--require-client-certificate' requires '--client-ca'")
@@ -172,9 +175,13 @@ final class RelayAccess: Sendable {
 
     private static func readRules(_ path: String) throws(CommandError) -> RoomRules {
         let bytes = try bytes(of: path, "rules")
-        do { return try RoomRules(parsing: bytes) } catch {
+        let rules: RoomRules
+        do { rules = try RoomRules(parsing: bytes) } catch {
             throw CommandError(.noInput, "\(path):\(error.line): \(error.fault)")
         }
+        // A file that was truncated would refuse everybody.
+        guard !rules.isEmpty else { throw CommandError(.noInput, "\(path): the file contains no rule") }
+        return rules
     }
 
     private static func bytes(of path: String, _ what: String) throws(CommandError) -> [UInt8] {
@@ -213,11 +220,22 @@ final class RelayAccess: Sendable {
 
     // MARK: Reading again
 
-    /// Reads the files again, and applies the changes to a running relay.
-    func reload(_ relay: Relay) async throws(CommandError) {
+    /// The contents of all files, which are not applied.
+    struct Contents {
+        fileprivate let accounts: Accounts
+        fileprivate let rules: RoomRules?
+    }
+
+    /// Reads the files again.
+    func read() throws(CommandError) -> Contents {
         let next = try Self.read(source, revokedPath)
-        let nextRules: RoomRules?
-        if let rulesPath { nextRules = try Self.readRules(rulesPath) } else { nextRules = nil }
+        guard let rulesPath else { return Contents(accounts: next, rules: nil) }
+        return Contents(accounts: next, rules: try Self.readRules(rulesPath))
+    }
+
+    /// Applies the contents of the files to a running relay.
+    func apply(_ contents: Contents, to relay: Relay) async {
+        let (next, nextRules) = (contents.accounts, contents.rules)
         let earlier = accounts.withLock { accounts in
             defer { accounts = next }
             return accounts

@@ -12,12 +12,21 @@ enum RelayLog {
     enum Event: Sendable {
         /// The relay listens on an address.
         case listening(SocketAddress)
-        /// An event of the relay.
+        /// An event of the relay that has no audit record.
         case relay(RelayEvent)
+        /// An event of the relay, or a group of refusals.
+        case audited(AuditRecord)
+        /// A number of events of one kind, of which this is the last.
+        case repeated(RelayEvent, Int)
         /// An event of the store of `--store`.
         case store(StoreEvent)
-        /// The certificates were read again; the text is the error if this failed.
+        /// The files of accounts, rules and certificates were read again; the text is the error if this failed, and
+        /// nothing has changed.
         case reloaded(String?)
+        /// The file of the audit log was opened again; the text is the error if this failed.
+        case reopened(String?)
+        /// The relay cannot start.
+        case startFailed(CommandError)
         /// The relay has ended.
         case ended(RelayStatistics)
         /// The number of lines before this one that could not be written.
@@ -33,9 +42,25 @@ enum RelayLog {
         var time: UInt64 = EventLoop.wallClock
     }
 
-    /// Returns an event as JSON, with its time in milliseconds since 1970.
+    /// The severity of an event. A log has the events of one level and of all before it.
+    enum Level: String, CaseIterable, Comparable, Sendable {
+        /// The relay cannot do a part of its work.
+        case error
+        /// The relay has refused a peer, or something needs attention.
+        case warning
+        /// A change: a sign-in, an operation, the start and the end.
+        case info
+        /// Each connection.
+        case debug
+
+        static func < (left: Level, right: Level) -> Bool {
+            allCases.firstIndex(of: left) ?? 0 < allCases.firstIndex(of: right) ?? 0
+        }
+    }
+
+    /// Returns an event as JSON, with its time in UTC (RFC 3339) and the names of the audit log.
     static func json(_ entry: Entry) -> String {
-        JSONLine.object([.init("time", .count(entry.time))] + members(of: entry.event)).text
+        JSONLine.object([.init("time", .string(date(entry.time)))] + members(of: entry.event)).text
     }
 
     /// Returns an event as text, with its time in UTC (RFC 3339).
@@ -69,9 +94,17 @@ enum RelayLog {
         case .listening(let address):
             named("listening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
         case .relay(let event): members(of: event)
+        case .audited(let record): AuditLog.members(of: record)
+        case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
         case .store(let event): members(of: event)
         case .reloaded(let error):
             named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
+        case .reopened(let error):
+            named(
+                error == nil ? "auditReopened" : "auditReopenFailed", error.map { [.init("error", .string($0))] } ?? [])
+        case .startFailed(let error):
+            named(
+                "startFailed", [.init("error", .string(error.message)), .init("exitCode", .count(error.code.rawValue))])
         case .ended(let statistics):
             named(
                 "ended",
@@ -96,12 +129,8 @@ enum RelayLog {
                 [.init("count", .count(count))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
         case .proxyRefused(let peer):
             named("proxyRefused", peer.map { [.init("peer", .string("\($0)"))] } ?? [])
-        case .revoked(let account): named("revoked", [.init("account", .string(account.text))])
-        case .roomDecisionsRevoked(let account, let room):
-            named(
-                "roomDecisionsRevoked",
-                (account.map { [.init("account", .string($0.text))] } ?? [])
-                    + (room.map { [.init("room", .string($0.text))] } ?? []))
+        case .revoked, .roomDecisionsRevoked: AuditRecord(event).map { AuditLog.members(of: $0) } ?? []
+        case .storeRecovered: named("storeRecovered", [])
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
         case .tlsFailed(let error, let peer):
             named(
@@ -122,7 +151,7 @@ enum RelayLog {
         case .authenticationRefused(let account, let cause):
             named(
                 "authenticationRefused",
-                [.init("account", .string(account.text)), .init("cause", .string(cause))])
+                [.init("account", .string(account.text)), .init("reason", .string(cause))])
         case .policyFailed(let room, let error):
             named("policyFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         case .undeliveredFailed(let room, let error):
@@ -153,33 +182,14 @@ enum RelayLog {
 
     private static func members(of note: RelayNote) -> [JSONLine.Member] {
         switch note {
-        case .linked(let key, _): device("linked", key)
-        case .resumed(let key, _, let epoch): device("resumed", key) + [.init("epoch", .count(epoch.rawValue))]
         case .suspended(let key, _): device("suspended", key)
         case .ended(let key, _): device("ended", key)
-        case .refused(let account, let code, let cause):
-            named(
-                "refused",
-                [.init("account", .string(account.text)), .init("code", .string(code.name))]
-                    + (cause.map { [.init("cause", .string($0))] } ?? []))
-        case .roomRefused(let key, let room):
-            device("roomRefused", key) + [.init("room", .string(room.text))]
-        case .roomCreated(let key, let room, let status):
-            device("roomCreated", key) + [.init("room", .string(room.text))] + code(status)
-        case .roomOperation(let record):
-            device("roomOperation", record.actor) + [
-                .init("room", .string(record.room.text)), .init("operation", .string(record.method.rawValue)),
-            ] + (record.target.map { [.init("target", .string($0.text))] } ?? [])
-                + (record.value.map { [.init("value", .string($0))] } ?? []) + code(record.status)
+        case .linked, .resumed, .refused, .roomRefused, .roomCreated, .roomOperation:
+            AuditRecord(.note(note, peer: nil)).map { AuditLog.members(of: $0) } ?? []
         case .rolesInvalid(let room, let error):
             named("rolesInvalid", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         case .faulted(let code): named("faulted", [.init("code", .string(code.name))])
         }
-    }
-
-    /// The code of a refusal; nothing for `none`.
-    private static func code(_ status: ErrorCode) -> [JSONLine.Member] {
-        status == .none ? [] : [.init("code", .string(status.name))]
     }
 
     private static func device(_ event: String, _ key: DeviceKey) -> [JSONLine.Member] {

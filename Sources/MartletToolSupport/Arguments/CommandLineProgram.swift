@@ -1,3 +1,4 @@
+import CMartletSystem
 import Dispatch
 import Foundation
 
@@ -30,27 +31,35 @@ package struct CommandLineProgram: Sendable {
     // Not asynchronous: the executor and Dispatch trap without standard descriptors.
     package func main() -> Never {
         Descriptors.occupyStandard()
-        do { try Descriptors.checkLimit() } catch {
+        do throws(CommandError) {
+            try Descriptors.checkProcessFiles()
+            try Descriptors.checkLimit()
+        } catch {
             report(error)
             exit(error.code.rawValue)
         }
-        guard Self.hasValidArguments else {
+        guard let words = Self.arguments else {
             Output.report("\(name): an argument is not UTF-8")
             exit(ExitCode.usage.rawValue)
         }
         Task {
-            let code = await run(Array(CommandLine.arguments.dropFirst()))
+            let code = await run(words)
             exit(code.rawValue)
         }
         dispatchMain()
     }
 
-    /// Whether all arguments of the process are UTF-8. `CommandLine.arguments` replaces other bytes.
-    private static var hasValidArguments: Bool {
-        let arguments = unsafe CommandLine.unsafeArgv
-        return (0..<Int(CommandLine.argc)).allSatisfy { index in
-            unsafe arguments[index].map { unsafe String(validatingCString: $0) != nil } ?? true
+    /// The arguments of the process without its name; nil if one is not UTF-8. `CommandLine.arguments` replaces other
+    /// bytes, and is empty if a library has changed the environment before main.
+    static var arguments: [String]? {
+        var words: [String] = []
+        let count = martlet_argument_count()
+        for index in 1..<max(count > 0 ? count : CommandLine.argc, 1) {
+            let word = unsafe count > 0 ? martlet_argument(index) : UnsafePointer(CommandLine.unsafeArgv[Int(index)])
+            guard let word = unsafe word, let text = unsafe String(validatingCString: word) else { return nil }
+            words.append(text)
         }
+        return words
     }
 
     /// Runs a command and returns its exit code. Messages are written to standard error.

@@ -47,6 +47,14 @@ package enum Descriptors {
             .failure, "this process may have \(limit.rlim_cur) descriptors; it needs \(minCount) (ulimit -n)")
     }
 
+    /// Throws unless the system's files about this process can be read. Dispatch ends a process that has none.
+    package static func checkProcessFiles(at path: String = "/proc/self/stat") throws(CommandError) {
+        #if os(Linux)
+            guard unsafe access(path, R_OK) != 0 else { return }
+            throw CommandError(.failure, "this program needs /proc, which is not mounted or not readable")
+        #endif
+    }
+
     /// Raises the limit of this process and its children to the maximum that the system permits, and returns the limit.
     @discardableResult
     package static func raiseLimit() -> Int {

@@ -32,4 +32,11 @@ import Testing
             #expect(throws: Never.self) { try Descriptors.checkLimit() }
         }
     }
+
+    #if os(Linux)
+        @Test func `a system without the files about processes → an error in place of a trap`() throws {
+            try Descriptors.checkProcessFiles()
+            #expect(throws: CommandError.self) { try Descriptors.checkProcessFiles(at: "/none/self/stat") }
+        }
+    #endif
 }

@@ -28,14 +28,34 @@ import Testing
             seconds += 1
             timer.update(isOnline: seconds % 3 != 0, elapsed: .seconds(1), messageCount: 0)
         }
-        // Two seconds before the first cut count, then one of each three seconds.
-        #expect(seconds == 26)
+        // Two of each three seconds are online.
+        #expect(seconds == 15)
+    }
+
+    @Test func `connections shorter than the time between two checks → their durations are added`() {
+        var timer = onlineTimer()
+        var count = 0
+        while timer.remaining > .zero, count < 1000 {
+            count += 1
+            timer.update(isOnline: false, elapsed: .milliseconds(50), messageCount: 0)
+            timer.update(isOnline: true, elapsed: .seconds(2), messageCount: 0)
+        }
+        #expect(count == 200)
+    }
+
+    @Test func `lines that are not written → reset the time, and it begins when they are`() {
+        var timer = onlineTimer()
+        timer.update(isOnline: true, elapsed: .seconds(9), messageCount: 0)
+        for _ in 1...3 { timer.update(isOnline: true, isBlocked: true, elapsed: .seconds(60), messageCount: 0) }
+        #expect(timer.remaining == .seconds(10))
+        timer.update(isOnline: true, elapsed: .seconds(4), messageCount: 0)
+        #expect(timer.remaining == .seconds(6))
     }
 
     @Test func `time before a cut counts, time offline does not`() {
         var timer = onlineTimer()
-        timer.update(isOnline: true, elapsed: .seconds(4), messageCount: 0)
-        timer.update(isOnline: false, elapsed: .seconds(100), messageCount: 0)
+        timer.update(isOnline: true, elapsed: .seconds(3), messageCount: 0)
+        timer.update(isOnline: false, elapsed: .seconds(1), messageCount: 0)
         timer.update(isOnline: false, elapsed: .seconds(100), messageCount: 0)
         timer.update(isOnline: true, elapsed: .seconds(100), messageCount: 0)
         #expect(timer.remaining == .seconds(6))

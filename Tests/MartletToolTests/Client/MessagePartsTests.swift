@@ -31,4 +31,14 @@ import Testing
         #expect(MessageParts(content, nil) { _ in "" }.line == "[\(Quantity.text(byteCount: 0)) without text]")
         #expect(ContentKind.delete.isChange && !ContentKind.reply.isChange)
     }
+
+    @Test func `every number of a kind → a name in words, as in the registry`() {
+        for number in 0...UInt16.max {
+            let name = ContentKind(rawValue: number).typeName
+            #expect(name.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) })
+        }
+        #expect(ContentKind.delete.typeName == "delete")
+        #expect(ContentKind(rawValue: 0x7777).typeName == "unknown")
+        #expect(ContentKind(rawValue: 0xF123).typeName == "application")
+    }
 }

@@ -1,3 +1,4 @@
+import CMartletSystem
 import Foundation
 import MartletAuthentication
 import MartletWire
@@ -178,4 +179,31 @@ import Testing
         #expect(try String(contentsOfFile: path("users"), encoding: .utf8) == "# users\nada secret\n")
         try? FileManager.default.removeItem(at: folder)
     }
+
+    #if os(Linux)
+        @Test func `a change of a file keeps its access control list`() throws {
+            let path = NSTemporaryDirectory() + "martlet-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try Data().write(to: URL(fileURLWithPath: path))
+            // Version 2; the owner reads and writes, user 1234 reads, the group and others have no permission.
+            let entries: [(tag: UInt16, permissions: UInt16, user: UInt32)] = [
+                (1, 6, .max), (2, 4, 1234), (4, 0, .max), (16, 4, .max), (32, 0, .max),
+            ]
+            var list: [UInt8] = [2, 0, 0, 0]
+            for entry in entries {
+                for number in [UInt32(entry.tag) | UInt32(entry.permissions) << 16, entry.user] {
+                    list += (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+                }
+            }
+            let name = "system.posix_acl_access"
+            // Some file systems have no such lists.
+            let descriptor = unsafe open(path, O_RDWR)
+            defer { close(descriptor) }
+            guard unsafe martlet_file_set_attribute(descriptor, name, list, list.count) == 0 else { return }
+            try PasswordFile().write(path)
+            var kept = [UInt8](repeating: 0, count: 256)
+            let count = unsafe martlet_file_attribute(path, name, &kept, kept.count)
+            #expect(Array(kept.prefix(Int(max(count, 0)))) == list)
+        }
+    #endif
 }

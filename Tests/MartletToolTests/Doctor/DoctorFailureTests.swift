@@ -32,6 +32,14 @@ import Testing
         #expect(unsupported.found.hasSuffix(", it supports 2.0"))
     }
 
+    // C-67
+    @Test func `a refusal after failed sign-ins → its reason, and the advice to correct the credential`() {
+        let reason = "too many sign-ins of this account from this address have failed"
+        let refused = explanation(Notice(code: .serverBusy, reason: reason, retryAfter: .seconds(5)))
+        #expect(refused.found.contains(reason))
+        #expect(refused.advice.contains("correct the credential"))
+    }
+
     @Test func `bytes of a TLS alert, of another protocol, of a damaged frame → three explanations`() {
         #expect(DoctorFailure.malformed(.badMagic(0x1503_0300)).explanation.name == "isTLS")
         #expect(DoctorFailure.malformed(.badMagic(0x4854_5450)).explanation.name == "badMagic")

@@ -19,4 +19,13 @@ import Testing
         #expect(EscapedText.name("ada: I owe you") == #"ada\: I owe you"#)
         #expect(EscapedText.name(#"ada\"#) == #"ada\\"#)
     }
+
+    @Test(arguments: Array("\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}\u{2066}\u{2067}\u{2068}\u{2069}".unicodeScalars))
+    func `a change of the writing direction is a number in every form`(_ scalar: Unicode.Scalar) {
+        let escaped = "a\\u{\(String(scalar.value, radix: 16, uppercase: true))}b"
+        let text = "a\(scalar)b"
+        #expect(EscapedText.line(text) == escaped)
+        #expect(EscapedText.name(text) == escaped)
+        #expect(EscapedText.label(text) == escaped)
+    }
 }

@@ -42,4 +42,16 @@ import Testing
         #expect(byteCount == piece.count * 40)
         #expect(last == 40)
     }
+
+    @Test func `lines are written when the next batch is requested`() async {
+        let buffer = LineBuffer()
+        #expect(buffer.isEmpty)
+        await buffer.add([1], at: RoomCursor(offset: 1))
+        #expect(!buffer.isEmpty)
+        #expect(await buffer.take()?.bytes == [1])
+        #expect(!buffer.isEmpty)
+        buffer.finish()
+        #expect(await buffer.take() == nil)
+        #expect(buffer.isEmpty)
+    }
 }

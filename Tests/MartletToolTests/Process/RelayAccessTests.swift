@@ -118,7 +118,7 @@ import Testing
         let relay = Relay(
             configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
             authenticator: access.authenticator, policy: access.policy)
-        try await access.reload(relay)
+        await access.apply(try access.read(), to: relay)
         #expect(try await isAccepted(password: "three", of: "ada", by: access))
         #expect(try await !isAccepted(password: "two", of: "bob", by: access))
     }
@@ -134,7 +134,7 @@ import Testing
         let relay = Relay(
             configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
             authenticator: access.authenticator, policy: access.policy)
-        await #expect(throws: error) { try await access.reload(relay) }
+        #expect(throws: error) { try access.read() }
         #expect("\(error)" == "\(path): the file contains no account")
         #expect(try await isAccepted(password: "one", of: "ada", by: access))
     }
@@ -173,6 +173,19 @@ import Testing
         }
     }
 
+    @Test(arguments: ["", "\n", "# allow all in * to everyone\n"])
+    func `a file of rules without a rule -> an error, and another reading changes nothing`(_ text: String) async throws
+    {
+        let files = try Files()
+        let rules = try files.write("allow all in lobby to everyone\n", to: "rules")
+        let access = try access(["--allow-all", "--rooms", rules])
+        try files.write(text, to: "rules")
+        let error = CommandError(.noInput, "\(rules): the file contains no rule")
+        #expect(throws: error) { try access.read() }
+        #expect(throws: error) { try self.access(["--allow-all", "--rooms", rules]) }
+        #expect(try await decision("lobby", "ada", by: access) == .granted(.all))
+    }
+
     @Test func `files that are read again replace accounts and rules, and an invalid one changes nothing`()
         async throws
     {
@@ -186,14 +199,14 @@ import Testing
         #expect(try await isAccepted("ada", "one", by: access))
         try files.write("ada three\n", to: "tokens")
         try files.write("deny in lobby to everyone\n", to: "rules")
-        try await access.reload(relay)
+        await access.apply(try access.read(), to: relay)
         #expect(try await !isAccepted("ada", "one", by: access))
         #expect(try await isAccepted("ada", "three", by: access))
         #expect(try await !isAccepted("bob", "two", by: access))
         #expect(try await decision("lobby", "ada", by: access) == .refused)
         try files.write("nonsense", to: "rules")
         try files.write("ada four\n", to: "tokens")
-        await #expect(throws: CommandError.self) { try await access.reload(relay) }
+        #expect(throws: CommandError.self) { try access.read() }
         #expect(try await isAccepted("ada", "three", by: access))
         #expect(try await decision("lobby", "ada", by: access) == .refused)
     }
@@ -232,7 +245,7 @@ import Testing
             let failure = try? await isAdmitted("ada", "one")
             #expect(failure != true, "\(words)")
             try files.write("# nobody\n", to: "revoked")
-            try await access.reload(relay)
+            await access.apply(try access.read(), to: relay)
             #expect(try await isAdmitted("ada", "one"), "\(words)")
         }
     }
@@ -252,7 +265,7 @@ import Testing
         _ = try relay.start()
         for accounts in ["carol\nada\n", "carol\nada\n", "ada\nbob\n"] {
             try files.write(accounts, to: "revoked")
-            try await access.reload(relay)
+            await access.apply(try access.read(), to: relay)
         }
         await relay.shutdown()
         #expect(events.withLock { $0 } == ["ada", "bob"])
@@ -285,7 +298,7 @@ import Testing
         }
         _ = try relay.start()
         try write(["ada": "one", "bob": "new", "dave": "four"])
-        try await access.reload(relay)
+        await access.apply(try access.read(), to: relay)
         await relay.shutdown()
         let names = events.withLock { $0 }
         #expect(names.dropLast().sorted() == ["bob", "carol"] && names.last == "rooms")

@@ -19,19 +19,55 @@ import Testing
     @Test func `a line of text begins with the time and ends with the peer`() throws {
         #expect(
             RelayLog.text(try refused())
-                == "2023-11-14T22:13:20.123Z refused ada unauthenticated peer=192.0.2.1:4711")
+                == "2023-11-14T22:13:20.123Z refused ada peer=192.0.2.1:4711 unauthenticated")
         #expect(
             RelayLog.text(.init(event: .dropped(7), time: 0)) == "1970-01-01T00:00:00.000Z linesDropped count=7")
     }
 
     @Test func `a line of JSON contains the members of the text`() throws {
         let text = RelayLog.json(try refused())
-        let start = #"{"time":1700000000123,"event":"refused","account":"ada","code":"unauthenticated","#
-        #expect(text == start + #""peer":"192.0.2.1:4711"}"#)
+        let start = #"{"time":"2023-11-14T22:13:20.123Z","event":"refused","account":"ada","#
+        #expect(text == start + #""peer":"192.0.2.1:4711","code":"unauthenticated"}"#)
         let address = try #require(SocketAddress("[::1]:7227"))
         #expect(
             RelayLog.json(.init(event: .listening(address), time: 5))
-                == #"{"time":5,"event":"listening","address":"[::1]:7227","port":7227}"#)
+                == #"{"time":"1970-01-01T00:00:00.005Z","event":"listening","address":"[::1]:7227","port":7227}"#)
+    }
+
+    @Test func `a record of the audit log → the same members in the log of JSON`() throws {
+        let ada = try #require(AccountName("ada"))
+        let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
+        let event = RelayEvent.note(.linked(key, LinkID(rawValue: 7)), peer: SocketAddress("192.0.2.1:4711"))
+        let record = try #require(AuditRecord(event))
+        let line = AuditLog.line(.init(event: .relay(record), time: 5))
+        #expect(RelayLog.json(.init(event: .audited(record), time: 5)) == line)
+        #expect(
+            RelayLog.json(.init(event: .reloaded("no"), time: 5))
+                == AuditLog.line(.init(event: .reloaded("no"), time: 5)))
+    }
+
+    @Test func `a start that fails → its error and exit code as JSON`() {
+        let entry = RelayLog.Entry(event: .startFailed(CommandError(.noInput, "no file")), time: 5)
+        #expect(
+            RelayLog.json(entry)
+                == #"{"time":"1970-01-01T00:00:00.005Z","event":"startFailed","error":"no file","exitCode":66}"#)
+    }
+
+    @Test func `events → the levels at which they are logged`() throws {
+        let (ada, lobby) = (try #require(AccountName("ada")), try #require(RoomName("lobby")))
+        let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
+        func level(_ event: RelayEvent) -> RelayLog.Level {
+            AuditRecord(event).map { RelayLog.Event.audited($0).level } ?? RelayLog.Event.relay(event).level
+        }
+        #expect(level(.storeFailed(lobby, CancellationError())) == .error)
+        #expect(level(.storeRecovered) == .warning)
+        #expect(level(.note(.refused(ada, .unauthenticated), peer: nil)) == .warning)
+        #expect(level(.note(.linked(key, LinkID(rawValue: 7)), peer: nil)) == .info)
+        #expect(level(.note(.ended(key, LinkID(rawValue: 7)), peer: nil)) == .debug)
+        #expect(level(.note(.resumed(key, LinkID(rawValue: 7), epoch: Epoch(rawValue: 2)), peer: nil)) == .debug)
+        #expect(RelayLog.Event.reloaded("no").level == .error)
+        #expect(RelayLog.Event.reloaded(nil).level == .info)
+        #expect(RelayLog.Level.error < .warning && .info < RelayLog.Level.debug)
     }
 
     @Test func `refused connections, rooms and revocations → their fields`() throws {
@@ -45,7 +81,8 @@ import Testing
         #expect(
             events.map { RelayLog.text(.init(event: .relay($0), time: 0)) } == [
                 "1970-01-01T00:00:00.000Z connectionsRefused count=7 peer=192.0.2.1:4711",
-                "1970-01-01T00:00:00.000Z roomRefused ada ab lobby", "1970-01-01T00:00:00.000Z revoked ada",
+                "1970-01-01T00:00:00.000Z roomRefused ada ab lobby roomForbidden",
+                "1970-01-01T00:00:00.000Z revoked ada",
                 "1970-01-01T00:00:00.000Z roomDecisionsRevoked lobby",
             ])
     }
@@ -74,7 +111,7 @@ import Testing
         let room = RoomName(#"x"\y"#)
         #expect(
             RelayLog.text(.init(event: .relay(.note(.roomRefused(key, room), peer: nil)), time: 0)).dropFirst(25)
-                == #"roomRefused "ada 1234 peer=10.0.0.1:9" ab "x\"\\y""#)
+                == #"roomRefused "ada 1234 peer=10.0.0.1:9" ab "x\"\\y" roomForbidden"#)
     }
 
     @Test func `lost audit records, and the cause of a refused credential → their fields`() throws {
@@ -83,7 +120,7 @@ import Testing
         let event = RelayEvent.authenticationRefused(ada, cause: "the token is for another audience")
         #expect(
             RelayLog.text(.init(event: .relay(event), time: 0)).dropFirst(25)
-                == #"authenticationRefused ada cause="the token is for another audience""#)
+                == #"authenticationRefused ada reason="the token is for another audience""#)
     }
 
     @Test func `a failure of TLS with and without a peer → its description, and the peer if there is one`() {
@@ -98,9 +135,9 @@ import Testing
             ])
         #expect(
             events.map { RelayLog.json(.init(event: .relay($0), time: 5)) } == [
-                #"{"time":5,"event":"tlsFailed","error":"the certificate of CN=ada is self-signed","#
-                    + #""peer":"192.0.2.1:4711"}"#,
-                #"{"time":5,"event":"tlsFailed","error":"TLS failed: no random bytes"}"#,
+                #"{"time":"1970-01-01T00:00:00.005Z","event":"tlsFailed","#
+                    + #""error":"the certificate of CN=ada is self-signed","peer":"192.0.2.1:4711"}"#,
+                #"{"time":"1970-01-01T00:00:00.005Z","event":"tlsFailed","error":"TLS failed: no random bytes"}"#,
             ])
     }
 

@@ -23,6 +23,23 @@ import Testing
         }
     }
 
+    @Test func `a last message of any kind → the names of the registry in every output`() async throws {
+        try await withToolRelay { relay in
+            let common = ["--to", relay, "--account", "ada"]
+            #expect(try await ToolRun(["send"] + common, input: "one\n").code == 0)
+            try await expectExit(0, "rooms", "join", "lobby", "--to", relay, "--account", "ada")
+            for words in [["--react", "1", "--text", "+1"], ["--edit", "1", "--text", "two"], ["--delete", "1"]] {
+                #expect(try await ToolRun(["send"] + words + common, input: "").code == 0)
+                var lines: [String] = []
+                for command in [["rooms"], ["rooms", "--json"], ["history"], ["history", "--json"]] {
+                    lines += try await ToolRun(command + common, input: "").lines
+                }
+                #expect(lines.count >= 4)
+                #expect(lines.allSatisfy { !$0.contains("rawValue") && !$0.contains("ContentKind") })
+            }
+        }
+    }
+
     //
     @Test func `an invitation that is accepted, and one that is declined`() async throws {
         try await withToolRelay { relay in

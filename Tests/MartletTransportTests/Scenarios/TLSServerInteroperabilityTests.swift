@@ -194,9 +194,23 @@ struct TLSServerInteroperabilityTests {
         #expect(try await serverError(words) == .noCommonVersion)
     }
 
-    @Test(arguments: [[], ["-alpn", "h2"], ["-alpn", "martlet/2,http/1.1"]])
-    func `a client without the application protocol -> noCommonProtocol`(words: [String]) async throws {
+    @Test(arguments: [["-alpn", "h2"], ["-alpn", "martlet/2,http/1.1"]])
+    func `a client with other application protocols -> noCommonProtocol`(words: [String]) async throws {
         #expect(try await serverError(words) == .noCommonProtocol)
+    }
+
+    // C-65
+    @Test(arguments: ["-tls1_3", "-tls1_2"])
+    func `a client without application protocols -> it gets the certificate, then noCommonProtocol`(
+        option: String
+    ) async throws {
+        var error: TLSError?
+        try await run([option]) { program, peer, _ in
+            if case .closed(.error(.tls(let failure))) = await peer.events.next() { error = failure }
+            _ = await program.exitCode()
+            #expect(program.output.contains("-----BEGIN CERTIFICATE-----"))
+        }
+        #expect(error == .noCommonProtocol)
     }
 
     @Test(arguments: ["AES256-SHA", "AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-SHA"])

@@ -29,6 +29,9 @@ public struct RoomRules: ImmediateRoomPolicy {
 
     private let rules: [RoomRule]
 
+    /// Whether there is no rule, so that every account is refused.
+    public var isEmpty: Bool { rules.isEmpty }
+
     /// Parses rules.
     ///
     /// - Parameter text: UTF-8, one rule in each line; empty lines and lines that begin with `#` are ignored.
