@@ -111,8 +111,8 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/install-dependencies gcc openssl python3 spin tshark
 	@Scripts/generate-registries --check
 	@$(SWIFT) build --build-tests --quiet
-	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
-	@$(several) $(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
+	@SWIFT=$(SWIFT) Scripts/swift-test 20 --filter $(computing)
+	@SWIFT=$(SWIFT) $(several) Scripts/swift-test 15 --skip $(computing)
 	@Specs/dictionary/make --check
 	@Specs/reference/make_vectors.py --check
 	@Specs/reference/test_vectors.py

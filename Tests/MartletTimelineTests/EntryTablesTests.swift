@@ -16,7 +16,7 @@ struct EntryTablesTests {
         let other = LogID(rawValue: 0xB)
         try await script.apply(
             .logReplaced(
-                previous: RoomCursor(log: TimelineScript.log, offset: 0), current: RoomCursor(log: other, offset: 0)),
+                previous: RoomCursor(log: TimelineScript.log, offset: 3), current: RoomCursor(log: other, offset: 0)),
             script.message(2, MessageContent(text: "new"), by: "ada", counter: 1, log: other))
         let entry = try #require(try await script.timeline.entry(own, in: "a"))
         #expect(entry.id == settled.id && entry.offset == 2 && entry.time == 1002)

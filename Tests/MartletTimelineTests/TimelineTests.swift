@@ -78,7 +78,7 @@ struct TimelineTests {
             script.text(1, "a"), script.text(2, "b"),
             .logReplaced(
                 previous: RoomCursor(log: TimelineScript.log, offset: 2), current: RoomCursor(log: new, offset: 1)),
-            script.text(2, "c", log: new),
+            script.message(2, MessageContent(text: "c"), counter: 9, log: new),
         ]
         for _ in 0..<2 { try await script.timeline.apply(items, in: "a") }
         #expect(try await script.page() == ["a", "b", "log", "c"])

@@ -44,7 +44,8 @@ final class ChildProcess: Sendable {
         let reader = errors.fileHandleForReading
         Thread.detachNewThread {
             var splitter = LineSplitter(maxPieceByteCount: 64 << 10)
-            while let data = try? reader.read(upToCount: 4096), !data.isEmpty {
+            // A read of a number of bytes would wait for all of them.
+            while case let data = reader.availableData, !data.isEmpty {
                 for line in splitter.split(data) {
                     message.yield(String(decoding: line.dropLast(), as: UTF8.self))
                 }

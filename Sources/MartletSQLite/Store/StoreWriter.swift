@@ -4,26 +4,17 @@ package import MartletWire
 
 /// The statements that change rooms, on one connection. The caller has begun a transaction.
 package final class StoreWriter: DatabaseContext {
-    /// The maximum number of batches that one append or one step of the retention removes.
-    private static let maxRemovedCount = 8
-    static let maxStepBatchCount = 256
-    /// The rooms that one step of the retention visits.
-    private static let stepRoomCount = 64
-
     package let database: Database
     package let reader: StoreReader
-    private let retention: StoreRetention
+    private let batches: BatchTable
+    private let retention: RetentionPass
     private let insertRoom: Statement
-    private let updateRoom: Statement
     private let touchRoom: Statement
     private let insertBatch: Statement
-    private let selectOldest: Statement
-    private let deleteBatch: Statement
     private let eraser: BatchEraser
     private let selectDevice: Statement
     private let replaceDevice: Statement
     private let raiseProgress: Statement
-    private let nextRooms: Statement
     private let replaceRoles: Statement
     private let countCreated: Statement
     private var cache = AppendCache()
@@ -32,36 +23,23 @@ package final class StoreWriter: DatabaseContext {
     private let replaceMembership: Statement
     private let deleteMembership: Statement
     private let countMemberships: Statement
-    /// The last room that the retention has visited.
-    private var position: Int64 = 0
-    /// The rooms in which the retention has found damage; those that were not reported.
-    private var (damagedRooms, unreportedRooms): (Set<RoomName>, [RoomName]) = ([], [])
-    /// The number of rooms with damage that are reported.
-    private static let maxReportedCount = 1024
 
     package init(_ database: Database, _ retention: StoreRetention) throws {
         self.database = database
-        self.retention = retention
+        batches = try BatchTable(database, retention)
+        self.retention = try RetentionPass(database, batches, retention)
         reader = try StoreReader(database)
         insertRoom = try database.prepare(
             """
             INSERT INTO rooms (name, log, first_offset, last_offset, byte_count, used_at) VALUES (?, ?, ?, ?, 0, ?)
             ON CONFLICT (name) DO NOTHING
             """)
-        updateRoom = try database.prepare(
-            "UPDATE rooms SET first_offset = ?, last_offset = ?, byte_count = ?, used_at = ? WHERE id = ?")
         touchRoom = try database.prepare("UPDATE rooms SET used_at = ?2 WHERE name = ?1 AND used_at < ?2")
         insertBatch = try database.prepare(
             """
             INSERT INTO batches (room, first_offset, count, byte_count, accepted_at, messages)
             VALUES (?, ?, ?, ?, ?, ?)
             """)
-        selectOldest = try database.prepare(
-            """
-            SELECT first_offset, count, byte_count, accepted_at FROM batches WHERE room = ?
-            ORDER BY first_offset LIMIT 1
-            """)
-        deleteBatch = try database.prepare("DELETE FROM batches WHERE room = ? AND first_offset = ?")
         eraser = try BatchEraser(database)
         selectDevice = try database.prepare(
             """
@@ -93,11 +71,6 @@ package final class StoreWriter: DatabaseContext {
             "INSERT OR REPLACE INTO memberships (account, room, joined, inviter, changed_at) VALUES (?, ?, ?, ?, ?)")
         deleteMembership = try database.prepare("DELETE FROM memberships WHERE account = ? AND room = ?")
         countMemberships = try database.prepare("SELECT count(*) FROM memberships WHERE account = ?")
-        nextRooms = try database.prepare(
-            """
-            SELECT id, name, first_offset, last_offset, byte_count, used_at FROM rooms WHERE id > ?
-            ORDER BY id LIMIT \(Self.stepRoomCount)
-            """)
     }
 
     package func rolledBack() {
@@ -156,11 +129,8 @@ package final class StoreWriter: DatabaseContext {
         row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0)
         try recordDevices(of: entries, row.id)
         if !erasures.isEmpty { row.byteCount = max(0, row.byteCount - (try eraser.erase(erasures, in: row.id))) }
-        if row.count > UInt64(retention.maxMessagesPerRoom) || row.byteCount >= retention.maxByteCountPerRoom {
-            var budget = Self.maxRemovedCount
-            try trim(&row, before: 0, &budget)
-        }
-        try update(row)
+        try batches.trim(&row)
+        try batches.update(row)
         cache.store(row, of: room)
         return row.firstOffset
     }
@@ -284,15 +254,6 @@ package final class StoreWriter: DatabaseContext {
         return refused
     }
 
-    private func update(_ row: RoomRow) throws {
-        updateRoom.bind(1, row.firstOffset)
-        updateRoom.bind(2, row.lastOffset)
-        updateRoom.bind(3, Int64(row.byteCount))
-        updateRoom.bind(4, row.usedAt)
-        updateRoom.bind(5, row.id)
-        try updateRoom.run()
-    }
-
     /// Adds a device and its counters, for an import and for a copy of a damaged file.
     package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
         cache.removeAll()
@@ -341,170 +302,26 @@ package final class StoreWriter: DatabaseContext {
         try replace.run()
     }
 
-    /// Removes the oldest batches that exceed the room's bounds or that are older than `cutoff`, at most `budget`.
-    private func trim(_ row: inout RoomRow, before cutoff: UInt64, _ budget: inout Int) throws {
-        while budget > 0, row.count > 0 {
-            guard let oldest = try oldestBatch(of: row) else { return }
-            let (count, byteCount) = (oldest.count, oldest.byteCount)
-            // Whole batches are removed, so a bound can be exceeded by one batch less one message.
-            let isLast = count >= row.count
-            let isBeyond =
-                row.count - min(row.count, count) >= UInt64(retention.maxMessagesPerRoom)
-                || !isLast && row.byteCount - byteCount >= retention.maxByteCountPerRoom
-            guard isBeyond || oldest.acceptedAt < cutoff else { return }
-            try remove(oldest, from: &row)
-            budget -= 1
-        }
-    }
-
     /// Removes the batches of a room that end before an offset. Returns the first kept offset.
     package func trim(_ room: RoomName, before offset: UInt64) throws -> UInt64 {
         cache.removeAll()
         guard var row = try reader.row(of: room) else { return 1 }
-        while row.count > 0, let oldest = try oldestBatch(of: row), oldest.firstOffset <= offset,
-            oldest.count <= offset - oldest.firstOffset
-        {
-            try remove(oldest, from: &row)
-        }
-        try update(row)
+        try batches.trim(&row, endingBefore: offset)
         return row.firstOffset
-    }
-
-    /// The oldest batch of a room; nil if it has none.
-    private func oldestBatch(of row: RoomRow) throws -> BatchRow? {
-        selectOldest.bind(1, row.id)
-        defer { selectOldest.reset() }
-        guard try selectOldest.step() else { return nil }
-        guard let batch = selectOldest.batchRow(from: 0) else { throw DatabaseError.corrupt(path: database.path) }
-        return batch
-    }
-
-    private func remove(_ batch: BatchRow, from row: inout RoomRow) throws {
-        deleteBatch.bind(1, row.id)
-        deleteBatch.bind(2, batch.firstOffset)
-        try deleteBatch.run()
-        row.firstOffset = max(row.firstOffset, min(batch.firstOffset + batch.count, row.lastOffset + 1))
-        row.byteCount = max(0, row.byteCount - batch.byteCount)
     }
 
     /// One step of the removal of old messages, devices and rooms. Returns true at the end of a pass.
     package func removeOld(at now: UInt64) throws -> Bool {
         cache.removeAll()
-        var rows: [(row: RoomRow, name: String)] = []
-        var (visited, count) = (position, 0)
-        nextRooms.bind(1, position)
-        while try nextRooms.step() {
-            visited = nextRooms.int64(0)
-            count += 1
-            // A damaged row stays for `martlet store check`, and its room is refused (R-67).
-            guard
-                let row = RoomRow(
-                    id: visited, log: 0, firstOffset: nextRooms.uint64(2), lastOffset: nextRooms.uint64(3),
-                    byteCount: nextRooms.int64(4), usedAt: nextRooms.uint64(5))
-            else { continue }
-            rows.append((row, nextRooms.text(1)))
-        }
-        var budget = Self.maxStepBatchCount
-        let cutoff = retention.maxAge.map { now - min(now, UInt64($0)) } ?? 0
-        for (read, name) in rows where !isDamaged(name) {
-            try noting(name) {
-                var row = read
-                try trim(&row, before: cutoff, &budget)
-                if row.firstOffset != read.firstOffset { try update(row) }
-                if budget > 0 { try removeUnused(row, at: now) }
-            }
-            guard budget > 0 else { return false }
-            position = read.id
-        }
-        position = visited
-        if count == Self.stepRoomCount { return false }
-        position = 0
-        return try removeLeastRecentlyUsed()
+        return try retention.step(at: now)
     }
-
-    /// Leaves a room with damaged rows as it is from now on (R-159). The error ends the transaction: SQLite does not undo
-    /// changes next to a damaged page by a savepoint.
-    private func noting(_ name: String, _ body: () throws -> Void) throws {
-        do { try body() } catch let error as DatabaseError where error.isDamage {
-            if let room = RoomName(name), damagedRooms.count < Self.maxReportedCount {
-                damagedRooms.insert(room)
-                unreportedRooms.append(room)
-            }
-            throw error
-        }
-    }
-
-    private func isDamaged(_ name: String) -> Bool { RoomName(name).map { damagedRooms.contains($0) } ?? false }
 
     /// The rooms in which the retention has found damage since the last call.
-    package func takeDamagedRooms() -> [RoomName] {
-        defer { unreportedRooms = [] }
-        return unreportedRooms
-    }
-
-    /// Removes devices that have not published for a lifetime and have no messages left (R-47), progress beyond the
-    /// maximum, and a room without messages that has not been used for its lifetime.
-    private func removeUnused(_ row: RoomRow, at now: UInt64) throws {
-        let oldest = now - min(now, DeviceRecord.lifetime)
-        try database.execute(
-            "DELETE FROM devices WHERE room = \(row.id) AND used_at < \(oldest) AND last_offset < \(row.firstOffset)")
-        try database.execute(
-            """
-            DELETE FROM progress WHERE room = \(row.id) AND account NOT IN (SELECT account FROM progress
-            WHERE room = \(row.id) ORDER BY delivered DESC LIMIT \(StoreReader.maxProgressCount))
-            """)
-        let lifetime = row.lastOffset == 0 ? StoreRetention.emptyRoomLifetime : StoreRetention.roomLifetime
-        guard row.count == 0, row.usedAt + lifetime < now else { return }
-        try removeRoom(row.id)
-    }
+    package func takeDamagedRooms() -> [RoomName] { retention.takeDamagedRooms() }
 
     /// Removes a room. Its next log has another identity (R-7).
     package func removeRoom(_ id: Int64) throws {
         cache.removeAll()
-        for table in ["batches", "devices", "progress", "branches"] {
-            try database.execute("DELETE FROM \(table) WHERE room = \(id)")
-        }
-        try database.execute("DELETE FROM rooms WHERE id = \(id)")
-    }
-
-    /// Removes the oldest batches of the least recently used rooms while all rooms together exceed their bound. Returns
-    /// true when they do not.
-    private func removeLeastRecentlyUsed() throws -> Bool {
-        guard let bound = retention.maxByteCount else { return true }
-        var total = Int(try database.prepare("SELECT coalesce(sum(byte_count), 0) FROM rooms").firstInt64() ?? 0)
-        var budget = Self.maxStepBatchCount
-        let select = try database.prepare(
-            """
-            SELECT id, first_offset, last_offset, byte_count, used_at, name FROM rooms WHERE byte_count > 0
-            ORDER BY used_at LIMIT 1 OFFSET ?
-            """)
-        // The rooms that are kept because of damage.
-        var keptCount: Int64 = 0
-        while total > bound, budget > 0 {
-            select.bind(1, keptCount)
-            guard try select.step() else { return true }
-            let found = RoomRow(
-                id: select.int64(0), log: 0, firstOffset: select.uint64(1), lastOffset: select.uint64(2),
-                byteCount: select.int64(3), usedAt: select.uint64(4))
-            let name = select.text(5)
-            select.reset()
-            var removed = 0
-            if let found, !isDamaged(name) {
-                try noting(name) {
-                    var row = found
-                    while total - (found.byteCount - row.byteCount) > bound, budget > 0, row.count > 0,
-                        let oldest = try oldestBatch(of: row)
-                    {
-                        try remove(oldest, from: &row)
-                        budget -= 1
-                    }
-                    try update(row)
-                    removed = found.byteCount - row.byteCount
-                }
-            }
-            total -= removed
-            if removed == 0 { keptCount += 1 }
-        }
-        return total <= bound
+        try batches.removeRoom(id)
     }
 }

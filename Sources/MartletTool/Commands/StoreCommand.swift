@@ -55,7 +55,10 @@ enum StoreCommand {
         exitCodes: [
             ExitMeaning(.success, "the action is complete"),
             ExitMeaning(.failure, "check or backup has found a fault; a backup is written without damaged attachments"),
-            ExitMeaning(.dataError, "the backup has a fault, and nothing is restored; a line of an import is not valid, or its room exists; earlier rooms are imported"),
+            ExitMeaning(
+                .dataError,
+                "the backup has a fault, and nothing is restored; or a line of an import is not valid, or its room "
+                    + "exists, and earlier rooms are imported"),
             ExitMeaning(.noInput, "there is no store in DIR, or it cannot be read"),
             ExitMeaning(.cannotCreate, "a file cannot be written, or another process uses DIR"),
         ]
@@ -64,7 +67,8 @@ enum StoreCommand {
     static func run(_ arguments: ParsedArguments) throws -> ExitCode {
         guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
             throw UsageError(
-                message: "the first operand is check, backup, restore, export, import, compact, reset-roles or trust-clock")
+                message: "the first operand is check, backup, restore, export, import, compact, reset-roles or "
+                    + "trust-clock")
         }
         let hasBackup = action == .backup || action == .restore
         guard arguments.operands.count == (hasBackup ? 3 : 2) else {

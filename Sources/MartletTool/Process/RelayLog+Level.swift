@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletRelay
+import MartletSQLite
 
 extension RelayLog.Event {
     /// The severity.
@@ -7,8 +8,8 @@ extension RelayLog.Event {
         switch self {
         case .relay(let event), .repeated(let event, _): Self.level(of: event)
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
-        case .store(.clockJumped(_)): .warning
-        case .store, .reloaded(_?), .reopened(_?), .startFailed, .dropped, .auditLost: .error
+        case .store(.clockJumped): .warning
+        case .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost: .error
         case .listening, .reloaded(nil), .reopened(nil), .ended: .info
         }
     }
@@ -19,8 +20,7 @@ extension RelayLog.Event {
         // The refusal that follows has the same reason.
         case .authenticationRefused: .debug
         case .note(.rolesInvalid, _), .acceptingPaused, .diskSpaceChanged, .tlsFailed(_, peer: nil), .storeFailed,
-            .membershipsFailed,
-            .attachmentsFailed, .authenticatorFailed, .policyFailed, .undeliveredFailed:
+            .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .policyFailed, .undeliveredFailed:
             .error
         case .note(.refused, _), .note(.roomRefused, _), .note(.faulted, _), .connectionsRefused, .proxyRefused,
             .tlsFailed, .undeliveredReportsDropped, .storeRecovered:

@@ -9,7 +9,7 @@ import Testing
 /// Every value of a store's file can have been changed (Specs/hostile.md row 63).
 @Suite struct StoreRowsTests {
     private let folder: TemporaryFolder
-    private let bob = AccountName("bob")!
+    private let bob = AccountName("bob")
 
     init() throws { folder = try TemporaryFolder() }
 
@@ -21,7 +21,7 @@ import Testing
         _ = try store.append(entries(4...4, counter: 70), to: .lobby)
         try store.saveProgress([bob: AccountProgress(delivered: 3, read: 2)], of: .lobby)
         try store.saveRoles(RoomRoles().encoded(), of: .attic, creation: RoomCreation(account: bob, maxRoomCount: 9))
-        let alice = AccountName("alice")!
+        let alice = AccountName("alice")
         _ = try store.saveMemberships([bob: MembershipRecord(isJoined: true, inviter: alice, changedAt: 5)], of: .lobby)
         try store.writer.importBranch(LogID(rawValue: 7), upTo: 2, of: .lobby)
         try store.writer.saveExpiryTime(5)

@@ -155,7 +155,7 @@ import Testing
 
     //
     @Test func `a damaged page of a room's messages -> reported once, and the other rooms are trimmed`() async throws {
-        let rooms = [RoomName.attic, .lobby, RoomName("hall")!]
+        let rooms = [RoomName.attic, .lobby, RoomName("hall")]
         do {
             let store = try folder.store()
             for (number, room) in rooms.enumerated() {

@@ -28,8 +28,8 @@ import Testing
             seconds += 1
             timer.update(isOnline: seconds % 3 != 0, elapsed: .seconds(1), messageCount: 0)
         }
-        // Two of each three seconds are online.
-        #expect(seconds == 15)
+        // Three seconds before the first cut count, then two of each three.
+        #expect(seconds == 14)
     }
 
     @Test func `connections shorter than the time between two checks → their durations are added`() {

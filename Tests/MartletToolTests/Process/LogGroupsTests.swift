@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test mutating func `other events → written at once`() throws {
-        let lobby = try #require(RoomName("lobby"))
+        let lobby = RoomName("lobby")
         for _ in 0..<3 { #expect(lines(.undeliveredFailed(lobby, CancellationError()), at: 0).count == 1) }
         for _ in 0..<3 { #expect(lines(.storeRecovered, at: 0) == ["storeRecovered"]) }
     }

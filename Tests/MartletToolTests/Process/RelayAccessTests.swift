@@ -131,9 +131,6 @@ import Testing
         try files.write("# nobody\n", to: "passwords")
         let error = CommandError(.noInput, "\(path): the file contains no account")
         #expect(throws: error) { try self.access(["--passwords", path]) }
-        let relay = Relay(
-            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
-            authenticator: access.authenticator, policy: access.policy)
         #expect(throws: error) { try access.read() }
         #expect("\(error)" == "\(path): the file contains no account")
         #expect(try await isAccepted(password: "one", of: "ada", by: access))

@@ -19,7 +19,7 @@ import Testing
     @Test func `a line of text begins with the time and ends with the peer`() throws {
         #expect(
             RelayLog.text(try refused())
-                == "2023-11-14T22:13:20.123Z refused ada peer=192.0.2.1:4711 unauthenticated")
+                == "2023-11-14T22:13:20.123Z refused ada unauthenticated peer=192.0.2.1:4711")
         #expect(
             RelayLog.text(.init(event: .dropped(7), time: 0)) == "1970-01-01T00:00:00.000Z linesDropped count=7")
     }
@@ -27,7 +27,7 @@ import Testing
     @Test func `a line of JSON contains the members of the text`() throws {
         let text = RelayLog.json(try refused())
         let start = #"{"time":"2023-11-14T22:13:20.123Z","event":"refused","account":"ada","#
-        #expect(text == start + #""peer":"192.0.2.1:4711","code":"unauthenticated"}"#)
+        #expect(text == start + #""code":"unauthenticated","peer":"192.0.2.1:4711"}"#)
         let address = try #require(SocketAddress("[::1]:7227"))
         #expect(
             RelayLog.json(.init(event: .listening(address), time: 5))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `a record of the audit log → the same members in the log of JSON`() throws {
-        let ada = try #require(AccountName("ada"))
+        let ada = AccountName("ada")
         let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
         let event = RelayEvent.note(.linked(key, LinkID(rawValue: 7)), peer: SocketAddress("192.0.2.1:4711"))
         let record = try #require(AuditRecord(event))
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `events → the levels at which they are logged`() throws {
-        let (ada, lobby) = (try #require(AccountName("ada")), try #require(RoomName("lobby")))
+        let (ada, lobby) = (AccountName("ada"), RoomName("lobby"))
         let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
         func level(_ event: RelayEvent) -> RelayLog.Level {
             AuditRecord(event).map { RelayLog.Event.audited($0).level } ?? RelayLog.Event.relay(event).level

@@ -1,15 +1,9 @@
 import Foundation
+import MartletToolTestSupport
 import Testing
 
 /// `martlet send --file` and `martlet fetch` against a relay in this process.
 @Suite(.timeLimit(.minutes(10))) struct AttachmentScenarioTests {
-    private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await body(folder)
-    }
-
     private func contents(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
 
     // R-100, M-20

@@ -12,8 +12,8 @@ import Testing
 
 //
 @Suite struct StoreBackupTests {
-    private let lobby = RoomName("lobby")!
-    private let ada = AccountName("ada")!
+    private let lobby = RoomName("lobby")
+    private let ada = AccountName("ada")
     private let bytes = [UInt8](repeating: 7, count: 5000)
 
     private func run(_ words: String...) throws -> ExitCode {
@@ -56,8 +56,9 @@ import Testing
         try data.write(to: URL(fileURLWithPath: path))
     }
 
-    @Test func `a backup of rooms and attachments -> restored with both, and the earlier rooms are kept`() async throws {
-        try await withTemporaryFolder { folder in
+    @Test func `a backup of rooms and attachments -> restored with both, and the earlier rooms are kept`() async throws
+    {
+        try await withFolder { folder in
             let (directory, backup) = ("\(folder)/store", "\(folder)/backup")
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             let log = try #require(try append(1...4, to: directory).log)
@@ -80,8 +81,9 @@ import Testing
         }
     }
 
-    @Test func `a damaged attachment -> check and backup report it, and a backup with it is not restored`() async throws {
-        try await withTemporaryFolder { folder in
+    @Test func `a damaged attachment -> check and backup report it, and a backup with it is not restored`() async throws
+    {
+        try await withFolder { folder in
             let (directory, backup) = ("\(folder)/store", "\(folder)/backup")
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             _ = try append(1...4, to: directory)

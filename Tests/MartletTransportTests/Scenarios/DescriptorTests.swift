@@ -38,7 +38,7 @@ struct DescriptorTests {
                 let clients = (0..<40).map { _ in RawSocket.open() }
                 var limit = rlimit()
                 unsafe getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
-                limit.rlim_cur = rlim_t(openDescriptorCount() + 24)
+                limit.rlim_cur = rlim_t(fillDescriptorGaps() + 24)
                 unsafe setrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
                 for client in clients { await client.connect(to: listener.localAddress) }
                 #expect(await pauses.next() == .tooManyDescriptors)
@@ -114,9 +114,19 @@ struct DescriptorTests {
 
 private let signalCount = Atomic(0)
 
-/// The number of open descriptors. The lowest free number is above it.
+/// The number of open descriptors.
 private func openDescriptorCount() -> Int {
     (0..<4096).count { fcntl(Int32($0), F_GETFD) >= 0 }
+}
+
+/// Uses all descriptors below the highest open one, which may be an inherited one far above the others.
+///
+/// - Returns: The lowest free descriptor. All above it are free.
+private func fillDescriptorGaps() -> Int {
+    let highest = (0..<4096).last { fcntl(Int32($0), F_GETFD) >= 0 } ?? 0
+    var last = 0
+    while last < highest { last = Int(dup(0)) }
+    return last + 1
 }
 
 /// Returns after a timer of libdispatch has fired.
@@ -135,15 +145,10 @@ private func firstTimer() async {
 private func limitDescriptors() async {
     // The first timer of a process opens descriptors of libdispatch, which traps when there is none left.
     await firstTimer()
-    let count = openDescriptorCount()
-    // The system assigns the lowest free number, so the gaps are filled first.
-    var highest = 0
-    while let next = Optional(dup(0)), next >= 0, Int(next) < count { highest = Int(next) }
     var limit = rlimit()
     unsafe getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
-    limit.rlim_cur = rlim_t(max(count, highest + 1))
+    limit.rlim_cur = rlim_t(fillDescriptorGaps())
     unsafe setrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
-    while dup(0) >= 0 {}
 }
 
 /// Runs `body` without a free descriptor. The leak sanitizer needs some when the process ends.
