@@ -144,10 +144,10 @@ struct ClientRooms: ~Copyable {
         heldByteCount -= room.reader.heldByteCount
         if let session = room.session { leave(session, &port) }
         for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
-        let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
-        for counter in room.ledger.withLedger({ $0.failAll(failure) }) {
-            port.report(id, .failed(counter: counter, failure))
+        let failures = room.ledger.withLedger { ledger in
+            code.map { ledger.refuseAll($0, isOpen: room.openSession != nil) } ?? ledger.failAll(.closed)
         }
+        for (counter, failure) in failures { port.report(id, .failed(counter: counter, failure)) }
         port.report(id, .closed(code))
         continueLaggingRooms(&port, now: now)
         continueReplacingDevice(&port)
@@ -248,9 +248,9 @@ struct ClientRooms: ~Copyable {
                 random: random.next(), &port, now: now)
         }
         let id = rooms[at: index].id
+        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port, now: now) }
         leave(session, &port)
         rooms[at: index].endSession()
-        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port, now: now) }
         requests.fail(of: id, code, onlySent: true, &port)
         let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
         if wait != nil { rooms[at: index].opensFrom = next }
@@ -333,8 +333,7 @@ struct ClientRooms: ~Copyable {
             for message in messages {
                 guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
                     // The limit of this server is lower than that of an earlier one. It would refuse the message.
-                    let failure = SendFailure.refused(.messageTooLarge, reason: nil)
-                    if ledger.withLedger({ $0.fail(message.counter, failure) }) {
+                    if let failure = ledger.withLedger({ $0.refuse(message.counter, .messageTooLarge) }) {
                         port.report(id, .failed(counter: message.counter, failure))
                     }
                     continue

@@ -395,9 +395,24 @@ package struct MessageLedger: Sendable {
         !fail(failure, from: counter, to: counter).isEmpty
     }
 
-    /// Fails all pending messages, and returns their counters.
-    mutating func failAll(_ failure: SendFailure) -> [UInt64] {
-        fail(failure, from: 0, to: lastCounter)
+    /// Fails all pending messages.
+    mutating func failAll(_ failure: SendFailure) -> [(counter: UInt64, failure: SendFailure)] {
+        fail(failure, from: 0, to: lastCounter).map { ($0, failure) }
+    }
+
+    /// Fails all pending messages, because the relay refuses the room. The relay may have accepted those that were
+    /// published on a session that it had opened (C-74).
+    ///
+    /// - Parameter isOpen: Whether the relay had opened the current session.
+    mutating func refuseAll(_ code: ErrorCode, isOpen: Bool) -> [(counter: UInt64, failure: SendFailure)] {
+        let unknown = fail(.outcomeUnknown, from: 0, to: isOpen ? handedUpTo : min(handedUpTo, earlierUpTo))
+        return unknown.map { ($0, .outcomeUnknown) } + failAll(.refused(code, reason: nil))
+    }
+
+    /// Fails a message that is too large for the current session. The relay may have accepted it on an earlier one.
+    mutating func refuse(_ counter: UInt64, _ code: ErrorCode) -> SendFailure? {
+        let failure: SendFailure = counter <= handedUpTo ? .outcomeUnknown : .refused(code, reason: nil)
+        return fail(counter, failure) ? failure : nil
     }
 
     private mutating func fail(_ failure: SendFailure, from first: UInt64, to last: UInt64) -> [UInt64] {

@@ -201,6 +201,28 @@ import Testing
         #expect(ledger.state(of: 1) == .failed(.expired))
     }
 
+    // C-74
+    @Test(arguments: [true, false])
+    func `a room that was open, or was not, is refused → the outcome of published messages is unknown, or a refusal`(
+        _ isOpen: Bool
+    ) throws {
+        var ledger = try ledger(1...2)
+        try append(3, to: &ledger)
+        let failures = ledger.refuseAll(.roomForbidden, isOpen: isOpen)
+        let refused = SendFailure.refused(.roomForbidden, reason: nil)
+        #expect(failures.map(\.counter) == [1, 2, 3])
+        let published = isOpen ? SendFailure.outcomeUnknown : refused
+        #expect(failures.map(\.failure) == [published, published, refused])
+    }
+
+    // C-74
+    @Test func `a message of an earlier session is too large for the current one → its outcome is unknown`() throws {
+        var ledger = try ledger(1...1)
+        ledger.endSession()
+        #expect(ledger.refuse(1, .messageTooLarge) == .outcomeUnknown)
+        #expect(ledger.refuse(1, .messageTooLarge) == nil)
+    }
+
     @Test func `a refusal of a message that was not sent is ignored`() throws {
         var ledger = try ledger(1...1, areHandedOver: false)
         let isRefused = ledger.refuse(1, .refused(.forbidden, reason: nil))
