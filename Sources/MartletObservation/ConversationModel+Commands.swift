@@ -24,6 +24,25 @@ extension ConversationModel {
         await command { try await $0.send(message, in: $1) }
     }
 
+    /// Sends a message with a file, which is uploaded first, by this process or a later one. The entry is shown as
+    /// pending when the file was read. The parameters are those of `OutgoingMessage.file(at:)`.
+    @discardableResult
+    public func send(
+        fileAt path: String, name: String? = nil, mediaType: String? = nil, caption: String? = nil,
+        thumbnail: [UInt8]? = nil
+    ) async -> MessageID? {
+        await perform { room in
+            try await room.send(
+                try await OutgoingMessage.file(
+                    at: path, name: name, mediaType: mediaType, caption: caption, thumbnail: thumbnail))
+        }
+    }
+
+    /// The progress of the upload of a pending entry's file; nil if it has no file or the file is uploaded.
+    public func uploadProgress(of entry: TimelineEntry) -> TransferProgressUpdates? {
+        entry.message.flatMap { openRoom?.message($0)?.uploadProgress }
+    }
+
     /// Sends a text in reply to a message.
     @discardableResult
     public func reply(to entry: TimelineEntry, _ text: String) async -> MessageID? {

@@ -123,7 +123,7 @@ public final class ConversationModel {
     }
 
     /// The room, if it is open at present.
-    private var openRoom: Room? { sync.rooms.first { $0.name == name && !$0.room.hasEnded }?.room }
+    var openRoom: Room? { sync.rooms.first { $0.name == name && !$0.room.hasEnded }?.room }
 
     private func openAndFollow() async {
         do {

@@ -9,7 +9,7 @@ extension Room {
     /// The upload waits for a connection, continues on later connections and links, and has a lower priority than
     /// messages. Another call for the same file, even from a later process, continues after the last byte that the
     /// relay has stored. A file that the room already has is not sent again. The caller sends the message with the
-    /// attachment:
+    /// attachment, which is forgotten if the process ends before. `OutgoingMessage.file(at:)` queues both together.
     ///
     /// ```swift
     /// let upload = room.upload(fileAt: "photo.jpg", mediaType: "image/jpeg")

@@ -20,15 +20,24 @@ final class TransferCore: Sendable {
     let files: FileThread
     let work: any TransferWork
     /// The progress; nil until the transferred bytes are known.
-    let progress = Latest<TransferProgress?>(nil)
+    let progress: Latest<TransferProgress?>
     private let state = Guarded(State())
+    /// Called once at the end; nil for a transfer of the application, which ends with the client.
+    private let onEnd: (@Sendable (TransferCore, Result<Attachment?, any Error>) -> Void)?
 
-    init(_ work: any TransferWork, in room: RoomCore) {
+    init(
+        _ work: any TransferWork, in room: RoomCore, progress: Latest<TransferProgress?> = Latest(nil),
+        onEnd: (@Sendable (TransferCore, Result<Attachment?, any Error>) -> Void)? = nil
+    ) {
         self.room = room
         self.work = work
+        self.progress = progress
+        self.onEnd = onEnd
         files = room.mailbox.files
     }
 
+    /// Whether a message waits for the upload, which goes on while the client stops and its messages are sent.
+    var isOfMessage: Bool { onEnd != nil }
     var isOver: Bool { state.withLock { $0.outcome != nil } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
@@ -68,7 +77,8 @@ final class TransferCore: Sendable {
             state.outcome = outcome
             return true
         }
-        if isFirst { progress.finish() }
+        guard isFirst else { return }
+        if let onEnd { onEnd(self, outcome) } else { progress.finish() }
     }
 
     nonisolated(nonsending) func value() async throws -> Attachment? {

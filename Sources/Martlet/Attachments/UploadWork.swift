@@ -25,15 +25,18 @@ final class UploadWork: TransferWork, @unchecked Sendable {
 
     private let source: Source
     private let description: Description
+    /// The digest that the bytes must have; nil for any.
+    private let expected: AttachmentDigest?
     private var file: RegularFile?
     private var byteCount: UInt64 = 0
     private var digested: UInt64 = 0
     private let stream = DigestStream()
     private var digest: AttachmentDigest?
 
-    init(_ source: Source, _ description: Description) {
+    init(_ source: Source, _ description: Description, expected: AttachmentDigest? = nil) {
         self.source = source
         self.description = description
+        self.expected = expected
         if case .data(let bytes) = source { byteCount = UInt64(bytes.count) }
     }
 
@@ -63,6 +66,7 @@ final class UploadWork: TransferWork, @unchecked Sendable {
         }
         guard digested == byteCount else { return false }
         digest = AttachmentDigest(stream.finish())
+        if let expected, digest != expected { throw MartletError.attachmentDamaged }
         return true
     }
 
@@ -83,11 +87,13 @@ final class UploadWork: TransferWork, @unchecked Sendable {
 
     func write(_ bytes: [UInt8], at position: UInt64) {}
 
-    func conclude() -> TransferConclusion {
-        .done(
-            Attachment(
-                location: Attachment.relayLocation, byteCount: byteCount, name: description.name,
-                mediaType: description.mediaType, digest: digest?.bytes, caption: description.caption,
-                thumbnail: description.thumbnail))
+    func conclude() -> TransferConclusion { .done(attachment) }
+
+    /// The attachment, when the upload is prepared.
+    var attachment: Attachment {
+        Attachment(
+            location: Attachment.relayLocation, byteCount: byteCount, name: description.name,
+            mediaType: description.mediaType, digest: digest?.bytes, caption: description.caption,
+            thumbnail: description.thumbnail)
     }
 }

@@ -7,9 +7,9 @@ struct TransferTable {
 
     func id(of core: TransferCore) -> TransferID? { cores.first { $0.value === core }?.key }
 
-    /// Ends all transfers.
-    mutating func failAll(_ error: MartletError) -> [TransferID] {
-        let ids = cores.keys.sorted { $0.rawValue < $1.rawValue }
+    /// Ends all transfers, or those of the application only.
+    mutating func failAll(_ error: MartletError, keepsMessages: Bool = false) -> [TransferID] {
+        let ids = cores.filter { !keepsMessages || !$0.value.isOfMessage }.keys.sorted { $0.rawValue < $1.rawValue }
         for id in ids { cores.removeValue(forKey: id)?.end(.failure(error)) }
         return ids
     }
@@ -19,7 +19,9 @@ struct TransferTable {
 extension ClientDriver {
     func begin(_ core: TransferCore) {
         guard !core.isCancelled else { return core.end(.failure(CancellationError())) }
-        guard phase == .running else { return core.end(.failure(MartletError.stopped)) }
+        guard phase == .running || core.isOfMessage && phase == .flushing else {
+            return core.end(.failure(MartletError.stopped))
+        }
         guard let entry = rooms[core.room.id] else {
             let error = core.room.end?.error(of: core.room.name)
             return core.end(.failure(error ?? MartletError.roomClosed(room: core.room.name)))
@@ -70,6 +72,9 @@ extension ClientDriver {
             transfers.cores[id] = nil
             core.end(.failure(failure.error))
         }
+        guard transfers.cores[id] == nil else { return }
+        // The uploads of messages may have waited for the end of a transfer.
+        for room in rooms.cores { uploadNext(of: room) }
     }
 
     /// Performs a job on the thread for files, and handles its result on the loop. An error ends the transfer.

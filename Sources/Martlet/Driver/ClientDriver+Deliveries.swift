@@ -55,9 +55,10 @@ extension ClientDriver {
     private func store(_ call: Acknowledgement, _ replies: [MessageLedger.Pending], of room: RoomCore) {
         let isInFlight = engine.status.isOnline
         let wallClock = loop.wallTime
+        let files = room.state.withLock { $0.files }
         var addition = OutboxWriter.Addition(
             room: room,
-            entries: replies.map { OutboxEntry($0, in: room, isInFlight: isInFlight, now: wallClock) })
+            entries: replies.map { OutboxEntry($0, in: room, files, isInFlight: isInFlight, now: wallClock) })
         addition.acknowledgement = call
         switch outbox.port {
         case .immediate(let outbox):

@@ -57,6 +57,7 @@ extension ClientDriver {
         engine.messagesStored(
             upTo: last.id.counter, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
         markInFlight()
+        uploadNext(of: core)
     }
 
     /// Returns the messages of a room for which the relay has no session to the backlog. The room is opened again after
@@ -86,7 +87,8 @@ extension ClientDriver {
         guard case .immediate(let outbox) = outbox.port else { return }
         let wallClock = loop.wallTime
         let isInFlight = engine.status.isOnline
-        let entries = messages.map { OutboxEntry($0, in: room, isInFlight: isInFlight, now: wallClock) }
+        let files = room.state.withLock { $0.files }
+        let entries = messages.map { OutboxEntry($0, in: room, files, isInFlight: isInFlight, now: wallClock) }
         var addition = OutboxWriter.Addition(room: room, entries: entries)
         for (counter, letter) in letters { addition.replaced[room.messageID(counter)] = letter }
         let failures = addition.unknownLetters(in: outbox)
@@ -126,6 +128,7 @@ extension ClientDriver {
         }
         room.stored(counters, nil)
         if rooms[room.id]?.unmarked.counters.isEmpty == false { markInFlight() }
+        uploadNext(of: room)
         storeEarlyOutcomes(entries, of: room)
     }
 
@@ -148,8 +151,8 @@ extension ClientDriver {
     func markInFlight() {
         guard engine.status.isOnline else { return }
         var marks: [RoomName: [MessageID]] = [:]
-        for entry in rooms.entries.values where !entry.unmarked.counters.isEmpty {
-            marks[entry.core.name] = entry.unmarked.counters.map { entry.core.messageID($0) }
+        for entry in rooms.entries.values where !entry.unmarked.markable.isEmpty {
+            marks[entry.core.name] = entry.unmarked.markable.map { entry.core.messageID($0) }
         }
         guard !marks.isEmpty else { return }
         let wallClock = loop.wallTime
@@ -220,6 +223,7 @@ extension ClientDriver {
         if rooms[core.id]?.unmarked.remove(counter) == true {
             engine.messagesStored(upTo: 0, releasedUpTo: rooms[core.id]!.unmarked.releasedUpTo, in: core.id, now: now)
         }
+        fileMessageFailed(counter, of: core)
     }
 
     /// Keeps the outcomes of an earlier client's messages until the application receives the room. The room can end

@@ -245,6 +245,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
         if status.isOnline {
             markInFlight()
+            for core in rooms.cores { uploadNext(of: core) }
             returnKnownList()
         }
         guard published.phase.stopReason != before, phase == .running else { return }
@@ -266,7 +267,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
         failOpeners(.stopped)
         failLists(.stopped)
-        for id in transfers.failAll(.stopped) { engine.cancel(id, now: now) }
+        for id in transfers.failAll(.stopped, keepsMessages: true) { engine.cancel(id, now: now) }
         outbox.port.retry()
         phase = .flushing
         flushTimer?.set(deadline: flushes ? loop.deadline(after: configuration.flushTimeout) : loop.now)

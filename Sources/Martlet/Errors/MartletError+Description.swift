@@ -27,6 +27,7 @@ extension MartletError: CustomStringConvertible {
         case .roomClosed(let code?, _): "the relay closed the room: \(code)"
         case .notAccepted(.refused(let code, let reason)):
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
+        case .notAccepted(.fileFailed): "the file of the message could not be read, or has changed"
         case .notAccepted(.outcomeUnknown): "it is unknown whether the message was accepted"
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
         case .answeredWithFailure(.tooManyRequests, nil, let retryAfter?):

@@ -117,6 +117,8 @@ public struct OutboxEntry: Sendable, Equatable {
     /// The time from which the message may have been written to a connection, in milliseconds since 1970; nil if it was
     /// not written. Only the relay then decides about the message, while it may be published again (C-80).
     public var inFlightSince: UInt64?
+    /// The path of the file that is uploaded before the message is published; nil if there is none (M-26).
+    public var file: String?
 
     /// Whether the message may have been written to a connection.
     public var isInFlight: Bool { inFlightSince != nil }
@@ -124,7 +126,7 @@ public struct OutboxEntry: Sendable, Equatable {
     /// Creates an entry.
     public init(
         id: MessageID, room: RoomName, content: MessageContent, timeToLive: Duration? = nil, expiresAt: UInt64? = nil,
-        isCompressible: Bool = true, inFlightSince: UInt64? = nil
+        isCompressible: Bool = true, inFlightSince: UInt64? = nil, file: String? = nil
     ) {
         self.id = id
         self.room = room
@@ -133,6 +135,7 @@ public struct OutboxEntry: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.isCompressible = isCompressible
         self.inFlightSince = inFlightSince
+        self.file = file
     }
 
     /// The remaining time to live at an instant, in milliseconds since 1970; nil if it is unlimited. It is at most

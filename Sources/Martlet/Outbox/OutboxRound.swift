@@ -127,13 +127,18 @@ extension OutboxWriter {
 }
 
 extension OutboxEntry {
-    /// - Parameter now: The time in milliseconds since 1970.
-    init(_ message: MessageLedger.Pending, in room: RoomCore, isInFlight: Bool, now: UInt64) {
+    /// - Parameters:
+    ///   - files: The files of the room that are not uploaded, behind which no message is in flight.
+    ///   - now: The time in milliseconds since 1970.
+    init(
+        _ message: MessageLedger.Pending, in room: RoomCore, _ files: MessageFiles, isInFlight: Bool, now: UInt64
+    ) {
         let lifetime = message.timeToLive.map { UInt64(min(max($0 / .milliseconds(1), 0), 1e15)) }
         self.init(
             id: room.messageID(message.counter), room: room.name,
             content: message.content, timeToLive: message.timeToLive,
             expiresAt: lifetime.map { now + $0 },
-            isCompressible: message.isCompressible, inFlightSince: isInFlight ? now : nil)
+            isCompressible: message.isCompressible, inFlightSince: isInFlight && files.isEmpty ? now : nil,
+            file: files[message.counter]?.path)
     }
 }

@@ -106,6 +106,8 @@ public struct DeadLetter: Sendable, Equatable, Identifiable {
     public var timeToLive: Duration?
     /// Whether the message may be compressed.
     public var isCompressible: Bool
+    /// The path of the file that a retry uploads again; nil if there is none.
+    public var file: String?
     /// The reason for the failure.
     public var failure: SendFailure
 
@@ -116,6 +118,7 @@ public struct DeadLetter: Sendable, Equatable, Identifiable {
         content = entry.content
         timeToLive = entry.timeToLive
         isCompressible = entry.isCompressible
+        file = entry.file
         self.failure = failure
     }
 

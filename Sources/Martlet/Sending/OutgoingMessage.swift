@@ -10,6 +10,8 @@ public struct OutgoingMessage: Sendable, Hashable {
     /// Whether the message may be compressed by a client with `Configuration.compressesMessages`. Set it to false if
     /// the content contains a secret beside text from another user.
     public let isCompressible: Bool
+    /// The path of the file that is uploaded before the message is published; nil if there is none.
+    public internal(set) var file: String?
     /// The dead letter that this message replaces.
     var replacedLetter: MessageID?
 

@@ -66,7 +66,7 @@ extension RoomCore {
     func pass(_ state: inout State, to outbox: OutboxWriter) {
         let messages = state.ledger.beginStoring()
         guard !messages.isEmpty else { return }
-        var addition = addition(of: messages, to: outbox)
+        var addition = addition(of: messages, state.files, to: outbox)
         for (counter, letter) in state.letters.takeReplaced(by: messages.map(\.counter)) {
             addition.replaced[messageID(counter)] = letter
         }
@@ -74,11 +74,13 @@ extension RoomCore {
     }
 
     /// With a connection, messages are stored as in flight.
-    func addition(of messages: [MessageLedger.Pending], to outbox: OutboxWriter) -> OutboxWriter.Addition {
+    func addition(
+        of messages: [MessageLedger.Pending], _ files: MessageFiles, to outbox: OutboxWriter
+    ) -> OutboxWriter.Addition {
         let (isInFlight, wallClock) = (outbox.isOnline, mailbox.loop.wallTime)
         return OutboxWriter.Addition(
             room: self,
-            entries: messages.map { OutboxEntry($0, in: self, isInFlight: isInFlight, now: wallClock) })
+            entries: messages.map { OutboxEntry($0, in: self, files, isInFlight: isInFlight, now: wallClock) })
     }
 
     /// Whether `send` waits for the outbox. A retry always waits, because the outbox may no longer have the dead letter
@@ -128,6 +130,7 @@ extension RoomCore {
         var message = OutgoingMessage(
             letter.content, timeToLive: letter.timeToLive, isCompressible: letter.isCompressible)
         message.replacedLetter = letter.id
+        message.file = letter.file
         do { return try await send(message, whenQueued: whenQueued) } catch MartletError.Code.unknownDeadLetter {
             return nil
         } catch {
@@ -259,6 +262,7 @@ extension RoomCore.State {
         } catch {
             preconditionFailure("\(error)")
         }
+        if let file = message.file { files.add(counter, file) }
         return counter
     }
 }

@@ -42,6 +42,9 @@ extension RoomCore {
                     resendableUntil: entry.isInFlight ? ResendWindow.end(ofEarlier: now) : nil)
             }
             for outcome in outcomes { state.ledger.restore(outcome) }
+            for entry in entries where !entry.isInFlight {
+                if let file = entry.file { state.files.add(entry.id.counter, file) }
+            }
         }
     }
 
@@ -112,7 +115,7 @@ extension RoomCore {
             guard state.ledger.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return false }
             pass(&state, to: outbox)
             for reply in call.replies { _ = state.append(reply) }
-            var addition = addition(of: state.ledger.beginStoring(), to: outbox)
+            var addition = addition(of: state.ledger.beginStoring(), state.files, to: outbox)
             addition.acknowledgement = call
             outbox.append(addition)
             return true

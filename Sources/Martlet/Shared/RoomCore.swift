@@ -63,6 +63,7 @@ final class RoomCore: Waitable, LedgerOwner {
         var counters: RoomCounters
         var sends = WaitingSends()
         var letters = ClaimedLetters()
+        var files = MessageFiles()
         var inbox = Inbox()
         /// Whether an iteration over the items is active.
         var isIterating = false

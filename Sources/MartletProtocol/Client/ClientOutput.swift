@@ -94,6 +94,8 @@ public enum SendFailure: Hashable, Sendable {
     /// The message was published too long ago to be published again, and the server has not answered. It may have
     /// accepted the message (C-80).
     case outcomeUnknown
+    /// The file of the message could not be read, or has other bytes than when the message was sent (M-26).
+    case fileFailed
 }
 
 extension SendFailure {
@@ -105,6 +107,7 @@ extension SendFailure {
         case .cancelled: "cancelled"
         case .closed: "closed"
         case .outcomeUnknown: "outcomeUnknown"
+        case .fileFailed: "fileFailed"
         }
     }
 }

@@ -13,7 +13,7 @@ struct MessageRow {
     /// The columns that a row is created from, in this order.
     static let columns = """
         counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, offset, failure,
-        failure_code, failure_reason, in_flight_at, device
+        failure_code, failure_reason, in_flight_at, device, file
         """
 
     let state: State
@@ -37,7 +37,8 @@ struct MessageRow {
         let entry = OutboxEntry(
             id: id, room: room, content: content, timeToLive: row.optionalInt64(6).map { .milliseconds($0) },
             expiresAt: row.optionalUInt64(7), isCompressible: row.int64(8) != 0,
-            inFlightSince: row.int64(3) == OutboxSchema.inFlight ? row.optionalUInt64(13) ?? 0 : nil)
+            inFlightSince: row.int64(3) == OutboxSchema.inFlight ? row.optionalUInt64(13) ?? 0 : nil,
+            file: row.optionalText(15))
         switch row.int64(3) {
         case OutboxSchema.pending, OutboxSchema.inFlight: state = .pending(entry)
         case OutboxSchema.failed:
@@ -62,6 +63,7 @@ extension SendFailure {
         case 2: self = .cancelled
         case 3: self = .closed
         case 4: self = .outcomeUnknown
+        case 5: self = .fileFailed
         default: return nil
         }
     }
@@ -74,6 +76,7 @@ extension SendFailure {
         case .cancelled: (2, nil, nil)
         case .closed: (3, nil, nil)
         case .outcomeUnknown: (4, nil, nil)
+        case .fileFailed: (5, nil, nil)
         }
     }
 }

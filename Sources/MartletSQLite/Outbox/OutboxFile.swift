@@ -137,9 +137,9 @@ struct OutboxFile {
                 try database.prepare("SELECT \(columns)\(missing) FROM message WHERE \(order) LIMIT 1")
             }
         }
-        guard let select = try prepare(withoutLast: 0) ?? prepare(withoutLast: 1) ?? prepare(withoutLast: 2) else {
-            return []
-        }
+        var prepared: Statement?
+        for count in 0...3 where prepared == nil { prepared = try prepare(withoutLast: count) }
+        guard let select = prepared else { return [] }
         while true {
             select.bind(1, position)
             guard try DatabaseError.unlessDamaged({ try select.step() }) == true else { return rows }
@@ -153,7 +153,7 @@ struct OutboxFile {
             case .settled(_, let letter?)?:
                 let entry = OutboxEntry(
                     id: letter.id, room: letter.room, content: letter.content, timeToLive: letter.timeToLive,
-                    isCompressible: letter.isCompressible)
+                    isCompressible: letter.isCompressible, file: letter.file)
                 rows.append(Row(counter: counter, entry: entry, failure: letter.failure))
             case .settled(_, nil)?, nil: break
             }
@@ -166,15 +166,17 @@ struct OutboxFile {
         let insert = try database.prepare(
             """
             INSERT INTO message (\(MessageRow.columns), settled_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         // Without the device ID, the relay cannot recognize a message that it has already accepted.
         let failure = row.failure ?? (device == nil ? .outcomeUnknown : nil)
         insert.bind(1, row.counter)
         insert.bind(2, row.entry.id.sender.text)
         insert.bind(3, row.entry.room.text)
-        // The damage may have lost the mark of a message in flight.
-        insert.bind(4, failure == nil ? OutboxSchema.inFlight : OutboxSchema.failed)
+        // The damage may have lost the mark of a message in flight. The file of a message must be uploaded again.
+        let waits = row.entry.file != nil && !row.entry.isInFlight
+        let state = waits ? OutboxSchema.pending : OutboxSchema.inFlight
+        insert.bind(4, failure == nil ? state : OutboxSchema.failed)
         insert.bind(5, Int64(row.entry.content.kind.rawValue))
         insert.bind(6, row.entry.content.bytes)
         insert.bind(7, row.entry.timeToLive.map(\.milliseconds))
@@ -185,9 +187,10 @@ struct OutboxFile {
         insert.bind(11, columns?.kind)
         insert.bind(12, columns?.code)
         insert.bind(13, columns?.reason)
-        insert.bind(14, failure == nil ? row.entry.inFlightSince ?? EventLoop.wallClock : nil)
+        insert.bind(14, failure == nil && !waits ? row.entry.inFlightSince ?? EventLoop.wallClock : nil)
         insert.bind(15, device == nil || row.entry.id.device == device ? nil : row.entry.id.device.rawValue)
-        insert.bind(16, failure == nil ? nil : EventLoop.wallClock)
+        insert.bind(16, row.entry.file)
+        insert.bind(17, failure == nil ? nil : EventLoop.wallClock)
         try insert.run()
     }
 

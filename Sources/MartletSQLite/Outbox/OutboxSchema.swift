@@ -7,7 +7,7 @@ enum OutboxSchema {
     static let failed: Int64 = 3
 
     /// "MlOb" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third, fourth])
+    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third, fourth, fifth])
 
     /// Times are in milliseconds since 1970, durations in milliseconds. Only accepted messages have no content.
     private static let first = """
@@ -35,4 +35,6 @@ enum OutboxSchema {
 
     /// The device of a message that was settled before the device ID was replaced; NULL is the current one.
     private static let fourth = "ALTER TABLE message ADD COLUMN device INTEGER;"
+    /// The path of a file that is uploaded before the message is published (M-26).
+    private static let fifth = "ALTER TABLE message ADD COLUMN file TEXT;"
 }

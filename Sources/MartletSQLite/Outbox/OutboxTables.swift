@@ -56,8 +56,9 @@ final class OutboxTables: DatabaseContext {
         insert = try database.prepare(
             """
             INSERT INTO message
-                (counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, in_flight_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (counter, sender, room, state, kind, content, lifetime, expires_at, is_compressible, in_flight_at,
+                file)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         edit = try database.prepare("UPDATE message SET kind = ?, content = ? WHERE counter = ? AND state < 2")
         mark = try database.prepare("UPDATE message SET state = 1, in_flight_at = ?2 WHERE counter = ?1 AND state = 0")
@@ -292,6 +293,7 @@ final class OutboxTables: DatabaseContext {
             insert.bind(8, entry.expiresAt)
             insert.bind(9, entry.isCompressible ? 1 : 0 as Int64)
             insert.bind(10, entry.inFlightSince)
+            insert.bind(11, entry.file)
             try insert.run()
             usage.count += 1
             usage.byteCount += content.count

@@ -15,11 +15,15 @@ extension RelayConfiguration {
 }
 
 /// Runs a relay on a free port while `body` runs. The argument of `body` is its address.
-func withRelay(_ body: (String) async throws -> Void) async throws {
+func withRelay(
+    attachments: (any AttachmentStore)? = nil, _ body: (String) async throws -> Void
+) async throws {
     var configuration = try Relay.Configuration(port: 0)
     configuration.engine = .patient
     configuration.limits = .unlimited
-    let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+    let relay = Relay(
+        configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll,
+        attachments: attachments)
     let address = try relay.start()[0]
     do { try await body("martlet://\(address)") } catch {
         await relay.shutdown()

@@ -28,7 +28,7 @@ struct StringsGuideTests {
         ]
         for reason in stops { #expect(hasRow(reason.key), "\(reason)") }
         let failures: [SendFailure] = [
-            .refused(.roomFull, reason: nil), .expired, .cancelled, .closed, .outcomeUnknown,
+            .refused(.roomFull, reason: nil), .expired, .cancelled, .closed, .outcomeUnknown, .fileFailed,
         ]
         for failure in failures { #expect(hasRow(failure.key), "\(failure)") }
     }
