@@ -1,3 +1,4 @@
+import Foundation
 import MartletProtocol
 import MartletRelay
 import MartletTransport
@@ -160,7 +161,8 @@ struct RelayTests {
 
     @Test(":: accepts both families, and IPv6 only beside 0.0.0.0")
     func bothFamilies() async throws {
-        let any = SocketAddress(.anyV6, port: 0)
+        // The system assigns no port above 60999, so no connection takes it between the two relays.
+        let any = SocketAddress(.anyV6, port: UInt16(61_000 + ProcessInfo.processInfo.processIdentifier % 4_000))
         guard (try? TCPListener.Socket(listeningOn: any)) != nil else { try Test.cancel("no IPv6 here") }
         let log = EventLog()
         var configuration = Relay.Configuration(addresses: [any])

@@ -1,5 +1,5 @@
 import MartletTransport
-public import MartletWire
+import MartletWire
 
 extension OutgoingMessage {
     /// A message with a file, which the client uploads to the relay before it publishes the message.
