@@ -89,10 +89,10 @@ public enum SendFailure: Hashable, Sendable {
     case expired
     /// The message was cancelled before it was written to a connection.
     case cancelled
-    /// The room was closed before the message was accepted.
+    /// The room was closed before the message was published.
     case closed
-    /// The message was published too long ago to be published again, and the server has not answered. It may have
-    /// accepted the message (C-80).
+    /// The message was published, and the room ended before the server answered (C-74), or it is too old to be published
+    /// again (C-80). The server may have accepted it: a retry can publish it twice.
     case outcomeUnknown
     /// The file of the message could not be read, or has other bytes than when the message was sent (M-26).
     case fileFailed

@@ -144,9 +144,8 @@ struct ClientRooms: ~Copyable {
         heldByteCount -= room.reader.heldByteCount
         if let session = room.session { leave(session, &port) }
         for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
-        let failures = room.ledger.withLedger { ledger in
-            code.map { ledger.refuseAll($0, isOpen: room.openSession != nil) } ?? ledger.failAll(.closed)
-        }
+        let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
+        let failures = room.ledger.withLedger { $0.failAll(failure, isOpen: room.openSession != nil) }
         for (counter, failure) in failures { port.report(id, .failed(counter: counter, failure)) }
         port.report(id, .closed(code))
         continueLaggingRooms(&port, now: now)

@@ -395,18 +395,16 @@ package struct MessageLedger: Sendable {
         !fail(failure, from: counter, to: counter).isEmpty
     }
 
-    /// Fails all pending messages.
-    mutating func failAll(_ failure: SendFailure) -> [(counter: UInt64, failure: SendFailure)] {
-        fail(failure, from: 0, to: lastCounter).map { ($0, failure) }
-    }
-
-    /// Fails all pending messages, because the relay refuses the room. The relay may have accepted those that were
-    /// published on a session that it had opened (C-74).
+    /// Fails all pending messages, because the room ends. The relay may have accepted those that were published on a
+    /// session that it had opened (C-74). A room without a session is opened
+    /// again later.
     ///
     /// - Parameter isOpen: Whether the relay had opened the current session.
-    mutating func refuseAll(_ code: ErrorCode, isOpen: Bool) -> [(counter: UInt64, failure: SendFailure)] {
-        let unknown = fail(.outcomeUnknown, from: 0, to: isOpen ? handedUpTo : min(handedUpTo, earlierUpTo))
-        return unknown.map { ($0, .outcomeUnknown) } + failAll(.refused(code, reason: nil))
+    mutating func failAll(_ failure: SendFailure, isOpen: Bool) -> [(counter: UInt64, failure: SendFailure)] {
+        var publishedUpTo = isOpen ? handedUpTo : min(handedUpTo, earlierUpTo)
+        if failure == .refused(.tooManySessions, reason: nil) { publishedUpTo = 0 }
+        let unknown = fail(.outcomeUnknown, from: 0, to: publishedUpTo).map { ($0, SendFailure.outcomeUnknown) }
+        return unknown + fail(failure, from: publishedUpTo + 1, to: lastCounter).map { ($0, failure) }
     }
 
     /// Fails a message that is too large for the current session. The relay may have accepted it on an earlier one.

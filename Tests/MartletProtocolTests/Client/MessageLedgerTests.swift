@@ -196,7 +196,7 @@ import Testing
         #expect(failures == [true, false, false])
         let parts = ledger.accepted(AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1))
         #expect(parts.map(\.counters) == [2...2])
-        let rest = ledger.failAll(.closed)
+        let rest = ledger.failAll(.closed, isOpen: true)
         #expect(rest.isEmpty)
         #expect(ledger.state(of: 1) == .failed(.expired))
     }
@@ -208,8 +208,8 @@ import Testing
     ) throws {
         var ledger = try ledger(1...2)
         try append(3, to: &ledger)
-        let failures = ledger.refuseAll(.roomForbidden, isOpen: isOpen)
         let refused = SendFailure.refused(.roomForbidden, reason: nil)
+        let failures = ledger.failAll(refused, isOpen: isOpen)
         #expect(failures.map(\.counter) == [1, 2, 3])
         let published = isOpen ? SendFailure.outcomeUnknown : refused
         #expect(failures.map(\.failure) == [published, published, refused])

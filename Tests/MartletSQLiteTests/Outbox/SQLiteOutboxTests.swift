@@ -233,6 +233,7 @@ struct SQLiteOutboxTests {
         try Database(path: path).execute(
             """
             ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE message DROP COLUMN device;
+            ALTER TABLE message DROP COLUMN file;
             ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
             PRAGMA user_version=1
             """)
