@@ -91,8 +91,8 @@ public enum SendFailure: Hashable, Sendable {
     case cancelled
     /// The room was closed before the message was published.
     case closed
-    /// The message was published, and the room ended before the server answered (C-74), or it is too old to be published
-    /// again (C-80). The server may have accepted it: a retry can publish it twice.
+    /// The message was published, and the room ended before the server answered (C-74), or it is too old to be
+    /// published again (C-80). The server may have accepted it: a retry can publish it twice.
     case outcomeUnknown
     /// The file of the message could not be read, or has other bytes than when the message was sent (M-26).
     case fileFailed

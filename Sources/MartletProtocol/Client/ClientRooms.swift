@@ -332,7 +332,8 @@ struct ClientRooms: ~Copyable {
             for message in messages {
                 guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
                     // The limit of this server is lower than that of an earlier one. It would refuse the message.
-                    if let failure = ledger.withLedger({ $0.refuse(message.counter, .messageTooLarge) }) {
+                    let failure = SendFailure.refused(.messageTooLarge, reason: nil)
+                    if ledger.withLedger({ $0.fail(message.counter, failure) }) {
                         port.report(id, .failed(counter: message.counter, failure))
                     }
                     continue

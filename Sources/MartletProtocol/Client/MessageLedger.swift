@@ -396,21 +396,13 @@ package struct MessageLedger: Sendable {
     }
 
     /// Fails all pending messages, because the room ends. The relay may have accepted those that were published on a
-    /// session that it had opened (C-74). A room without a session is opened
+    /// session that it had opened, as it has the current one if `isOpen` (C-74). A room that lacks a session is opened
     /// again later.
-    ///
-    /// - Parameter isOpen: Whether the relay had opened the current session.
     mutating func failAll(_ failure: SendFailure, isOpen: Bool) -> [(counter: UInt64, failure: SendFailure)] {
         var publishedUpTo = isOpen ? handedUpTo : min(handedUpTo, earlierUpTo)
         if failure == .refused(.tooManySessions, reason: nil) { publishedUpTo = 0 }
         let unknown = fail(.outcomeUnknown, from: 0, to: publishedUpTo).map { ($0, SendFailure.outcomeUnknown) }
         return unknown + fail(failure, from: publishedUpTo + 1, to: lastCounter).map { ($0, failure) }
-    }
-
-    /// Fails a message that is too large for the current session. The relay may have accepted it on an earlier one.
-    mutating func refuse(_ counter: UInt64, _ code: ErrorCode) -> SendFailure? {
-        let failure: SendFailure = counter <= handedUpTo ? .outcomeUnknown : .refused(code, reason: nil)
-        return fail(counter, failure) ? failure : nil
     }
 
     private mutating func fail(_ failure: SendFailure, from first: UInt64, to last: UInt64) -> [UInt64] {

@@ -64,8 +64,8 @@ final class RetentionPass: DatabaseContext {
         return try removeLeastRecentlyUsed()
     }
 
-    /// Leaves a room with damaged rows as it is from now on. The error ends the transaction: SQLite does not undo
-    /// changes next to a damaged page by a savepoint.
+    /// Leaves a room with damaged rows as it is from now on. The error ends the transaction: SQLite does not
+    /// undo changes next to a damaged page by a savepoint.
     private func noting(_ name: String, _ body: () throws -> Void) throws {
         do { try body() } catch let error as DatabaseError where error.isDamage {
             if let room = RoomName(name), damagedRooms.count < Self.maxReportedCount {

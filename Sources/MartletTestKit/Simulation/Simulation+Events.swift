@@ -88,6 +88,8 @@ extension Simulation {
             }
             syncLater(device)
         case .failed(_, .closed): break
+        // The room is closed, or ends the session, while a message has no answer (C-74).
+        case .failed(_, .outcomeUnknown) where scenario.usesRoles || device.rooms[room] == nil: break
         case .failed(let counter, .refused(.forbidden, _)) where mayRefuse(counter, of: device, in: room):
             trace.note(now, device: device.number, "receives a refusal", counter)
             ledger.refused(Ledger.Key(device: device.id, counter: counter))

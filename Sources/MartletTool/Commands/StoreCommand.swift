@@ -24,8 +24,8 @@ enum StoreCommand {
         notes: [
             """
             check reads everything, attachments included, and prints each fault. backup writes a copy of rooms and \
-            attachments to the new folder BACKUP, and reads it. restore puts a backup in the place of the rooms in DIR, \
-            whose files are renamed, and adds its attachments.
+            attachments to the new folder BACKUP, and reads it. restore puts a backup in the place of the rooms in \
+            DIR, whose files are renamed, and adds its attachments.
             """,
             """
             After a restore each room continues under another identity of its log. A reader that has received messages \

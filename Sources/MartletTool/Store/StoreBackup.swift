@@ -11,7 +11,7 @@ enum StoreBackup {
     /// The file of rooms in a directory.
     static func rooms(of directory: String) -> String { "\(directory)/\(StoreSchema.fileName)" }
 
-    /// Writes a backup to a new folder and reads it. Calls `report` with each fault, and leaves damaged attachments out.
+    /// Writes a backup to a new folder and reads it. Calls `report` with each fault, and omits damaged attachments.
     /// The folder has its name when it is complete.
     static func make(of directory: String, at target: String, _ report: (String) throws -> Void) throws {
         let partial = "\(target).partial"

@@ -81,14 +81,15 @@ import Testing
         #expect(again != first)
     }
 
-    @Test func `a closed room → unaccepted messages fail, close is sent, later calls have no effect`() throws {
+    // C-74
+    @Test func `a closed room → outcomes of published messages are unknown, close is sent, later calls do nothing`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...2, in: room, on: stage)
         stage.act { $0.close(room, now: $1) }
         #expect(
             stage.events(in: room).suffix(3) == [
-                .failed(counter: 1, .closed), .failed(counter: 2, .closed), .closed(nil),
+                .failed(counter: 1, .outcomeUnknown), .failed(counter: 2, .outcomeUnknown), .closed(nil),
             ])
         #expect(stage.log.all(Close.self).count == 1)
         #expect(throws: ClientError.noRoom) { try send(3...3, in: room, on: stage) }

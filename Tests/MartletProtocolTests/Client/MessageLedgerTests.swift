@@ -215,14 +215,6 @@ import Testing
         #expect(failures.map(\.failure) == [published, published, refused])
     }
 
-    // C-74
-    @Test func `a message of an earlier session is too large for the current one → its outcome is unknown`() throws {
-        var ledger = try ledger(1...1)
-        ledger.endSession()
-        #expect(ledger.refuse(1, .messageTooLarge) == .outcomeUnknown)
-        #expect(ledger.refuse(1, .messageTooLarge) == nil)
-    }
-
     @Test func `a refusal of a message that was not sent is ignored`() throws {
         var ledger = try ledger(1...1, areHandedOver: false)
         let isRefused = ledger.refuse(1, .refused(.forbidden, reason: nil))
