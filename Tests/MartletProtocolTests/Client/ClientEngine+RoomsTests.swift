@@ -82,7 +82,7 @@ import Testing
     }
 
     // C-74
-    @Test func `a closed room → outcomes of published messages are unknown, close is sent, later calls do nothing`() throws {
+    @Test func `a closed room → published messages have an unknown outcome, later calls do nothing`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...2, in: room, on: stage)
