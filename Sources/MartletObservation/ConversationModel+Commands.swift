@@ -31,10 +31,11 @@ extension ConversationModel {
         fileAt path: String, name: String? = nil, mediaType: String? = nil, caption: String? = nil,
         thumbnail: [UInt8]? = nil
     ) async -> MessageID? {
-        await perform { room in
-            try await room.send(
-                try await OutgoingMessage.file(
-                    at: path, name: name, mediaType: mediaType, caption: caption, thumbnail: thumbnail))
+        // Later commands wait while the file is read (C-107).
+        await command { room, turn in
+            let message = try await OutgoingMessage.file(
+                at: path, name: name, mediaType: mediaType, caption: caption, thumbnail: thumbnail)
+            return try await room.send(message, in: turn)
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Martlet
 import MartletTimeline
 import MartletWire
@@ -58,6 +59,26 @@ struct ConversationModelTests {
                 }
                 await observed { model.texts == ["1", "2", "3", "4"] }
                 #expect(zip(rows, model.rows).allSatisfy { $0 === $1 })
+            }
+        }
+    }
+
+    // C-107, M-26
+    @Test func `a file and a text right behind it, without a connection → rows in the order of the calls`() async throws
+    {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)").path
+        try Data(count: 4 << 20).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await ModelScript.run { script in
+            let model = script.model()
+            try await script.with(model.run) {
+                let file = Task { await model.send(fileAt: path, caption: "a caption") }
+                let text = Task { await model.send("behind it") }
+                let ids = [await file.value, await text.value]
+                #expect(!ids.contains(nil))
+                await observed { model.rows.map(\.value.message) == ids }
+                #expect(model.uploadProgress(of: model.rows[0].value) != nil)
+                #expect(model.uploadProgress(of: model.rows[1].value) == nil)
             }
         }
     }

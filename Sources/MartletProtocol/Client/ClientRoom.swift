@@ -74,7 +74,7 @@ struct ClientRoom {
 
     /// Reports that the relay has admitted the session.
     ///
-    /// - Returns: The previous cursor, if the log is another one or has lost messages.
+    /// - Returns: The previous cursor, if the log is a different one or has lost messages.
     mutating func enter(_ opened: Opened, on session: SessionID) -> RoomCursor? {
         state = .open(session)
         attempts = 0

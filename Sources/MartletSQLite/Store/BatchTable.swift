@@ -1,11 +1,11 @@
 import MartletProtocol
 
 /// The batches of rooms, oldest first, and their sums in the rows of the rooms.
-final class BatchTable: DatabaseContext {
+final class BatchTable {
     /// The maximum number of batches that an append removes.
     private static let maxRemovedCount = 8
 
-    let database: Database
+    private let database: Database
     private let retention: StoreRetention
     private let updateRoom: Statement
     private let selectOldest: Statement

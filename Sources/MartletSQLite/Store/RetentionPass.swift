@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 
 /// The removal of old messages, devices and rooms in steps. Each step is a transaction of the caller.
-final class RetentionPass: DatabaseContext {
+final class RetentionPass {
     /// The maximum number of batches that a step removes.
     private static let maxBatchCount = 256
     /// The rooms that a step visits.
@@ -10,7 +10,7 @@ final class RetentionPass: DatabaseContext {
     /// The number of rooms with damage that are reported.
     private static let maxReportedCount = 1024
 
-    let database: Database
+    private let database: Database
     private let batches: BatchTable
     private let retention: StoreRetention
     private let nextRooms: Statement

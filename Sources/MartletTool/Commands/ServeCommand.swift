@@ -125,7 +125,7 @@ enum ServeCommand {
         }
     }
 
-    /// Refuses options that have no effect without another one.
+    /// Refuses options that have no effect without the option that they depend on.
     private static func checkCompanions(_ arguments: ParsedArguments) throws(UsageError) {
         let pairs = [
             (historyAge.spec, store.spec), (ignoreRoomRoles.spec, store.spec), (roomsPerAccount.spec, roomRoles.spec),
