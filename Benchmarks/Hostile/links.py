@@ -19,8 +19,8 @@ def opening(room, session=1):
     return frame_bytes(FrameType.OPEN, body, session, 1, RELIABLE)
 
 
-def crowd(count, room=CROWD_ROOM, prefix="member"):
-    """Members of a room in one process, which read and send nothing."""
+def crowd(count, room=CROWD_ROOM, prefix="member", reads=True):
+    """Members of a room in one process, which send nothing. Without `reads` they stop reading when the attack begins."""
     def run(attacker):
         poller, members = select.poll(), {}
         for number in range(count):
@@ -32,7 +32,7 @@ def crowd(count, room=CROWD_ROOM, prefix="member"):
         drain(poller, members, 0.5)
         attacker.begin()
         while attacker.is_on():
-            drain(poller, members, 0.2)
+            drain(poller, members, 0.2) if reads else time.sleep(0.2)
 
     return run
 
@@ -225,6 +225,8 @@ def not_martlet(attacker):
 ATTACKS = [
     Attack("presence-churn", "500 accounts join and leave a room of 240",
            ((crowd(240), 1), (visits(many_accounts), 4))),
+    Attack("presence-unread", "500 accounts join and leave a room of 240 members that do not read",
+           ((crowd(240, reads=False), 1), (visits(many_accounts), 4))),
     Attack("churn-on-new-links", "a device joins and leaves a room of 240, 95 times on each new link",
            ((crowd(240), 1), (visits(one_account, sessions=95, device=1), 1))),
     Attack("hellos", "a new link for every hello", ((hellos, 4),)),

@@ -14,19 +14,20 @@ struct CounterDigests: Equatable, Sendable {
     }
 
     subscript(counter: UInt64) -> UInt16 {
-        get { values.isEmpty ? 0 : values[Int(counter % CounterWindow.count)] }
-        set {
-            if values.isEmpty {
-                guard newValue != 0 else { return }
-                values = Array(repeating: 0, count: Int(CounterWindow.count))
-            }
-            values[Int(counter % CounterWindow.count)] = newValue
+        values.isEmpty ? 0 : values[Int(counter % CounterWindow.count)]
+    }
+
+    /// Inserts the digests of a device's messages, in the order of their acceptance.
+    mutating func insert(_ entries: ArraySlice<LogEntry>) {
+        if values.isEmpty { values = Array(repeating: 0, count: Int(CounterWindow.count)) }
+        for index in entries.indices {
+            values[Int(entries[index].counter % CounterWindow.count)] = entries[index].digest
         }
     }
 
     /// Discards the digests of counters, at most those of one window.
     mutating func remove(_ counters: ClosedRange<UInt64>) {
         guard !values.isEmpty else { return }
-        for counter in counters.suffix(Int(CounterWindow.count)) { self[counter] = 0 }
+        for counter in counters.suffix(Int(CounterWindow.count)) { values[Int(counter % CounterWindow.count)] = 0 }
     }
 }

@@ -85,7 +85,7 @@ struct DeduplicationWindow: Equatable, Sendable {
     mutating func append(_ entries: ArraySlice<LogEntry>) {
         var rest = entries
         while let run = AcceptedRun(takenFrom: &rest) { append(run) }
-        for index in entries.indices { digests[entries[index].counter] = entries[index].digest }
+        digests.insert(entries)
     }
 
     mutating func append(_ run: AcceptedRun) {

@@ -62,10 +62,8 @@ public struct DeviceRecord: Equatable, Sendable {
     public mutating func insert(countersOf entries: ArraySlice<LogEntry>) {
         var rest = entries
         while let run = AcceptedRun(takenFrom: &rest) { insert(run.counters) }
-        for entry in entries {
-            usedAt = max(usedAt, entry.acceptedAt)
-            counterDigests[entry.counter] = entry.digest
-        }
+        for entry in entries { usedAt = max(usedAt, entry.acceptedAt) }
+        counterDigests.insert(entries)
     }
 
     /// Inserts consecutive counters of durable messages.

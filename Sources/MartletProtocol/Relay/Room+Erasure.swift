@@ -19,7 +19,7 @@ extension Room {
     /// the log, or not one of the account where the relay keeps no roles.
     ///
     /// - Parameter account: the account that deletes; nil for the relay itself.
-    func erasures(by change: MessageBody?, of account: AccountName?) -> [MessageErasure] {
+    private func erasures(by change: MessageBody?, of account: AccountName?) -> [MessageErasure] {
         guard case .delete(let target)? = change, account == nil || usesRoles || target.id.sender == account else {
             return []
         }
@@ -29,10 +29,15 @@ extension Room {
         return [MessageErasure(offset: offset, id: target.id)] + known
     }
 
-    /// A message at an offset is an edit, or erases others.
-    mutating func note(_ change: MessageBody?, _ erasures: [MessageErasure], at offset: UInt64, _ id: MessageID) {
-        for erasure in erasures { publication.erase(erasure, by: offset) }
-        if case .edit(let target, _)? = change, target.id.sender == id.sender {
+    /// Whether the erasures of a change have room among those that are not durable.
+    func mayErase(by change: MessageBody?, of account: AccountName?) -> Bool {
+        !publication.hasManyErasures || erasures(by: change, of: account).isEmpty
+    }
+
+    /// A message at an offset, `id`, is a change of an account; nil for the relay itself.
+    mutating func note(_ change: MessageBody, of account: AccountName?, at offset: UInt64, _ id: MessageID) {
+        for erasure in erasures(by: change, of: account) { publication.erase(erasure, by: offset) }
+        if case .edit(let target, _) = change, target.id.sender == id.sender {
             edits.value.note(MessageErasure(offset: offset, id: id), of: target.id)
         }
     }

@@ -22,37 +22,51 @@ extension Room {
         guard let slot = members.slot(handle) else {
             return effects.append(.release(handle.key, byteCount: message.byteCount))
         }
-        let change = message.change
-        if change != nil || !batch.takes(message, from: handle, at: acceptedAt) {
+        if message.isChange || !batch.takes(message, from: handle, at: acceptedAt) {
             take(&batch)
-            // A message that was taken before is accepted all the same.
-            let mayPublish = mayPublish(slot, at: acceptedAt) && (change.map { permits($0, by: slot) } ?? true)
-            guard mayPublish || windows[members[slot].who] != nil else {
-                return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
-            }
-            guard isNew(message, handle, slot, at: acceptedAt, into: &effects) else {
-                return
-            }
-            guard mayPublish else {
-                return refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
-            }
+            guard admits(message, handle, slot, at: acceptedAt, into: &effects) else { return }
         }
-        let erasures = erasures(by: change, of: members[slot].who.account)
-        guard !publication.isFull, erasures.isEmpty || !publication.hasManyErasures else {
-            return reject(handle, message.byteCount, .serverBusy, into: &effects)
-        }
+        guard !publication.isFull else { return reject(handle, message.byteCount, .serverBusy, into: &effects) }
         if batch.publisher == nil, let window = members[slot].window {
             let offset = publication.lastOffset(durable: log.lastOffset) + 1
-            if let change {
+            if let change = message.change {
                 let who = members[slot].who
                 let id = MessageID(sender: who.account, device: who.device, counter: message.counter)
-                note(change, erasures, at: offset, id)
+                note(change, of: who.account, at: offset, id)
             }
             batch.begin(
                 publisher: handle, window: window, sender: members[slot].who,
                 watermark: windows[window].lastAppended, acceptedAt: acceptedAt, firstOffset: offset)
         }
         publication.addPending(byteCount: batch.append(message))
+    }
+
+    /// Whether the first message of a batch, or a change, may be published and is new. The batch is empty.
+    ///
+    /// A function of its own: most messages need none of it, and inlined it would copy the room for each of them.
+    @inline(never)
+    private mutating func admits(
+        _ message: ClientMessage, _ handle: MemberHandle, _ slot: Int, at acceptedAt: UInt64,
+        into effects: inout Deque<RoomEffect>
+    ) -> Bool {
+        let change = message.change
+        // A message that was taken before is accepted all the same.
+        var mayPublish = mayPublish(slot, at: acceptedAt)
+        if let change, !permits(change, by: slot) { mayPublish = false }
+        guard mayPublish || windows[members[slot].who] != nil else {
+            refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
+            return false
+        }
+        guard isNew(message, handle, slot, at: acceptedAt, into: &effects) else { return false }
+        guard mayPublish else {
+            refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
+            return false
+        }
+        if let change, !mayErase(by: change, of: members[slot].who.account) {
+            reject(handle, message.byteCount, .serverBusy, into: &effects)
+            return false
+        }
+        return true
     }
 
     /// Whether a message is new. Every other message is accepted, refused, or ends its session. The batch is

@@ -38,15 +38,16 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
         isText = false
     }
 
-    /// The edit or the deletion that the message is; nil for another kind, whose content is not parsed, and for a
-    /// damaged content (M-1).
+    /// Whether the message is an edit or a deletion.
+    public var isChange: Bool {
+        guard !isText, !layout.isMessage, let kind = MessageView.kind(in: bytes) else { return false }
+        return kind == .edit || kind == .delete
+    }
+
+    /// The content of an edit or a deletion; nil if it is damaged (M-1).
     public var change: MessageBody? {
-        guard !isText, !layout.isMessage, let kind = MessageView.kind(in: bytes), kind == .edit || kind == .delete
-        else {
-            return nil
-        }
         do throws(WireError) {
-            return try MessageBody(MessageContent(try MessageView(parsing: bytes)))
+            return isChange ? try MessageBody(MessageContent(try MessageView(parsing: bytes))) : nil
         } catch {
             return nil
         }

@@ -3,6 +3,7 @@ import MartletWire
 /// The membership records of the room, and reports of its changes.
 extension Room {
     /// Whether a request about a record waits, or is saved.
+    @inline(__always)
     var isChangingMemberships: Bool { allocatedMemberships.isAllocated && memberships.isBusy }
 
     /// A request about a record, which is performed at the end of a turn when the room is loaded. With roles, an

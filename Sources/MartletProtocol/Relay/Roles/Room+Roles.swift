@@ -9,6 +9,7 @@ extension Room {
     var usesRoles: Bool { allocatedModeration.isAllocated }
 
     /// Whether an operation waits, or is saved.
+    @inline(__always)
     var isModerating: Bool { usesRoles && moderation.isBusy }
 
     /// The instant at which operations that wait are performed; nil if there are none, or while the store is busy.
@@ -322,12 +323,15 @@ extension Room {
         guard !publication.isFull, let window = windows[device] ?? addWindow(device, at: now) else { throw .busy }
         windows.use(window, at: now)
         let watermark = windows[window].lastAppended
-        let erasures = erasures(by: try? MessageBody(content), of: nil)
-        guard erasures.isEmpty || !publication.hasManyErasures else { throw .busy }
+        let change = try? MessageBody(content)
+        guard mayErase(by: change, of: nil) else { throw .busy }
         let message = Message(counter: watermark + 1, content: content)
         let body = message.encode()
         let offset = publication.lastOffset(durable: log.lastOffset) + 1
-        for erasure in erasures { publication.erase(erasure, by: offset) }
+        if let change {
+            let id = MessageID(sender: device.account, device: device.device, counter: message.counter)
+            note(change, of: nil, at: offset, id)
+        }
         batch.begin(
             publisher: relayHandle, window: window, sender: device, watermark: watermark, acceptedAt: now,
             firstOffset: offset)
