@@ -27,6 +27,8 @@ struct CounterDigests: Equatable, Sendable {
     /// Discards the digests of counters, at most those of one window.
     mutating func remove(_ counters: ClosedRange<UInt64>) {
         guard !values.isEmpty else { return }
-        for counter in counters.suffix(Int(CounterWindow.count)) { self[counter] = 0 }
+        // The range of a first counter can have more elements than `Int` represents, so that `suffix` would trap.
+        let distance = min(counters.upperBound - counters.lowerBound, CounterWindow.count - 1)
+        for counter in counters.upperBound - distance...counters.upperBound { self[counter] = 0 }
     }
 }
