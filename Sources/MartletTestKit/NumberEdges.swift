@@ -56,12 +56,14 @@ package enum NumberEdges {
         body[place.offset..<place.offset + place.byteCount].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Zero, the powers of two at the bounds of integers and the bounds of the protocol, each with its neighbors, the
+    /// Zero, the powers of two at the bounds of integers, some of them with their neighbors, the bounds of limits, the
     /// neighbors of the present value, and the highest values, which are negative for a signed type.
     package static func values(byteCount: Int, near present: UInt64) -> [UInt64] {
         let powers = [7, 8, 15, 16, 31, 32, 53, 62, 63].map { 1 << $0 } as [UInt64]
-        let bounds = (powers + [0, 16_384, 17_408, present]).flatMap { [$0 &- 1, $0, $0 &+ 1] }
-        return Set(bounds + [.max - 1]).filter { $0 >> UInt64(8 * byteCount) == 0 }.sorted()
+        let pairs = [1, 1 << 8, 1 << 16, 1 << 32, 1 << 63, present].flatMap { [$0 &- 1, $0, $0 &+ 1] } as [UInt64]
+        let limits = byteCount == 4 ? [16_383, 16_384, 17_407, 17_408] as [UInt64] : []
+        let highest = UInt64.max >> UInt64(64 - 8 * byteCount)
+        return Set(powers + pairs + limits + [highest - 1, highest]).filter { $0 <= highest }.sorted()
     }
 
     /// The body with another integer at a place.

@@ -38,12 +38,14 @@ struct TreeRuleTests {
             NumberRule.findings(in: SourceFile(path, code), NumberRule.names(in: SourceTree([registry]))).count
         }
         for code in [
-            "let a = entry.counter + 1", "a += message.offset", "end - first.offset", "x.offset! * 2", "Int(run.offset)",
+            "let a = entry.counter + 1", "a += message.offset", "end - first.offset", "x.offset! * 2",
+            "Int(run.offset)",
             "UInt32(counter)", "range.upperBound - other.lowerBound", "run.counters.suffix(64)", "offsets.count == 2",
         ] { #expect(findings(code) == 1, "\(code)") }
         for code in [
             "let a = entry.counter &+ 1", "a.counter.addingSaturating(1)", "Int(clamping: run.offset)", "tail + 1",
-            "offset - min(offset, 1)", "range.upperBound - range.lowerBound", "counters.contains(3)", "counts.count + 1",
+            "offset - min(offset, 1)", "range.upperBound - range.lowerBound", "counters.contains(3)",
+            "counts.count + 1",
             "offset(of: counter) + 1", "// counter + 1", "Int(exactly: counter)", "head(counter: 3) + 1",
         ] { #expect(findings(code) == 0, "\(code)") }
         #expect(findings("offset + 1", "Sources/MartletWire/A.swift") == 0)

@@ -121,7 +121,10 @@ import Testing
         let path = folder.storePath
         do {
             let store = try folder.store()
-            for room in ["b", "c"] as [RoomName] { _ = try store.append(entries(1...40, byteCount: 1000), to: room) }
+            for room in ["b", "c"] as [RoomName] {
+                _ = try store.load(room)
+                _ = try store.append(entries(1...40, byteCount: 1000), to: room)
+            }
         }
         try Database(path: path).execute("UPDATE rooms SET byte_count = \(Int64.max) WHERE name <> 'c'")
         let store = try folder.store()

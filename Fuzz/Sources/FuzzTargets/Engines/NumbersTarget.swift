@@ -164,7 +164,8 @@ enum NumbersTarget {
                     let range = ReadRange(from: value, maxCount: 1 + program.below(9), maxByteCount: .max)
                     _ = try? reader.read(range, of: "a")
                 case 2:
-                    _ = try? writer.saveMemberships(["eve": MembershipRecord(isJoined: true, changedAt: value)], of: "a")
+                    _ = try? writer.saveMemberships(
+                        ["eve": MembershipRecord(isJoined: true, changedAt: value)], of: "a")
                 case 3: _ = try? store.memberships(of: "eve", .page(after: nil, maxCount: 9))
                 default:
                     guard let message = message(&program) else { continue }
