@@ -78,9 +78,9 @@ package enum NumberEdges {
     /// All bodies with another value of one integer.
     package static func bodies(of body: [UInt8]) -> [[UInt8]] {
         places(in: body).flatMap { place in
-            values(byteCount: place.byteCount, near: integer(at: place, of: body)).map {
-                self.body(body, with: $0, at: place)
-            }
+            let present = integer(at: place, of: body)
+            return values(byteCount: place.byteCount, near: present).filter { $0 != present }
+                .map { self.body(body, with: $0, at: place) }
         }
     }
 }

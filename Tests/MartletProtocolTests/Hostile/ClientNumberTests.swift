@@ -35,14 +35,15 @@ struct ClientNumberTests {
                 .download(digest, 0..<40_000, byteCount: 40_000), .upload(digest, byteCount: 9, mediaType: nil),
             ]
             for kind in transfers { _ = try stage.act { try $0.transfer(kind, in: room, now: $1) } }
-            for index in 0..<2 { stage.opened(session(.attachment, index)) }
+            stage.opened(session(.attachment))
             _ = try stage.act { try $0.open(.named("attic"), now: $1) }
         }
 
         /// The session of the client's open frame with a kind.
         func session(_ kind: SessionKind, _ index: Int = 0) -> SessionID {
             let sessions = stage.log.frames.filter { $0.parsed(Open.self)?.kind == kind }.map(\.header.session)
-            return index < sessions.count ? sessions[index] : .control
+            precondition(index < sessions.count, "the client has opened no session of kind \(kind)")
+            return sessions[index]
         }
 
         /// The correlation of the client's last request with a method.
@@ -112,7 +113,6 @@ struct ClientNumberTests {
         "auth": { _ in Frame(Auth(credentialLifetime: .seconds(60))) },
         "open": { _ in Frame(Open(room: .named("attic"), kind: .chat, cursor: 8, log: log, tail: 3), on: .chat) },
         "opened": { _ in Frame(Opened(head: 9, first: 2, log: log, upTo: 5, members: [.alice]), on: .chat, 1) },
-        "opened again": { _ in Frame(Opened(head: 0, first: 1), on: .attachment, 1) },
         "update": { _ in Frame(RoomUpdate(entry), on: .account) },
         "close": { _ in Frame(Close(code: .draining), on: .chat) },
         "reset": { online in
@@ -139,12 +139,12 @@ struct ClientNumberTests {
             let bytes = [UInt8](repeating: 3, count: AttachmentRequest.maxChunkByteCount)
             let content = AttachmentResponse.bytes(bytes, byteCount: 40_000).content
             let correlation = online.correlation(AttachmentMethod.read.name)
-            return Frame(Response(correlation: correlation, status: .none, content: content), on: .attachment, 0)
+            return Frame(Response(correlation: correlation, status: .none, content: content), on: .attachment)
         },
         "position of an attachment": { online in
             let content = AttachmentResponse.position(0, byteCount: 9).content
             let correlation = online.correlation(AttachmentMethod.begin.name)
-            return Frame(Response(correlation: correlation, status: .none, content: content), on: .attachment, 1)
+            return Frame(Response(correlation: correlation, status: .none, content: content), on: .attachment)
         },
     ]
 
