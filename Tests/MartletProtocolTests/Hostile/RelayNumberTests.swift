@@ -51,7 +51,7 @@ struct RelayNumberTests {
             alice.text("next", counter: 4)
             alice.say(Receipt.progress(.init(.read, upTo: .max)), on: .first)
             alice.request(.announce(MessageContent(text: "announced")))
-            stage.run(for: .seconds(10))
+            stage.run(for: .seconds(3))
             if mallory.closedAt == nil { mallory.cut() }
             stage.run(for: .seconds(1))
         }
