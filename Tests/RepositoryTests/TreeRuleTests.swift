@@ -35,7 +35,9 @@ struct TreeRuleTests {
             #"{"tags": [{"name": "counter", "type": "u64"}, {"name": "tail", "type": "u32"},"#
                 + #" {"name": "run", "parts": "u64 offset, u32 count, u64 mutedUntil"}]}"#)
         func findings(_ code: String, _ path: String = "Sources/MartletProtocol/A.swift") -> Int {
-            NumberRule.findings(in: SourceFile(path, code), NumberRule.names(in: SourceTree([registry]))).count
+            let file = SourceFile(path, code)
+            return NumberRule.findings(in: file, NumberRule.names(in: SourceTree([registry]))).count
+                + NumberRule.findingsOfElements(in: file).count
         }
         for code in [
             "let a = entry.counter + 1", "a += message.offset", "end - first.offset", "x.offset! * 2",

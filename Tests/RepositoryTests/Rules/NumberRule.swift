@@ -27,8 +27,7 @@ enum NumberRule {
     ]
     private static let ranges: Set<String> = ["offsets", "counters"]
     private static let elements = [
-        ".count ", ".count)", ".suffix(", ".dropFirst(", ".dropLast(", ".reversed(", ".map {", ".filter {",
-        ".randomElement(",
+        ".count ", ".count)", ".suffix(", ".dropFirst(", ".dropLast(", ".reversed(", ".randomElement(",
     ]
     private static let operators = [" + ", " - ", " * ", " += ", " -= ", " *= "]
     private static let conversions = ["Int(", "Int8(", "Int16(", "Int32(", "Int64("]
@@ -42,13 +41,10 @@ enum NumberRule {
         "Martlet/Attachments/DownloadWork.swift": (1, "no more bytes are written than the range has"),
         "Martlet/Attachments/LocalWork.swift": (1, "the caller checks the range against the bytes in memory"),
         "Martlet/Attachments/UploadWork.swift": (2, "R-110 bounds positions by the length, which is that of the bytes"),
-        "Martlet/Driver/ClientDriver+Outbox.swift": (1, "the run is a part of the pending messages"),
         "Martlet/Outbox/InMemoryOutbox.swift": (1, "a counter of this process"),
         "Martlet/Outbox/Outbox.swift": (1, "the line before compares"),
-        "Martlet/Outbox/OutboxWriter.swift": (1, "an array"),
         "Martlet/Shared/CounterSource.swift": (1, "counters of this process, from one below 2⁶² on (C-79)"),
         "Martlet/Shared/Inbox.swift": (1, "offsets of a gap are at least 1"),
-        "Martlet/Shared/RoomCore+Loop.swift": (1, "an array"),
         "MartletAuthentication/Tokens/TokenVerifier.swift": (1, "NumericDate bounds the date"),
         "MartletProtocol/Client/Attachments/Transfer.swift": (1, "bytes within the range of the transfer"),
         "MartletProtocol/Client/MessageLedger.swift": (1, "a higher counter follows"),
@@ -125,7 +121,8 @@ enum NumberRule {
             return found + [Finding(path, "\(found.count) uses, and \(count) are permitted")]
         }
         let missing = permitted.keys.filter { end in !used.contains { $0.0.hasSuffix("/" + end) } }
-        return wrong + missing.sorted().map { Finding("Sources", "\($0) does not exist") }
+        return wrong + tree.swiftFiles.flatMap(findingsOfElements)
+            + missing.sorted().map { Finding("Sources", "\($0) does not exist") }
     }
 
     static func findings(in file: SourceFile, _ names: Set<String>) -> [Finding] {
@@ -134,8 +131,23 @@ enum NumberRule {
         else { return [] }
         let names = names.filter { name in local[name].map { $0.contains { file.path.contains($0) } } ?? true }
         return file.findings { code in
-            guard code.contains(where: { "+-*(.".contains($0) }), let use = use(in: code, names) else { return nil }
+            guard code.contains(where: { "+-*(".contains($0) }), let use = use(in: code, names) else { return nil }
             return "\(use) can trap with a number of a peer or a file"
+        }
+    }
+
+    /// Elements of ranges, which are never permitted.
+    static func findingsOfElements(in file: SourceFile) -> [Finding] {
+        guard let module = file.module(under: "Sources"), !exempt.contains(module) else { return [] }
+        let present = file.present(elements)
+        return file.findings { code in
+            for element in present {
+                for range in code.ranges(of: element)
+                where ranges.contains(name(trailingPath(code[..<range.lowerBound]))) {
+                    return "the elements of a range of numbers can be more than `Int` represents"
+                }
+            }
+            return nil
         }
     }
 
@@ -155,12 +167,6 @@ enum NumberRule {
             for range in code.ranges(of: conversion) {
                 let argument = code[range.upperBound...].prefix { $0 != ")" }
                 if argument.allSatisfy(isInPath), names.contains(name(argument)) { return conversion + argument + ")" }
-            }
-        }
-        for element in elements {
-            for range in code.ranges(of: element) {
-                let path = name(trailingPath(code[..<range.lowerBound]))
-                if ranges.contains(path) { return path + element }
             }
         }
         return nil
