@@ -109,7 +109,10 @@ enum NumbersTarget {
     }
 
     /// The files of the process. Each run is one transaction, which is rolled back.
-    private static let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-numbers-\(getpid())")
+    private static let folder: URL = {
+        atexit { try? FileManager.default.removeItem(at: NumbersTarget.folder) }
+        return FileManager.default.temporaryDirectory.appending(path: "martlet-numbers-\(getpid())")
+    }()
 
     nonisolated(unsafe) private static let tables: TimelineTables? = {
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
