@@ -163,7 +163,8 @@ let package = Package(
             dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
+            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletObservationTests", dependencies: ["MartletObservation", "MartletRelay", "MartletSQLite"],
             swiftSettings: settings),

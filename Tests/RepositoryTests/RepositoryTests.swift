@@ -34,6 +34,10 @@ struct RepositoryTests {
         expectNone(NameKeyRule.findings(ofPermissionsIn: tree))
     }
 
+    @Test func `arithmetic on numbers of peers and files does not trap`() {
+        expectNone(NumberRule.findings(in: tree))
+    }
+
     @Test func `no file contains a mark of unfinished work`() {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }

@@ -29,6 +29,35 @@ struct TreeRuleTests {
         #expect(count("") - count("let account: String") == 1)
     }
 
+    @Test func `a number of the registry in arithmetic that can trap → a finding`() {
+        let registry = SourceFile(
+            "Specs/registry.json",
+            #"{"tags": [{"name": "counter", "type": "u64"}, {"name": "tail", "type": "u32"},"#
+                + #" {"name": "run", "parts": "u64 offset, u32 count, u64 mutedUntil"}]}"#)
+        func findings(_ code: String, _ path: String = "Sources/MartletProtocol/A.swift") -> Int {
+            let file = SourceFile(path, code)
+            return NumberRule.findings(in: file, NumberRule.names(in: SourceTree([registry]))).count
+                + NumberRule.findingsOfElements(in: file).count
+        }
+        for code in [
+            "let a = entry.counter + 1", "a += message.offset", "end - first.offset", "x.offset! * 2",
+            "Int(run.offset)",
+            "UInt32(counter)", "range.upperBound - other.lowerBound", "run.counters.suffix(64)", "offsets.count == 2",
+        ] { #expect(findings(code) == 1, "\(code)") }
+        for code in [
+            "let a = entry.counter &+ 1", "a.counter.addingSaturating(1)", "Int(clamping: run.offset)", "tail + 1",
+            "offset - min(offset, 1)", "range.upperBound - range.lowerBound", "counters.contains(3)",
+            "counts.count + 1",
+            "offset(of: counter) + 1", "// counter + 1", "Int(exactly: counter)", "head(counter: 3) + 1",
+        ] { #expect(findings(code) == 0, "\(code)") }
+        #expect(findings("offset + 1", "Sources/MartletWire/A.swift") == 0)
+        #expect(findings("counter + 1", "Sources/MartletLab/A.swift") == 0)
+        #expect(NumberRule.findings(in: SourceTree([])).count == 1)
+        let tree = SourceTree([registry, SourceFile("Sources/MartletProtocol/A.swift", "counter + 1")])
+        let found = NumberRule.findings(in: tree)
+        #expect(found.count { $0.line == 1 } == 1 && found.count == 2 + NumberRule.permitted.count)
+    }
+
     @Test func `a test without its source file → a finding`() {
         let source = SourceFile("Sources/MartletX/A/B.swift", "")
         func findings(_ test: String, _ text: String = "import Testing") -> [Finding] {

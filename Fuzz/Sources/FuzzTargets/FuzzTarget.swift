@@ -30,6 +30,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case content
     /// `ProxyHeader`.
     case proxy
+    /// The edges of arithmetic in the numbers of frames and messages.
+    case numbers
 
     /// The invariant in one sentence.
     public var invariant: String {
@@ -64,6 +66,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "no content traps, a parsed content is restored, and a value has one encoding"
         case .proxy:
             "any split of a header gives the same address or the same refusal, within its bound"
+        case .numbers:
+            "no value of a number of a peer traps in a client, a relay, a timeline or a store"
         }
     }
 
@@ -85,6 +89,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .certificate: CertificateTarget.run(input)
         case .content: ContentTarget.run(input)
         case .proxy: ProxyTarget.run(input)
+        case .numbers: NumbersTarget.run(input)
         }
     }
 }

@@ -14,20 +14,24 @@ struct CounterDigests: Equatable, Sendable {
     }
 
     subscript(counter: UInt64) -> UInt16 {
-        values.isEmpty ? 0 : values[Int(counter % CounterWindow.count)]
+        values.isEmpty ? 0 : values[Self.index(of: counter)]
     }
 
     /// Inserts the digests of a device's messages, in the order of their acceptance.
     mutating func insert(_ entries: ArraySlice<LogEntry>) {
         if values.isEmpty { values = Array(repeating: 0, count: Int(CounterWindow.count)) }
         for index in entries.indices {
-            values[Int(entries[index].counter % CounterWindow.count)] = entries[index].digest
+            values[Self.index(of: entries[index].counter)] = entries[index].digest
         }
     }
 
     /// Discards the digests of counters, at most those of one window.
     mutating func remove(_ counters: ClosedRange<UInt64>) {
         guard !values.isEmpty else { return }
-        for counter in counters.suffix(Int(CounterWindow.count)) { values[Int(counter % CounterWindow.count)] = 0 }
+        // The range of a first counter can have more elements than `Int` represents, so that `suffix` would trap.
+        let distance = min(counters.upperBound - counters.lowerBound, CounterWindow.count - 1)
+        for counter in counters.upperBound - distance...counters.upperBound { values[Self.index(of: counter)] = 0 }
     }
+
+    private static func index(of counter: UInt64) -> Int { Int(counter % CounterWindow.count) }
 }

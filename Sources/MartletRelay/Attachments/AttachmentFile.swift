@@ -207,7 +207,8 @@ struct AttachmentFile {
             number: integer(bytes, at: 0, byteCount: 8), position: integer(bytes, at: 8, byteCount: 8),
             batchStart: integer(bytes, at: 16, byteCount: 8), checksum: UInt32(integer(bytes, at: 32, byteCount: 4)),
             time: integer(bytes, at: 24, byteCount: 8))
-        guard slot.number > 0, slot.number < .max, slot.batchStart <= slot.position,
+        // The numbers of all later slots are within 64 bits, too.
+        guard slot.number > 0, slot.number < 1 << 63, slot.batchStart <= slot.position,
             slot.position - slot.batchStart <= maxBatchByteCount
         else { return nil }
         return slot

@@ -233,7 +233,8 @@ final class OutboxTables: DatabaseContext {
         var use = try presentCursorUse()
         hasCursor.bind(1, room.text)
         if try hasCursor.firstInt64() == nil { use.count += 1 }
-        use.last += 1
+        // A damaged value, which need not have a successor, changes only the order of removals.
+        use.last &+= 1
         cursor.bind(1, room.text)
         cursor.bind(2, position.log?.rawValue)
         cursor.bind(3, position.offset)

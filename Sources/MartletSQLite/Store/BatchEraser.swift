@@ -32,7 +32,9 @@ struct BatchEraser {
             let own = rest[start...]
             rest = rest[..<start]
             // A damaged batch is not served, and stays for `martlet store check`.
-            guard var entries = try? StoredBatch.decode(bytes, firstOffset: first) else { continue }
+            guard 0..<RoomRow.byteCountBound ~= byteCount,
+                var entries = try? StoredBatch.decode(bytes, firstOffset: first)
+            else { continue }
             var (difference, isChanged) = (0, false)
             for erasure in own where erasure.offset - first < UInt64(entries.count) {
                 let index = Int(erasure.offset - first)

@@ -104,7 +104,10 @@ final class RetentionPass {
     /// true when they do not.
     private func removeLeastRecentlyUsed() throws -> Bool {
         guard let bound = retention.maxByteCount else { return true }
-        var total = Int(try database.prepare("SELECT coalesce(sum(byte_count), 0) FROM rooms").firstInt64() ?? 0)
+        // Damaged values are left out, since their sum could overflow (R-158, R-159).
+        let sum = try database.prepare(
+            "SELECT coalesce(sum(byte_count), 0) FROM rooms WHERE byte_count BETWEEN 0 AND \(RoomRow.byteCountBound)")
+        var total = Int(try sum.firstInt64() ?? 0)
         var budget = Self.maxBatchCount
         let select = try database.prepare(
             """

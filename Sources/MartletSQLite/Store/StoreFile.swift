@@ -158,7 +158,7 @@ package final class StoreFile {
 
     /// Detects damage of the tables that every load needs. Damage of a room is detected when the room is used.
     private static func check(_ database: Database) throws {
-        _ = try database.prepare("SELECT sum(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
+        _ = try database.prepare("SELECT max(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
         _ = try database.prepare("SELECT sum(length(roles)) FROM roles").firstInt64()
         for table in ["batches", "devices", "progress"] {
             guard try isReadable(table, of: database) else { throw DatabaseError.corrupt(path: database.path) }

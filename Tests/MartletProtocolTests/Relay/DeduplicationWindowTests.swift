@@ -87,6 +87,17 @@ import Testing
         #expect(mark.find(3) == .new)
     }
 
+    @Test func `a rollback of a first counter beyond 63 bits → its digest is removed`() {
+        var mark = DeduplicationWindow()
+        let entry = LogEntry(
+            offset: 1, sender: .alice, device: DeviceID(rawValue: 1), counter: .max, acceptedAt: 1,
+            body: EncodedBody([]), window: 0, digest: 7)
+        mark.append([entry])
+        #expect(mark.find(.max, digest: 9) == .reused)
+        mark.rollBack(to: 0)
+        #expect(mark.find(.max, digest: 9) == .new)
+    }
+
     @Test func `a run is extended by its next messages only`() {
         let run = AcceptedRun(firstCounter: 5, count: 2, firstOffset: 9)
         let others = [(7, 11), (8, 11), (7, 12), (7, 0)].map { counter, offset in

@@ -230,6 +230,26 @@ private final class TestClocks: Sendable {
         }
     }
 
+    @Test(arguments: [1, 1 << 62, 1 << 63, .max - 1, .max] as [UInt64])
+    func `a slot with a high number → each later slot is written, or the file is not valid`(number: UInt64) async throws
+    {
+        try await withFolder { folder in
+            let key = attachmentKey([7])
+            let head = AttachmentFile.Head(
+                room: key.room, account: key.account, digest: key.digest, byteCount: 9, mediaType: nil)
+            let path = "\(folder)-file"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            do {
+                let created = try AttachmentFile(creating: path, head, time: 1)
+                let slot = AttachmentFile.Slot(number: number, position: 0, batchStart: 0, checksum: 0, time: 1)
+                for offset in [1024, 2048] { try created.file.write(AttachmentFile.encoded(slot), at: UInt64(offset)) }
+            }
+            guard var file = try AttachmentFile(opening: path, isRecovered: true) else { return }
+            for _ in 0..<4 { try file.touch(time: 2, owner: key.account) }
+            #expect(file.slot.number > number)
+        }
+    }
+
     @Test func `a folder is used by one object at a time`() async throws {
         try await withFolder { folder in
             let store = try FileAttachmentStore(directory: folder)

@@ -46,7 +46,11 @@ import Testing
         let snapshot = try? store.load(.lobby)
         _ = try? store.read(.all, of: .lobby)
         let next = (snapshot?.lastOffset ?? 0) + 1
-        _ = try? store.append(entries(next...next, counter: 80), to: .lobby)
+        let erasures = (1...4).map { offset in
+            MessageErasure(
+                offset: offset, id: MessageID(sender: "alice", device: DeviceID(rawValue: 1), counter: offset + 4))
+        }
+        _ = try? store.append(entries(next...next, counter: 80), erasing: erasures, to: .lobby)
         var retention = StoreRetention()
         (retention.maxAge, retention.maxByteCount, retention.maxMessagesPerRoom) = (1, 1, 1)
         let writer = try StoreWriter(store.writer.database, retention)
@@ -107,6 +111,28 @@ import Testing
             try changed.write(to: URL(fileURLWithPath: path))
             try use(path)
         }
+    }
+
+    //
+    @Test func `sizes of rooms whose sum is beyond 64 bits -> the store opens, and removes messages of other rooms`()
+        throws
+    {
+        try fill()
+        let path = folder.storePath
+        do {
+            let store = try folder.store()
+            for room in ["b", "c"] as [RoomName] {
+                _ = try store.load(room)
+                _ = try store.append(entries(1...40, byteCount: 1000), to: room)
+            }
+        }
+        try Database(path: path).execute("UPDATE rooms SET byte_count = \(Int64.max) WHERE name <> 'c'")
+        let store = try folder.store()
+        var retention = StoreRetention()
+        retention.maxByteCount = 1000
+        let writer = try StoreWriter(store.writer.database, retention)
+        for _ in 0..<8 where try writer.removeOld(at: 2000) { break }
+        #expect(try store.load("c").firstOffset > 1)
     }
 
     //

@@ -83,7 +83,7 @@ enum ImportRule {
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": ["MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
-        "MartletTimelineTests": ["MartletRelay"],
+        "MartletTimelineTests": ["MartletRelay", "MartletTestKit"],
         "MartletObservationTests": ["MartletRelay", "MartletSQLite"],
         "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
         "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],

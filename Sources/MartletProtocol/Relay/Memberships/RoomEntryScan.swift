@@ -36,7 +36,7 @@ public struct RoomEntryScan {
                 note(entry)
             }
         }
-        let isCounted = entry.offset <= read + 1 || unreadCount >= RoomEntry.maxUnreadCount
+        let isCounted = entry.offset <= read.addingSaturating(1) || unreadCount >= RoomEntry.maxUnreadCount
         return entry.offset > start && !(isCounted && message != nil)
     }
 

@@ -324,7 +324,8 @@ extension Room {
         windows.use(window, at: now)
         let watermark = windows[window].lastAppended
         let change = try? MessageBody(content)
-        guard mayErase(by: change, of: nil) else { throw .busy }
+        // A client can have published with the last counter, where the account of the relay is not reserved.
+        guard watermark < .max, mayErase(by: change, of: nil) else { throw .busy }
         let message = Message(counter: watermark + 1, content: content)
         let body = message.encode()
         let offset = publication.lastOffset(durable: log.lastOffset) + 1
