@@ -295,12 +295,7 @@ public final class VirtualRelay {
     /// Makes messages durable.
     func store(_ entries: [LogEntry], in room: RoomName, erasing erasures: [MessageErasure] = []) {
         if !entries.isEmpty { checked { try $0.append(entries, erasing: erasures, to: room) } }
-        for erasure in erasures {
-            guard let index = log[room]?.firstIndex(where: { $0.offset == erasure.offset }),
-                let erased = log[room].flatMap({ erasure.erased($0[index]) })
-            else { continue }
-            log[room]?[index] = erased
-        }
+        if !erasures.isEmpty { log[room] = log[room]?.map { erasures.erased($0) ?? $0 } }
         for entry in entries {
             log[room, default: []].append(entry)
             lastOffsets[room] = entry.offset

@@ -63,18 +63,27 @@ package struct LogRows: Sendable {
         rows.append(row)
     }
 
-    /// Replaces the body of a message that is erased, if it is in memory. The row gets bodies of its own, because the
-    /// earlier ones may share a storage with the replaced one.
-    package mutating func erase(_ erasure: MessageErasure) {
-        guard let index = rowIndex(of: erasure.offset) else { return }
-        let position = rows[index].entries.startIndex + Int(erasure.offset - firstOffset(ofRow: index))
-        guard let erased = erasure.erased(rows[index].entries[position]) else { return }
-        var entries = Array(rows[index].entries)
-        entries[position - rows[index].entries.startIndex] = erased
-        for entry in entries.indices { entries[entry].body = entries[entry].body.detached() }
-        guard let row = Row(entries[...]) else { return }
-        byteCount += row.byteCount - rows[index].byteCount
-        rows[index] = row
+    /// Replaces the bodies of erased messages. A row with one of them gets bodies of its own, because the earlier ones
+    /// may share a storage with the replaced one. Returns the offsets of these messages.
+    @discardableResult
+    package mutating func erase(_ erasures: [MessageErasure]) -> [UInt64] {
+        guard let least = erasures.map(\.offset).min(), let start = rowIndex(of: max(least, first)) else { return [] }
+        var offsets: [UInt64] = []
+        for index in start..<rows.count {
+            var entries = rows[index].entries
+            let count = offsets.count
+            for position in entries.indices {
+                guard let erased = erasures.erased(entries[position]) else { continue }
+                entries[position] = erased
+                offsets.append(erased.offset)
+            }
+            guard offsets.count > count else { continue }
+            for position in entries.indices { entries[position].body = entries[position].body.detached() }
+            guard let row = Row(entries) else { continue }
+            byteCount += row.byteCount - rows[index].byteCount
+            rows[index] = row
+        }
+        return offsets
     }
 
     /// Removes the oldest messages that exceed the bounds.

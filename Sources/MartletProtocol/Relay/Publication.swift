@@ -164,23 +164,17 @@ struct Publication: Neutral, Sendable {
 
     // MARK: Storing
 
-    /// The next batch for the store, and the messages before it that it erases; nil while the store has one, and when
-    /// there are no messages. The store never has the body of a message that the same batch erases.
+    /// The next batch for the store, and the erasures of messages before it; nil while the store has one, and when there
+    /// are no messages. The store never has the body of a message that the same batch erases.
     mutating func startStoring() -> (entries: [LogEntry], erasures: [MessageErasure])? {
         guard storing == nil, !unstored.isEmpty else { return nil }
         storing = unstored
         unstored = []
         guard var entries = storing, let first = entries.first?.offset else { return nil }
-        var earlier: [MessageErasure] = []
-        for erasure in erasures.lazy.map(\.erasure) {
-            guard erasure.offset >= first else {
-                earlier.append(erasure)
-                continue
-            }
-            let index = Int(erasure.offset - first)
-            if index < entries.count, let erased = erasure.erased(entries[index]) { entries[index] = erased }
-        }
-        return (entries, earlier)
+        let erasures = erasures.map(\.erasure)
+        guard !erasures.isEmpty else { return (entries, []) }
+        for index in entries.indices { entries[index] = erasures.erased(entries[index]) ?? entries[index] }
+        return (entries, erasures.filter { $0.offset < first })
     }
 
     /// Takes the erasures by deletions that are durable.

@@ -15,31 +15,25 @@ extension Room {
         }
     }
 
-    /// The messages that a permitted deletion erases: its target, and the target's edits. None if the target is not in
-    /// the log, or not one of the account where the relay keeps no roles.
+    /// The erasure by a permitted deletion. Nil if its target is not in the log yet, or not one of the account where the
+    /// relay keeps no roles.
     ///
     /// - Parameter account: the account that deletes; nil for the relay itself.
-    private func erasures(by change: MessageBody?, of account: AccountName?) -> [MessageErasure] {
-        guard case .delete(let target)? = change, account == nil || usesRoles || target.id.sender == account else {
-            return []
-        }
-        let last = publication.lastOffset(durable: log.lastOffset)
-        guard let offset = offset(of: target), offset >= log.firstOffset, offset <= last else { return [] }
-        let known = edits.isAllocated ? edits.value.edits(of: target.id) : []
-        return [MessageErasure(offset: offset, id: target.id)] + known
+    private func erasure(by change: MessageBody?, of account: AccountName?) -> MessageErasure? {
+        guard case .delete(let target)? = change, account == nil || usesRoles || target.id.sender == account,
+            case let offset = offset(of: target) ?? 0, offset <= publication.lastOffset(durable: log.lastOffset)
+        else { return nil }
+        return MessageErasure(offset: offset, id: target.id)
     }
 
-    /// Whether the erasures of a change have room among those that are not durable.
+    /// Whether the erasure by a change has room among those that are not durable.
     func mayErase(by change: MessageBody?, of account: AccountName?) -> Bool {
-        !publication.hasManyErasures || erasures(by: change, of: account).isEmpty
+        !publication.hasManyErasures || erasure(by: change, of: account) == nil
     }
 
-    /// A message at an offset, `id`, is a change of an account; nil for the relay itself.
-    mutating func note(_ change: MessageBody, of account: AccountName?, at offset: UInt64, _ id: MessageID) {
-        for erasure in erasures(by: change, of: account) { publication.erase(erasure, by: offset) }
-        if case .edit(let target, _) = change, target.id.sender == id.sender {
-            edits.value.note(MessageErasure(offset: offset, id: id), of: target.id)
-        }
+    /// A message at an offset is a change of an account; nil for the relay itself.
+    mutating func note(_ change: MessageBody, of account: AccountName?, at offset: UInt64) {
+        if let erasure = erasure(by: change, of: account) { publication.erase(erasure, by: offset) }
     }
 
     /// The offset of a message as the relay remembers it, or as the reference states it.
@@ -51,24 +45,29 @@ extension Room {
         return target.offset
     }
 
-    /// Deletions are durable: the messages are erased in memory. A link without a connection whose queue may have one
-    /// of them loses its session, and reads the log again.
+    /// Deletions are durable: the messages and their edits are erased in memory. A link without a connection whose queue
+    /// may have one of them loses its session, and reads the log again.
     mutating func eraseStored(into effects: inout Deque<RoomEffect>) {
         let erasures = publication.takeErasures(durable: log.lastOffset)
-        guard let first = erasures.lazy.map(\.offset).min() else { return }
-        for slot in members.slots where members.isPresent(slot) && members[slot].isAway {
-            guard let queued = firstQueuedOffset(slot), queued <= members[slot].cursor,
-                first <= members[slot].cursor,
-                erasures.contains(where: { $0.offset >= queued && $0.offset <= members[slot].cursor })
-            else { continue }
+        guard !erasures.isEmpty else { return }
+        // The erased messages are shorter than those in the queues.
+        let away = members.slots.filter { members.isPresent($0) && members[$0].isAway }
+            .compactMap { slot in firstQueuedOffset(slot).map { (slot: slot, first: $0) } }
+        let erased = log.erase(erasures)
+        for (slot, first) in away {
+            let cursor = members[slot].cursor
+            // Edits that are not in memory may be queued, after their target.
+            let isQueued =
+                first == 0
+                ? erasures.contains { $0.offset <= cursor } : erased.contains { first <= $0 && $0 <= cursor }
+            guard isQueued else { continue }
             effects.append(.reset(members[slot].key, .slowConsumer))
             leave(handle(slot), into: &effects)
         }
-        for erasure in erasures { log.erase(erasure) }
     }
 
-    /// The lowest offset that a member was sent and has not acknowledged, by the bytes of the messages; nil if it has
-    /// acknowledged everything.
+    /// The lowest offset that a member was sent and has not acknowledged, by the bytes of the messages; 0 if it is not
+    /// in memory, and nil if the member has acknowledged everything.
     private func firstQueuedOffset(_ slot: Int) -> UInt64? {
         var rest = RoomMember.creditByteCount - members[slot].credit
         guard rest > 0 else { return nil }
@@ -77,7 +76,6 @@ extension Room {
             rest -= entry.body.byteCount
             offset -= 1
         }
-        // Messages that are not in memory may be queued too.
-        return rest > 0 ? 1 : offset + 1
+        return rest > 0 ? 0 : offset + 1
     }
 }

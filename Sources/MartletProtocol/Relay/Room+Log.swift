@@ -30,9 +30,7 @@ extension Room {
         if batch.publisher == nil, let window = members[slot].window {
             let offset = publication.lastOffset(durable: log.lastOffset) + 1
             if let change = message.change {
-                let who = members[slot].who
-                let id = MessageID(sender: who.account, device: who.device, counter: message.counter)
-                note(change, of: who.account, at: offset, id)
+                note(change, of: members[slot].who.account, at: offset)
             }
             batch.begin(
                 publisher: handle, window: window, sender: members[slot].who,

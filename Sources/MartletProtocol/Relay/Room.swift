@@ -139,8 +139,6 @@ struct Room: Sendable {
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
-    /// Allocated from the first edit of a message on.
-    var edits = OnDemand<RoomEdits>()
     /// Allocated while commands of the relay's application have no result.
     private var allocatedCommands = OnDemand<RoomCommands>()
     /// Allocated while the room has sessions of kind attachment, or calls of their store.
@@ -420,8 +418,6 @@ struct Room: Sendable {
     private static let requestByteCount = 256
     /// Bytes of an account in the pending receipts or presence of a member.
     private static let pendingByteCount = 96
-    /// Bytes of a remembered edit.
-    private static let editByteCount = 128
     /// Bytes of a report of presence.
     private static let reportByteCount = 48
     /// Bytes of a message in memory beside its body.
@@ -442,7 +438,6 @@ struct Room: Sendable {
         byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
         byteCount += receipts.pendingAccountCount * Room.pendingByteCount
         byteCount += members.reportCount * Room.reportByteCount
-        if edits.isAllocated { byteCount += edits.value.count * Room.editByteCount }
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         if hasCommands { byteCount += commands.byteCount }

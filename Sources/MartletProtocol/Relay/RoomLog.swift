@@ -167,8 +167,8 @@ struct RoomLog: Sendable {
         }
     }
 
-    /// Replaces the body of a message that is erased, if it is in memory.
-    mutating func erase(_ erasure: MessageErasure) { tail.erase(erasure) }
+    /// Replaces the bodies of erased messages that are in memory. Returns their offsets.
+    mutating func erase(_ erasures: [MessageErasure]) -> [UInt64] { tail.erase(erasures) }
 
     /// Every member was offered the messages.
     mutating func endOffer() {

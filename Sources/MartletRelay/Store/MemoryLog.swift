@@ -48,8 +48,8 @@ struct MemoryLog {
         sweep()
     }
 
-    /// Replaces the body of a message that is erased, if it is kept.
-    mutating func erase(_ erasure: MessageErasure) { rows.erase(erasure) }
+    /// Replaces the bodies of erased messages that are kept.
+    mutating func erase(_ erasures: [MessageErasure]) { rows.erase(erasures) }
 
     /// Removes the oldest batch; false if there is none that may be removed.
     mutating func removeOldest(keepsNewest: Bool) -> Bool {

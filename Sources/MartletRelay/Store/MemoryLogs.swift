@@ -90,7 +90,7 @@ struct MemoryLogs {
         guard let index = slotOfRoom[room] else { return false }
         guard slots[index].log.metadataByteCount < bounds.maxByteCount else { throw .full }
         try slots[index].log.append(entries, bounds)
-        for erasure in erasures { slots[index].log.erase(erasure) }
+        slots[index].log.erase(erasures)
         recount(index)
         markUsed(index)
         evict(for: index, bounds)

@@ -18,14 +18,19 @@ package struct Migrations: Sendable {
     /// Brings a database to the newest version, each step in a transaction of its own.
     ///
     /// - Throws: `newerSchema` if the file has taken more steps, `otherFormat` if it is not a file of this schema.
-    package func run(on database: Database) throws { try run(on: database, upTo: version) }
+    ///
+    /// - Parameter completing: the part of a step that is not SQL, with the version that the step leads to.
+    package func run(on database: Database, completing: (Int) throws -> Void = { _ in }) throws {
+        try run(on: database, upTo: version, completing: completing)
+    }
 
     /// Brings a database to a version.
-    func run(on database: Database, upTo last: Int) throws {
+    func run(on database: Database, upTo last: Int, completing: (Int) throws -> Void = { _ in }) throws {
         try check(database)
         for version in try database.schemaVersion()..<last {
             try database.transaction {
                 try database.execute(steps[version])
+                try completing(version + 1)
                 try database.execute("PRAGMA application_id=\(applicationID); PRAGMA user_version=\(version + 1)")
             }
         }

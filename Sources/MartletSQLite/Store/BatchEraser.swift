@@ -16,18 +16,18 @@ struct BatchEraser {
             "UPDATE batches SET byte_count = ?, messages = ? WHERE room = ? AND first_offset = ?")
     }
 
-    /// Erases messages of a room. Returns by how many bytes its bodies become shorter.
-    func erase(_ erasures: [MessageErasure], in room: Int64) throws -> Int {
+    /// Erases messages of a room at these offsets. Returns by how many bytes its bodies become shorter.
+    func erase(_ erasures: [MessageErasure], at offsets: [UInt64], in room: Int64) throws -> Int {
         var released = 0
-        var rest = erasures.sorted { $0.offset < $1.offset }[...]
+        var rest = offsets.sorted()[...]
         while let last = rest.last {
             select.bind(1, room)
-            select.bind(2, last.offset)
+            select.bind(2, last)
             defer { select.reset() }
             guard try select.step() else { return released }
             let (first, byteCount, bytes) = (select.uint64(0), select.int64(1), select.bytes(2))
-            let start = rest.firstIndex { $0.offset >= first } ?? rest.endIndex
-            // The row has the last erasure, unless it is damaged.
+            let start = rest.lastIndex { $0 < first }.map { $0 + 1 } ?? rest.startIndex
+            // The row has the last offset, unless it is damaged.
             guard start < rest.endIndex else { return released }
             let own = rest[start...]
             rest = rest[..<start]
@@ -36,9 +36,9 @@ struct BatchEraser {
                 var entries = try? StoredBatch.decode(bytes, firstOffset: first)
             else { continue }
             var (difference, isChanged) = (0, false)
-            for erasure in own where erasure.offset - first < UInt64(entries.count) {
-                let index = Int(erasure.offset - first)
-                guard let erased = erasure.erased(entries[index]) else { continue }
+            for offset in own where offset - first < UInt64(entries.count) {
+                let index = Int(offset - first)
+                guard let erased = erasures.erased(entries[index]) else { continue }
                 difference += entries[index].body.byteCount - erased.body.byteCount
                 entries[index] = erased
                 isChanged = true

@@ -89,7 +89,7 @@ final class BatchTable {
 
     /// Removes a room. Its next log has another identity.
     func removeRoom(_ id: Int64) throws {
-        for table in ["batches", "devices", "progress", "branches"] {
+        for table in ["batches", "edits", "devices", "progress", "branches"] {
             try database.execute("DELETE FROM \(table) WHERE room = \(id)")
         }
         try database.execute("DELETE FROM rooms WHERE id = \(id)")

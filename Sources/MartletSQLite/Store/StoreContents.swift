@@ -163,7 +163,7 @@ package final class StoreContents {
         try reporting { try forEachMembership { _ in } }
     }
 
-    /// Compares the rows of batches, by which messages are removed, with their messages (R-158).
+    /// Compares the rows of batches, by which messages are removed, and those of edits with the messages (R-158).
     private func checkBatches(of room: RoomName) throws {
         guard let row = try reader.row(of: room) else { return }
         let batches = try database.prepare(
@@ -171,6 +171,11 @@ package final class StoreContents {
             SELECT first_offset, count, byte_count, accepted_at, messages FROM batches WHERE room = \(row.id)
             ORDER BY first_offset
             """)
+        let edits =
+            try database.schemaVersion() >= StoreSchema.editVersion
+            ? database.prepare(
+                "SELECT 1 FROM edits WHERE room = ? AND account = ? AND device = ? AND counter = ? AND offset = ?")
+            : nil
         var byteCount = 0
         while try batches.step() {
             let first = batches.uint64(0)
@@ -178,6 +183,12 @@ package final class StoreContents {
                 let expected = BatchRow(messages), batches.batchRow(from: 0) == expected
             else { throw StoreError.damaged(room, offset: first) }
             byteCount += expected.byteCount
+            guard let edits else { continue }
+            for message in messages {
+                guard let target = message.editTarget else { continue }
+                edits.bind(row.id, target, message.offset)
+                guard try edits.firstInt64() != nil else { throw StoreError.damaged(room, offset: message.offset) }
+            }
         }
         guard byteCount == row.byteCount else { throw StoreError.damaged(room, offset: 0) }
     }

@@ -56,7 +56,7 @@ enum StoreCopy {
         var options = options
         options.usesWriteAheadLog = false
         let database = try Database(path: path, options: options)
-        try StoreSchema.migrations.run(on: database)
+        try StoreSchema.migrate(database)
         let count = try database.transaction { try branch(database) }
         onEvent(.copyOpened(roomCount: count, foreignLog: aside))
     }

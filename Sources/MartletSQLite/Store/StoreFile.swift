@@ -152,7 +152,7 @@ package final class StoreFile {
         FileLock.createPrivately(path)
         try StoreCopy.take(path, options, at: now, onEvent: onEvent)
         let database = try Database(path: path, options: options)
-        try StoreSchema.migrations.run(on: database)
+        try StoreSchema.migrate(database)
         return database
     }
 
@@ -160,7 +160,7 @@ package final class StoreFile {
     private static func check(_ database: Database) throws {
         _ = try database.prepare("SELECT max(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
         _ = try database.prepare("SELECT sum(length(roles)) FROM roles").firstInt64()
-        for table in ["batches", "devices", "progress"] {
+        for table in ["batches", "edits", "devices", "progress"] {
             guard try isReadable(table, of: database) else { throw DatabaseError.corrupt(path: database.path) }
         }
     }

@@ -33,6 +33,13 @@ package enum StoreSchema {
         """
     /// The first version with the digests of messages (R-150).
     static let digestVersion = 4
+    /// The first version with the table of edits (R-173).
+    static let editVersion = 5
+
+    /// Brings a database to the newest version.
+    static func migrate(_ database: Database) throws {
+        try migrations.run(on: database) { if $0 == editVersion { try EditTable.fill(database) } }
+    }
 
     /// The versions of the schema.
     package static let migrations = Migrations(
@@ -78,5 +85,13 @@ package enum StoreSchema {
             CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;
             """,
             "ALTER TABLE devices ADD COLUMN digests BLOB NOT NULL DEFAULT x'';",
+            """
+            CREATE TABLE edits (
+                room INTEGER NOT NULL, account TEXT NOT NULL, device INTEGER NOT NULL, counter INTEGER NOT NULL,
+                offset INTEGER NOT NULL,
+                PRIMARY KEY (room, account, device, counter, offset)
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX edits_offset ON edits (room, offset);
+            """,
         ])
 }

@@ -12,6 +12,7 @@ package final class StoreWriter: DatabaseContext {
     private let touchRoom: Statement
     private let insertBatch: Statement
     private let eraser: BatchEraser
+    private let edits: EditTable
     private let selectDevice: Statement
     private let replaceDevice: Statement
     private let raiseProgress: Statement
@@ -41,6 +42,7 @@ package final class StoreWriter: DatabaseContext {
             VALUES (?, ?, ?, ?, ?, ?)
             """)
         eraser = try BatchEraser(database)
+        edits = try EditTable(database)
         selectDevice = try database.prepare(
             """
             SELECT \(try DeviceRecord.columns(in: database)) FROM devices
@@ -128,7 +130,10 @@ package final class StoreWriter: DatabaseContext {
         row.lastOffset += UInt64(entries.count)
         row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0)
         try recordDevices(of: entries, row.id)
-        if !erasures.isEmpty { row.byteCount = max(0, row.byteCount - (try eraser.erase(erasures, in: row.id))) }
+        if !erasures.isEmpty {
+            let offsets = try erasures.map(\.offset) + edits.take(erasures, from: row.id)
+            row.byteCount = max(0, row.byteCount - (try eraser.erase(erasures, at: offsets, in: row.id)))
+        }
         try batches.trim(&row)
         try batches.update(row)
         cache.store(row, of: room)
@@ -144,6 +149,7 @@ package final class StoreWriter: DatabaseContext {
         insertBatch.bind(5, last.acceptedAt)
         insertBatch.bind(6, StoredBatch.encode(entries))
         try insertBatch.run()
+        try edits.add(entries, to: id)
     }
 
     /// Consecutive messages of a device share one row.

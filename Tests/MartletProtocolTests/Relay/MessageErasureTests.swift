@@ -31,6 +31,32 @@ import Testing
         #expect(erased.offset == 5 && erased.counter == 7 && erased.acceptedAt == 11)
     }
 
+    /// An edit of the message with the counter 7.
+    private func edit(at offset: UInt64, by sender: AccountName = .alice, text: String = "new") throws -> LogEntry {
+        let target = MessageReference(erasure().id)
+        let content = try MessageContent(kind: .edit, bytes: MessageBody.edit(of: target, text: text).content.bytes)
+        let device = DeviceID(rawValue: 4)
+        let body = Message.encodeRelay(
+            offset: offset, acceptedAt: 12, sender: sender, device: device,
+            clientBody: Message(counter: offset, content: content).encode().rawBytes)
+        return LogEntry(
+            offset: offset, sender: sender, device: device, counter: offset, acceptedAt: 12, body: EncodedBody(body))
+    }
+
+    //
+    @Test func `an edit by the author behind the message → erased; an earlier one, one by another account → nil`()
+        throws
+    {
+        let erased = try #require(erasure().erased(edit(at: 6)))
+        #expect(MessageView.kind(in: erased.body.rawBytes) == .erased && erased.offset == 6 && erased.counter == 6)
+        #expect(try erasure(offset: 0).erased(edit(at: 1)) != nil)
+        #expect(try erasure().erased(edit(at: 4)) == nil)
+        #expect(try erasure().erased(edit(at: 6, by: .bob)) == nil)
+        #expect(try erasure(counter: 8).erased(edit(at: 6)) == nil)
+        #expect(try edit(at: 6).editTarget == erasure().id && edit(at: 6, by: .bob).editTarget == nil)
+        #expect(entry().editTarget == nil)
+    }
+
     //
     @Test func `another identity, a deletion, an erased entry → nil`() throws {
         #expect(erasure(.bob).erased(entry()) == nil)
@@ -56,8 +82,8 @@ import Testing
                 entry.body = EncodedBody(storage, range: start..<start + half, layout: .unknown, isSummed: true)
                 return entry
             }[...])
-        rows.erase(erasure())
-        rows.erase(erasure(offset: 9))
+        #expect(rows.erase([erasure(), erasure(offset: 9)]) == [5])
+        #expect(rows.erase([erasure(offset: 9)]) == [])
         let (first, second) = (try #require(rows[5]?.body), try #require(rows[6]?.body))
         #expect(MessageView.kind(in: first.rawBytes) == .erased && first.checksum != nil)
         #expect(second.bytes == Array(storage[half...]) && second.checksum != nil)

@@ -81,7 +81,7 @@ import Testing
         try script.post("alice", 5, .edit(of: reference(.alice, 1), text: "second"))
         try script.post("alice", 6, .delete(reference(.alice, 1)))
         _ = script.drain()
-        #expect(script.appendingErasures.map(\.offset) == [1, 3])
+        #expect(script.appendingErasures.map(\.offset) == [1])
         script.store()
         _ = script.drain()
         script.join("carol")
@@ -124,6 +124,12 @@ import Testing
         try script.post("alice", 5, .delete(reference(.alice, 2, at: 7)))
         _ = script.drain()
         #expect(script.appendingErasures == [MessageErasure(offset: 7, id: reference(.alice, 2).id)])
+        script.store()
+        _ = script.drain()
+        // The edits of the message are found without its offset.
+        try script.post("alice", 6, .delete(reference(.alice, 3)))
+        _ = script.drain()
+        #expect(script.appendingErasures == [MessageErasure(offset: 0, id: reference(.alice, 3).id)])
     }
 
     // Specs/hostile.md row 101
@@ -190,6 +196,40 @@ import Testing
         #expect(!effects.contains(.reset("carol", .slowConsumer)))
         script.join("bob")
         #expect(kinds(script.drain(), to: "bob") == [1: .erased, 2: .text, 3: .delete])
+    }
+
+    //
+    @Test func `a member without a connection that may have an edit of the message queued → reset`() throws {
+        var script = RoomScript("alice", "bob", "carol")
+        script.fill("alice", 1...1)
+        for name in ["bob", "carol"] {
+            script.with(name) { $0.receive(.credit($1, byteCount: script.log[0].body.byteCount)) }
+            script.with(name) { $0.receive(.disconnected($1)) }
+        }
+        try script.post("alice", 2, .edit(of: reference(.alice, 1), text: "first"))
+        script.post("alice", 3)
+        _ = script.drain()
+        script.store()
+        _ = script.drain()
+        script.with("carol") { $0.receive(.credit($1, byteCount: script.log[1].body.byteCount)) }
+        try script.post("alice", 4, .delete(reference(.alice, 1)))
+        _ = script.drain()
+        script.store()
+        let effects = script.drain()
+        #expect(effects.contains(.reset("bob", .slowConsumer)))
+        #expect(!effects.contains(.reset("carol", .slowConsumer)))
+    }
+
+    //
+    @Test(arguments: [1, 2000] as [UInt64]) func `a queue with messages that are not in memory → reset, if the message
+        may be in front of its end`(_ target: UInt64) throws {
+        var script = RoomScript("alice", "bob")
+        script.with("bob") { $0.receive(.disconnected($1)) }
+        script.fill("alice", 1...2000, byteCount: 1000)
+        try script.post("alice", 2001, .delete(reference(.alice, target)))
+        _ = script.drain()
+        script.store()
+        #expect(script.drain().contains(.reset("bob", .slowConsumer)) == (target == 1))
     }
 
     // R-174, Specs/hostile.md row 100

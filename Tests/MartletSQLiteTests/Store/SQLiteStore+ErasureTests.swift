@@ -87,6 +87,86 @@ import Testing
         #expect(found.indices.filter { found[$0] == nil } == [1, 2, 11, 22])
     }
 
+    //
+    @Test func `a message of which the store has edits from before a restart → their texts are in no file`()
+        async throws
+    {
+        var store = try await SQLiteStore(at: folder.path)
+        _ = try await store.load(.lobby)
+        _ = try await store.append([entry(1, "one"), entry(2, "two"), edit(3, of: 1, secret)], to: .lobby)
+        // More edits than a batch has, beside one of another message.
+        _ = try await store.append((UInt64(4)...2000).map { try edit($0, of: 1, "\(secret) \($0)") }, to: .lobby)
+        _ = try await store.append([edit(2001, of: 2, "kept")], to: .lobby)
+        await store.close()
+        #expect(try !filesWithSecret().isEmpty)
+        store = try await SQLiteStore(at: folder.path)
+        _ = try await store.append([entry(2002, "the deletion")], erasing: [erasure(1)], to: .lobby)
+        #expect(await store.truncateLog())
+        #expect(try filesWithSecret() == [])
+        let kinds = try await store.read(.all, of: .lobby).entries.map { MessageView.kind(in: $0.body.rawBytes) }
+        #expect(kinds.indices.filter { kinds[$0] != .erased } == [1, 2000, 2001])
+        await store.close()
+        try StoreContents(path: folder.storePath).check { Issue.record("\($0)") }
+        #expect(try editOffsets() == [2001])
+    }
+
+    //
+    @Test func `an erasure without an offset, and below the first offset → the edits that are kept are erased`() throws {
+        var retention = StoreRetention()
+        retention.maxMessagesPerRoom = 2
+        let store = try folder.store(retention)
+        _ = try store.load(.lobby)
+        _ = try store.append([entry(1, "one")], to: .lobby)
+        _ = try store.append([edit(2, of: 1, "first"), edit(3, of: 7, "other")], to: .lobby)
+        #expect(try store.append([edit(4, of: 1, secret), edit(5, of: 7, secret)], to: .lobby) == 4)
+        #expect(try editOffsets() == [2, 3, 4, 5])
+        // A pass of the retention removes the rows of messages that are not kept.
+        #expect(try store.writer.transaction { try store.writer.removeOld(at: 1000) })
+        #expect(try editOffsets() == [4, 5])
+        let unknown = MessageErasure(offset: 0, id: erasure(7).id)
+        #expect(try store.append([entry(6, "six")], erasing: [erasure(1), unknown], to: .lobby) == 4)
+        let kinds = try store.read(.all, of: .lobby).entries.map { MessageView.kind(in: $0.body.rawBytes) }
+        #expect(kinds == [.erased, .erased, .text])
+        #expect(try editOffsets() == [])
+        _ = try store.append([edit(7, of: 1)], to: .lobby)
+        try store.remove(.lobby)
+        #expect(try editOffsets() == [])
+    }
+
+    //
+    @Test func `an import, and a file of version 4 → the edits are found, and check finds a row that is missing`() throws
+    {
+        do {
+            let store = try folder.store()
+            _ = try store.load(.lobby)
+            _ = try store.append([entry(1, "one"), edit(2, of: 1), entry(3, "three"), edit(4, of: 1)], to: .lobby)
+            _ = try store.load(.attic)
+            _ = try store.append([edit(1, of: 9)], to: .attic)
+        }
+        let copy = try StoreImport(path: folder.file("copy"), isBranching: false)
+        try StoreContents(path: folder.storePath).forEachRecord { try copy.add($0) }
+        try copy.endRoom()
+        #expect(try editOffsets("copy") == [1, 2, 4])
+        let old = try Database(path: folder.storePath)
+        try old.execute("DELETE FROM edits WHERE offset = 4")
+        var faults: [String] = []
+        try StoreContents(path: folder.storePath).check { faults.append($0) }
+        #expect(faults == ["\(StoreError.damaged(.lobby, offset: 4))"])
+        try old.execute("DROP TABLE edits; PRAGMA user_version=4")
+        try StoreContents(path: folder.storePath).check { Issue.record("\($0)") }
+        _ = try folder.store()
+        #expect(try editOffsets() == [1, 2, 4])
+        try StoreContents(path: folder.storePath).check { Issue.record("\($0)") }
+    }
+
+    /// The offsets in the table of edits.
+    private func editOffsets(_ name: String = StoreSchema.fileName) throws -> [Int64] {
+        let select = try Database(path: folder.file(name)).prepare("SELECT offset FROM edits ORDER BY offset")
+        var offsets: [Int64] = []
+        while try select.step() { offsets.append(select.int64(0)) }
+        return offsets
+    }
+
     //
     @Test func `an erasure in a damaged batch → the deletion is stored`() async throws {
         let store = try await SQLiteStore(at: folder.path)

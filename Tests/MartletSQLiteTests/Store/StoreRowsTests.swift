@@ -18,7 +18,7 @@ import Testing
         let store = try folder.store()
         _ = try store.load(.lobby)
         _ = try store.append(entries(1...2, counter: 4) + entries(3...3, of: "carol", counter: 90), to: .lobby)
-        _ = try store.append(entries(4...4, counter: 70), to: .lobby)
+        _ = try store.append([try edit(4, of: 5, counter: 74)], to: .lobby)
         try store.saveProgress([bob: AccountProgress(delivered: 3, read: 2)], of: .lobby)
         try store.saveRoles(RoomRoles().encoded(), of: .attic, creation: RoomCreation(account: bob, maxRoomCount: 9))
         let alice = AccountName("alice")
@@ -72,7 +72,7 @@ import Testing
     }
 
     //
-    @Test(arguments: ["rooms", "batches", "devices", "progress", "memberships", "roles", "branches", "clock"])
+    @Test(arguments: ["rooms", "batches", "edits", "devices", "progress", "memberships", "roles", "branches", "clock"])
     func `any value of a row is changed -> the store, the commands and an import do not trap`(table: String) throws {
         try fill()
         let original = try Data(contentsOf: URL(fileURLWithPath: folder.storePath))

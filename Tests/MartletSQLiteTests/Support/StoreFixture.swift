@@ -22,6 +22,19 @@ func entries(
     }
 }
 
+/// An edit by alice's device 1, whose counter is its offset by default, of the message of the same device with a counter.
+func edit(_ offset: UInt64, of target: UInt64, _ text: String = "new", counter: UInt64? = nil) throws -> LogEntry {
+    let (alice, counter) = (device(), counter ?? offset)
+    let id = MessageID(sender: alice.account, device: alice.device, counter: target)
+    let client = Message(counter: counter, content: try MessageBody.edit(of: MessageReference(id), text: text).content)
+    let body = Message.encodeRelay(
+        offset: offset, acceptedAt: 1000, sender: alice.account, device: alice.device,
+        clientBody: client.encode().rawBytes)
+    return LogEntry(
+        offset: offset, sender: alice.account, device: alice.device, counter: counter, acceptedAt: 1000,
+        body: EncodedBody(body))
+}
+
 func device(_ account: String = "alice", _ device: UInt64 = 1) -> DeviceKey {
     DeviceKey(account: AccountName(account)!, device: DeviceID(rawValue: device))
 }

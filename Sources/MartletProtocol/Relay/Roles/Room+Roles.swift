@@ -329,10 +329,7 @@ extension Room {
         let message = Message(counter: watermark + 1, content: content)
         let body = message.encode()
         let offset = publication.lastOffset(durable: log.lastOffset) + 1
-        if let change {
-            let id = MessageID(sender: device.account, device: device.device, counter: message.counter)
-            note(change, of: nil, at: offset, id)
-        }
+        if let change { note(change, of: nil, at: offset) }
         batch.begin(
             publisher: relayHandle, window: window, sender: device, watermark: watermark, acceptedAt: now,
             firstOffset: offset)
