@@ -69,7 +69,7 @@ package struct LogRows: Sendable {
     package mutating func erase(_ erasures: [MessageErasure]) -> [UInt64] {
         guard let least = erasures.map(\.offset).min(), let start = rowIndex(of: max(least, first)) else { return [] }
         var offsets: [UInt64] = []
-        for index in start..<rows.count {
+        for index in rows.indices.dropFirst(start) {
             var entries = rows[index].entries
             let count = offsets.count
             for position in entries.indices {

@@ -164,8 +164,8 @@ struct Publication: Neutral, Sendable {
 
     // MARK: Storing
 
-    /// The next batch for the store, and the erasures of messages before it; nil while the store has one, and when there
-    /// are no messages. The store never has the body of a message that the same batch erases.
+    /// The next batch for the store, and the erasures of messages before it; nil while the store has one, and when
+    /// there are no messages. The store never has the body of a message that the same batch erases.
     mutating func startStoring() -> (entries: [LogEntry], erasures: [MessageErasure])? {
         guard storing == nil, !unstored.isEmpty else { return nil }
         storing = unstored

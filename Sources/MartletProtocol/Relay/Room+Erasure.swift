@@ -15,8 +15,8 @@ extension Room {
         }
     }
 
-    /// The erasure by a permitted deletion. Nil if its target is not in the log yet, or not one of the account where the
-    /// relay keeps no roles.
+    /// The erasure by a permitted deletion. Nil if its target is not in the log yet, or not one of the account where
+    /// the relay keeps no roles.
     ///
     /// - Parameter account: the account that deletes; nil for the relay itself.
     private func erasure(by change: MessageBody?, of account: AccountName?) -> MessageErasure? {
@@ -45,8 +45,8 @@ extension Room {
         return target.offset
     }
 
-    /// Deletions are durable: the messages and their edits are erased in memory. A link without a connection whose queue
-    /// may have one of them loses its session, and reads the log again.
+    /// Deletions are durable: the messages and their edits are erased in memory. A link without a connection whose
+    /// queue may have one of them loses its session, and reads the log again.
     mutating func eraseStored(into effects: inout Deque<RoomEffect>) {
         let erasures = publication.takeErasures(durable: log.lastOffset)
         guard !erasures.isEmpty else { return }

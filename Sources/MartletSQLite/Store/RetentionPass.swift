@@ -84,8 +84,8 @@ final class RetentionPass {
         return unreportedRooms
     }
 
-    /// Removes edits that are not kept, devices that have not published for a lifetime and have no messages left,
-    /// progress beyond the maximum, and a room without messages that has not been used for its lifetime.
+    /// Removes edits that are not kept, devices that have not published for a lifetime and have no messages left
+    /// progress beyond the maximum, and a room without messages that has not been used for its lifetime.
     private func removeUnused(_ row: RoomRow, at now: UInt64) throws {
         try database.execute("DELETE FROM edits WHERE room = \(row.id) AND offset < \(row.firstOffset)")
         let oldest = now - min(now, DeviceRecord.lifetime)

@@ -202,8 +202,9 @@ import Testing
     @Test func `a member without a connection that may have an edit of the message queued → reset`() throws {
         var script = RoomScript("alice", "bob", "carol")
         script.fill("alice", 1...1)
+        let textByteCount = script.log[0].body.byteCount
         for name in ["bob", "carol"] {
-            script.with(name) { $0.receive(.credit($1, byteCount: script.log[0].body.byteCount)) }
+            script.with(name) { $0.receive(.credit($1, byteCount: textByteCount)) }
             script.with(name) { $0.receive(.disconnected($1)) }
         }
         try script.post("alice", 2, .edit(of: reference(.alice, 1), text: "first"))
@@ -211,7 +212,8 @@ import Testing
         _ = script.drain()
         script.store()
         _ = script.drain()
-        script.with("carol") { $0.receive(.credit($1, byteCount: script.log[1].body.byteCount)) }
+        let editByteCount = script.log[1].body.byteCount
+        script.with("carol") { $0.receive(.credit($1, byteCount: editByteCount)) }
         try script.post("alice", 4, .delete(reference(.alice, 1)))
         _ = script.drain()
         script.store()
@@ -221,8 +223,10 @@ import Testing
     }
 
     //
-    @Test(arguments: [1, 2000] as [UInt64]) func `a queue with messages that are not in memory → reset, if the message
-        may be in front of its end`(_ target: UInt64) throws {
+    @Test(arguments: [1, 2000] as [UInt64])
+    func `a queue that is not in memory, before or behind the message → reset only if it may have it`(
+        target: UInt64
+    ) throws {
         var script = RoomScript("alice", "bob")
         script.with("bob") { $0.receive(.disconnected($1)) }
         script.fill("alice", 1...2000, byteCount: 1000)

@@ -111,7 +111,7 @@ import Testing
     }
 
     //
-    @Test func `an erasure without an offset, and below the first offset → the edits that are kept are erased`() throws {
+    @Test func `an erasure without an offset, one below the first offset → the kept edits are erased`() throws {
         var retention = StoreRetention()
         retention.maxMessagesPerRoom = 2
         let store = try folder.store(retention)
@@ -134,8 +134,7 @@ import Testing
     }
 
     //
-    @Test func `an import, and a file of version 4 → the edits are found, and check finds a row that is missing`() throws
-    {
+    @Test func `an import, a file of version 4 → the edits are found, and check finds a missing row`() throws {
         do {
             let store = try folder.store()
             _ = try store.load(.lobby)

@@ -22,7 +22,7 @@ func entries(
     }
 }
 
-/// An edit by alice's device 1, whose counter is its offset by default, of the message of the same device with a counter.
+/// An edit by alice's device 1 of its message with the counter `target`. Its own counter is its offset by default.
 func edit(_ offset: UInt64, of target: UInt64, _ text: String = "new", counter: UInt64? = nil) throws -> LogEntry {
     let (alice, counter) = (device(), counter ?? offset)
     let id = MessageID(sender: alice.account, device: alice.device, counter: target)
