@@ -68,22 +68,22 @@ package struct LogRows: Sendable {
     @discardableResult
     package mutating func erase(_ erasures: [MessageErasure]) -> [UInt64] {
         guard let least = erasures.map(\.offset).min(), let start = rowIndex(of: max(least, first)) else { return [] }
-        var offsets: [UInt64] = []
+        var found: [UInt64] = []
         for index in rows.indices.dropFirst(start) {
             var entries = rows[index].entries
-            let count = offsets.count
+            let count = found.count
             for position in entries.indices {
                 guard let erased = erasures.erased(entries[position]) else { continue }
                 entries[position] = erased
-                offsets.append(erased.offset)
+                found.append(erased.offset)
             }
-            guard offsets.count > count else { continue }
+            guard found.count > count else { continue }
             for position in entries.indices { entries[position].body = entries[position].body.detached() }
             guard let row = Row(entries) else { continue }
             byteCount += row.byteCount - rows[index].byteCount
             rows[index] = row
         }
-        return offsets
+        return found
     }
 
     /// Removes the oldest messages that exceed the bounds.
