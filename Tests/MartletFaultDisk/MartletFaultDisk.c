@@ -11,6 +11,7 @@ fault_disk *fault_disk_create(const char *folder) { (void)folder; return 0; }
 void fault_disk_destroy(fault_disk *disk) { (void)disk; }
 long fault_disk_call_count(fault_disk *disk) { (void)disk; return 0; }
 long fault_disk_failed_count(fault_disk *disk) { (void)disk; return 0; }
+long fault_disk_open_count(fault_disk *disk) { (void)disk; return 0; }
 void fault_disk_fail(fault_disk *disk, long call, long count, disk_fault fault) {
     (void)disk, (void)call, (void)count, (void)fault;
 }
@@ -69,7 +70,7 @@ struct fault_disk {
     pthread_mutex_t mutex;
     char *folder;
     size_t folderLength;
-    long callCount, failedCount;
+    long callCount, failedCount, openCount;
     long firstFailure, failureCount, powerEnd;
     disk_fault fault;
     node *nodes;
@@ -327,6 +328,7 @@ static int track(fault_disk *disk, int fd, entry *entry, node *node) {
     if (fd < 0 || fd >= maxDescriptorCount) return fd;
     descriptor *new = checked(calloc(1, sizeof *new));
     *new = (descriptor){.disk = disk, .node = node, .entry = entry};
+    disk->openCount++;
     __atomic_store_n(&descriptors[fd], new, __ATOMIC_RELEASE);
     return fd;
 }
@@ -374,6 +376,7 @@ int close(int fd) {
         fault_disk *disk = found->disk;
         __atomic_store_n(&descriptors[fd], NULL, __ATOMIC_RELEASE);
         free(found);
+        disk->openCount--;
         unlock(disk);
     }
     return NEXT(close)(fd);
@@ -530,6 +533,7 @@ static long locked(fault_disk *disk, const long *value) {
 
 long fault_disk_call_count(fault_disk *disk) { return locked(disk, &disk->callCount); }
 long fault_disk_failed_count(fault_disk *disk) { return locked(disk, &disk->failedCount); }
+long fault_disk_open_count(fault_disk *disk) { return locked(disk, &disk->openCount); }
 
 void fault_disk_fail(fault_disk *disk, long call, long count, disk_fault fault) {
     pthread_mutex_lock(&disk->mutex);

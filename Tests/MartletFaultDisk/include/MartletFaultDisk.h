@@ -38,6 +38,9 @@ void fault_disk_destroy(fault_disk *disk);
 long fault_disk_call_count(fault_disk *disk);
 long fault_disk_failed_count(fault_disk *disk);
 
+// The number of open files below the folder.
+long fault_disk_open_count(fault_disk *disk);
+
 // Fails the call with this number, counted from the creation, and the `count - 1` calls after it.
 void fault_disk_fail(fault_disk *disk, long call, long count, disk_fault fault);
 

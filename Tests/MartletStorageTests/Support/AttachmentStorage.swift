@@ -11,10 +11,10 @@ final class AttachmentStorage: Storage {
     struct Upload {
         let key: AttachmentKey
         let content: [UInt8]
-        /// The bytes that the store has acknowledged; nil if it may have none.
+        /// The bytes that the store has acknowledged.
         var position = 0
-        /// The bytes that a failed write may have stored.
-        var doubt: Int?
+        /// The bytes that failed calls may have left, until a write succeeds.
+        var doubts: Set<Int> = []
         /// Whether the upload may be lost, because the store could not undo a failed write.
         var mayBeLost = false
         var isComplete = false
@@ -110,7 +110,7 @@ final class AttachmentStorage: Storage {
         do {
             let found = Int(
                 try await store.begin(upload.key, byteCount: UInt64(upload.content.count), mediaType: "a/b"))
-            var expected = Set([upload.position] + (upload.doubt.map { [$0] } ?? []))
+            var expected = upload.doubts.union([upload.position])
             if upload.mayBeLost { expected.insert(0) }
             // Another upload of the same attachment may have completed it.
             if upload.isComplete || ledger.uploads.contains(where: { $0.isComplete && $0.isSame(as: upload) }) {
@@ -119,7 +119,7 @@ final class AttachmentStorage: Storage {
             if !expected.contains(found), !ledger.isDamaged {
                 problems.add("an upload continues at \(found), not \(expected.sorted())")
             }
-            ledger.uploads[index].take(found)
+            ledger.uploads[index].begin(at: found)
             return found
         } catch {
             problems.check(error, "begin")
@@ -129,7 +129,7 @@ final class AttachmentStorage: Storage {
     }
 
     private func write(_ store: FileAttachmentStore, _ random: inout SeededRandom, _ problems: Problems) async {
-        let open = ledger.uploads.indices.filter { !ledger.uploads[$0].isComplete && ledger.uploads[$0].doubt == nil }
+        let open = ledger.uploads.indices.filter { !ledger.uploads[$0].isComplete }
         guard let index = open.randomElement(using: &random), let position = await begin(index, store, problems)
         else { return }
         let upload = ledger.uploads[index]
@@ -153,7 +153,7 @@ final class AttachmentStorage: Storage {
         } catch {
             problems.check(error, "a write")
             guard !isWrong else { return }
-            ledger.uploads[index].doubt = end
+            ledger.uploads[index].doubts.insert(end)
             // The failed write is undone, unless that fails as well.
             ledger.uploads[index].mayBeLost = true
         }
@@ -164,7 +164,6 @@ final class AttachmentStorage: Storage {
         do { try await store.remove(ledger.uploads[index].key) } catch { problems.check(error, "a removal") }
         guard !ledger.uploads[index].isComplete else { return }
         // A removal that failed leaves the upload or not.
-        ledger.uploads[index].doubt = ledger.uploads[index].doubt ?? ledger.uploads[index].position
         ledger.uploads[index].mayBeLost = true
     }
 
@@ -276,10 +275,17 @@ extension AttachmentStorage.Upload {
     /// Whether both uploads are of one attachment.
     func isSame(as other: Self) -> Bool { key.room == other.key.room && key.digest == other.key.digest }
 
-    /// The store has answered with a position.
+    /// The store has answered with the position of its file. A file that it could not remove can return.
+    mutating func begin(at position: Int) {
+        if position != self.position { doubts.insert(self.position) }
+        self.position = position
+        isComplete = position == content.count
+    }
+
+    /// The store has stored bytes up to a position.
     mutating func take(_ position: Int) {
         self.position = position
-        doubt = nil
+        doubts = []
         mayBeLost = false
         isComplete = position == content.count
     }

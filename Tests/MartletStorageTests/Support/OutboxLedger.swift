@@ -50,7 +50,7 @@ struct OutboxLedger {
         device = observed.state.device
         pending = Dictionary(observed.state.pending.map { ($0.id.counter, $0) }) { first, _ in first }
         letters = Dictionary(observed.letters.map { ($0.id, $0) }) { first, _ in first }
-        highest = observed.state.nextCounter
+        highest = observed.state.nextCounter - 1
         isComplete = false
     }
 

@@ -15,9 +15,7 @@ final class SimulatedDisk: @unchecked Sendable {
     private let disk: OpaquePointer
 
     init() throws {
-        let shared = "/dev/shm"
-        let root = FileManager.default.isWritableFile(atPath: shared) ? shared : NSTemporaryDirectory()
-        folder = "\(root)/martlet-storage-\(UUID().uuidString)"
+        folder = Self.temporaryPath()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         guard let disk = unsafe fault_disk_create(folder) else { throw CocoaError(.coderInvalidValue) }
         unsafe self.disk = disk
@@ -51,7 +49,19 @@ final class SimulatedDisk: @unchecked Sendable {
         guard unsafe fault_disk_restore_power(disk, seed) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
+    /// Waits until all files are closed. Threads of a storage that was released may still do so.
+    func closed() async {
+        while unsafe fault_disk_open_count(disk) > 0 { await Task.yield() }
+    }
+
     // MARK: Files
+
+    /// A new path in a file system in memory, if there is one.
+    static func temporaryPath() -> String {
+        let shared = "/dev/shm"
+        let root = FileManager.default.isWritableFile(atPath: shared) ? shared : NSTemporaryDirectory()
+        return "\(root)/martlet-storage-\(UUID().uuidString)"
+    }
 
     /// The files, all of which are closed.
     func files() throws -> Files {

@@ -61,6 +61,7 @@ struct StorageSimulator<Subject: Storage> {
         }
         if Int.random(in: 0..<4, using: &random) == 0 { clocks.step(&random) }
         await subject.use(&random, problems)
+        await disk.closed()
         usualCallCount = max(20, disk.callCount - before)
         disk.endFaults()
         guard isCut else { return try await check(after: .none) }
@@ -73,8 +74,14 @@ struct StorageSimulator<Subject: Storage> {
     private mutating func failCalls(after place: Int) {
         let faults = [disk_fault_enospc, disk_fault_eio, disk_fault_emfile, disk_fault_eintr, disk_fault_short_write]
         guard let fault = faults.randomElement(using: &random), Int.random(in: 0..<5, using: &random) > 0 else { return }
-        // An interruption that never ends is no fault that occurs.
-        let counts = fault == disk_fault_eintr ? [1, 2] : [1, 3, 20, 1_000_000]
+        // An interruption that never ends is no fault that occurs. A file that cannot be read for longer counts as
+        // damaged.
+        let counts =
+            switch fault {
+            case disk_fault_eintr: [1, 2]
+            case disk_fault_eio: [1, 3, 1_000_000]
+            default: [1, 3, 20, 1_000_000]
+            }
         let count = counts.randomElement(using: &random) ?? 1
         problems.place += ", \(count) calls after \(place) fail with \(fault.rawValue)"
         disk.fail(after: place, count: count, fault)
@@ -84,6 +91,7 @@ struct StorageSimulator<Subject: Storage> {
         let place = problems.place
         problems.place += ", checked after \(damage)"
         let isUsable = await subject.check(after: damage, problems)
+        await disk.closed()
         problems.place = place
         guard !isUsable else { return }
         if !damage.isDamaged { problems.add("the storage cannot be used") }
@@ -137,7 +145,9 @@ struct StorageSimulator<Subject: Storage> {
         let clone = Subject(folder: other.folder, clocks: clocks)
         clone.ledger = subject.ledger
         guard await clone.check(after: .none, problems) else { return problems.add("the clone cannot be used") }
+        await other.closed()
         await clone.use(&random, problems)
+        await other.closed()
         _ = await clone.check(after: .none, problems)
         try await check(after: .none)
     }

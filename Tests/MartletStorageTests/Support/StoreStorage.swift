@@ -241,8 +241,8 @@ final class StoreStorage: Storage {
             all.withLock { events in
                 events.first { event in
                     switch event {
-                    case .setAside, .rolesUnknown, .copyOpened: true
-                    case .clockJumped, .retentionFailed: false
+                    case .setAside, .copyOpened: true
+                    case .rolesUnknown, .clockJumped, .retentionFailed: false
                     }
                 }
             }
@@ -256,8 +256,10 @@ final class StoreStorage: Storage {
             guard case .store(let opened) = store else { return false }
             var isUsable = true
             do {
-                if damage.isDamaged {
-                    isUsable = try await takeDamaged(store, isReported: events.damage != nil, problems)
+                if case .damaged(let bitCount) = damage {
+                    // Files of an earlier time are not distinguished: a backup is restored by a command.
+                    isUsable = try await takeDamaged(
+                        store, isReported: events.damage != nil || bitCount == 0, problems)
                 } else {
                     try take(await store.observe(), problems)
                     if let event = events.damage { problems.add("a file without damage: \(event)") }
@@ -300,13 +302,13 @@ final class StoreStorage: Storage {
                 guard let found = try await store.observe([name])[name] else { continue }
                 let room = ledger[0].rooms[name] ?? StoreLedger.Room()
                 let accepted = Dictionary(uniqueKeysWithValues: room.entries.map { ($0.offset, $0) })
-                let isKnown = room.log == found.snapshot.log && ledger.count == 1
+                let isKnown = room.log == found.snapshot.log && ledger.count == 1 && !isReported
                 for entry in found.entries where isKnown {
                     // An append that failed may have left a message.
                     guard let own = accepted[entry.offset] else { continue }
                     if !own.isSame(as: entry) { problems.add("\(name): message \(entry.offset) is another one") }
                 }
-                if isKnown, !isReported, found.snapshot.lastOffset < room.lastOffset {
+                if isKnown, found.snapshot.lastOffset < room.lastOffset {
                     problems.add("\(name): offsets from \(found.snapshot.lastOffset + 1) on will be used again")
                 }
                 next.rooms[name] = StoreLedger.Room(damaged: found.snapshot, found.entries)

@@ -6,6 +6,9 @@ import MartletWire
 
 @testable import MartletTimeline
 
+/// Rows of a timeline may differ from its ledger, because SQLite has no checksum of a row.
+private struct DamagedTimeline: Error {}
+
 /// A timeline, beside a second one that performs each acknowledged operation on a disk without faults.
 ///
 /// A timeline does not sync each transaction: a loss of power may remove the latest ones, and they are performed again.
@@ -43,7 +46,7 @@ final class TimelineStorage: Storage {
 
     init(folder: String, clocks: SteppedClocks) {
         path = "\(folder)/timeline"
-        twinFolder = NSTemporaryDirectory() + "martlet-twin-\(UUID().uuidString)"
+        twinFolder = SimulatedDisk.temporaryPath()
         try? FileManager.default.createDirectory(atPath: twinFolder, withIntermediateDirectories: true)
     }
 
@@ -154,8 +157,12 @@ final class TimelineStorage: Storage {
         if found != ledger.contents.last { problems.add("after \(operation): \(difference(found))") }
     }
 
-    private func difference(_ found: [String]) -> String {
-        let expected = ledger.contents.last ?? []
+    private func distance(_ found: [String], _ expected: [String]) -> Int {
+        Set(found).symmetricDifference(expected).count
+    }
+
+    private func difference(_ found: [String], _ expected: [String]? = nil) -> String {
+        let expected = expected ?? ledger.contents.last ?? []
         let (missing, added) = (expected.filter { !found.contains($0) }, found.filter { !expected.contains($0) })
         return "\(missing) missing, \(added) added"
     }
@@ -195,14 +202,20 @@ final class TimelineStorage: Storage {
             try await record(doubt)
             if found != ledger.contents.last { ledger = before }
         }
-        if timeline.setAsidePath != nil || damage.isDamaged { return try await rebuild(timeline) }
+        if timeline.setAsidePath != nil { return try await rebuild(timeline) }
+        guard !damage.isDamaged else { throw DamagedTimeline() }
         guard found != ledger.contents.last else {
             ledger.storedCount = ledger.operations.count
             return
         }
         let first = if case .lossOfPower = damage { ledger.storedCount } else { ledger.operations.count }
         guard let count = (first..<ledger.contents.count).last(where: { ledger.contents[$0] == found }) else {
-            return problems.add(difference(found))
+            let nearest = ledger.contents.indices.min { left, right in
+                distance(found, ledger.contents[left]) < distance(found, ledger.contents[right])
+            }
+            return problems.add(
+                "after \(nearest ?? 0) of \(ledger.operations.count) operations, \(first) of them stored: "
+                    + difference(found, ledger.contents[nearest ?? 0]))
         }
         for operation in ledger.operations[count...] { try await perform(operation, timeline) }
         let again = try await contents(of: timeline)
@@ -225,11 +238,14 @@ final class TimelineStorage: Storage {
     // MARK: Check
 
     func check(after damage: FileDamage, _ problems: Problems) async -> Bool {
-        // The opening after an operation that has found damage sets the file aside.
+        // The opening after an operation that has found damage sets the file aside. Damage that is not found changes
+        // some rows, and the timeline is used until the end of the life.
         for isFirst in [true, false] {
             do {
                 try await check(timeline: opened(), damage, problems)
                 return true
+            } catch is DamagedTimeline {
+                return false
             } catch DatabaseError.corrupt where isFirst && damage.isDamaged {
                 continue
             } catch {
@@ -248,6 +264,16 @@ final class TimelineStorage: Storage {
         do {
             try await take(timeline, damage, problems)
             if problems.texts.isEmpty { try await converge(timeline, problems) }
+        } catch is DamagedTimeline {
+            // Reads and writes throw typed errors, or none.
+            var random = SeededRandom(seed: 1)
+            for _ in 0..<10 {
+                let operation = operation(&random)
+                do { try await perform(operation, timeline) } catch { problems.check(error, "an operation") }
+                do { _ = try await contents(of: timeline) } catch { problems.check(error, "a read") }
+            }
+            await timeline.close()
+            throw DamagedTimeline()
         } catch {
             await timeline.close()
             throw error
@@ -273,8 +299,7 @@ final class TimelineStorage: Storage {
         let expected = try await contents(of: fresh, isRead: false)
         await fresh.close()
         if found != expected {
-            let (missing, added) = (expected.filter { !found.contains($0) }, found.filter { !expected.contains($0) })
-            problems.add("another state than that of the log: \(missing) missing, \(added) added")
+            problems.add("another state than that of the log: \(difference(found, expected))")
         }
         ledger.storedCount = ledger.operations.count
     }
