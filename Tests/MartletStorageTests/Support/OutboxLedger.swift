@@ -144,7 +144,9 @@ struct OutboxLedger {
         for outcome in state.outcomes {
             guard case .accepted(let offset) = outcome.result else { continue }
             offsets[outcome.id] = offset
-            if isComplete, accepted[outcome.id]?.offset != offset { found.append("message \(outcome.id.counter) has an outcome") }
+            if isComplete, accepted[outcome.id]?.offset != offset {
+                found.append("message \(outcome.id.counter) has an outcome")
+            }
         }
         for (id, outcome) in accepted where offsets[id] == nil {
             let age = now - min(now, outcome.at)

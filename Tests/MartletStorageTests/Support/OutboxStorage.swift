@@ -136,7 +136,9 @@ final class OutboxStorage: Storage {
                 transaction.inFlightAt = clocks.wall
             case 2, 3: transaction.outcomes.append(outcome(of: entry, .accepted(offset: entry.id.counter * 3)))
             case 4:
-                let failures: [SendFailure] = [.expired, .closed, .cancelled, .refused(ErrorCode(rawValue: 7), reason: "no")]
+                let failures: [SendFailure] = [
+                    .expired, .closed, .cancelled, .refused(ErrorCode(rawValue: 7), reason: "no"),
+                ]
                 let failure = failures.randomElement(using: &random) ?? .expired
                 transaction.outcomes.append(outcome(of: entry, .failed(failure)))
             case 5: transaction.edits.append(OutboxEdit(id: entry.id, room: entry.room, content: content(&random)))

@@ -88,7 +88,8 @@ final class SteppedClocks: Sendable {
 
     /// Sets the wall clock by 1 ms to 40 years, forward or back.
     func step(_ random: inout SeededRandom) {
-        let scale = [1, 1000, 60_000, 3_600_000, 86_400_000, 2_600_000_000, 31_600_000_000].randomElement(using: &random)
+        let scale = [1, 1000, 60_000, 3_600_000, 86_400_000, 2_600_000_000, 31_600_000_000].randomElement(
+            using: &random)
         let step = UInt64(scale ?? 1) * UInt64.random(in: 1...40, using: &random)
         let isForward = Bool.random(using: &random)
         times.withLock { $0.wall = isForward ? $0.wall + step : $0.wall - min($0.wall, step) }

@@ -73,7 +73,9 @@ struct StorageSimulator<Subject: Storage> {
 
     private mutating func failCalls(after place: Int) {
         let faults = [disk_fault_enospc, disk_fault_eio, disk_fault_emfile, disk_fault_eintr, disk_fault_short_write]
-        guard let fault = faults.randomElement(using: &random), Int.random(in: 0..<5, using: &random) > 0 else { return }
+        guard let fault = faults.randomElement(using: &random), Int.random(in: 0..<5, using: &random) > 0 else {
+            return
+        }
         // An interruption that never ends is no fault that occurs. A file that cannot be read for longer counts as
         // damaged.
         let counts =

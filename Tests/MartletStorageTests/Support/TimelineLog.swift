@@ -28,7 +28,8 @@ struct TimelineLog {
         items.append(
             .message(
                 RoomMessage(
-                    id: id, at: RoomCursor(log: Self.log, offset: offset), content: content, acceptedAt: 1000 + offset)))
+                    id: id, at: RoomCursor(log: Self.log, offset: offset), content: content, acceptedAt: 1000 + offset))
+        )
         if content.kind == .text { targets.append(id) }
         return offset
     }
