@@ -54,7 +54,11 @@ final class AttachmentStorage: Storage {
         do {
             let store = try opened()
             for _ in 0..<Int.random(in: 2...14, using: &random) where problems.texts.isEmpty {
-                if Int.random(in: 0..<8, using: &random) == 0 { clocks.step(&random) }
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0: clocks.step(&random)
+                case 1: clocks.correct()
+                default: break
+                }
                 clocks.advance(UInt64.random(in: 0...600_000, using: &random))
                 await step(store, &random, problems)
             }
@@ -154,8 +158,8 @@ final class AttachmentStorage: Storage {
             problems.check(error, "a write")
             guard !isWrong else { return }
             ledger.uploads[index].doubts.insert(end)
-            // The failed write is undone, unless that fails as well.
-            ledger.uploads[index].mayBeLost = true
+            // The failed write is undone, unless that fails as well. Without power nothing is changed.
+            if !problems.isPowerCut { ledger.uploads[index].mayBeLost = true }
         }
     }
 

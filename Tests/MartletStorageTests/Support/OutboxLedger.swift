@@ -25,7 +25,7 @@ struct OutboxLedger {
 
     static var options: SQLiteOutbox.Options {
         var options = SQLiteOutbox.Options()
-        options.maxMessageCount = 24
+        options.maxMessageCount = 10
         options.maxByteCount = 40_000
         options.maxCursorCount = 4
         return options

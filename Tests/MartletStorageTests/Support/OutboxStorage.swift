@@ -99,6 +99,8 @@ final class OutboxStorage: Storage {
             ledger = [next]
         } catch {
             problems.check(error, "a commit")
+            // An error of the disk is not one of a statement.
+            if case DatabaseError.other = error { problems.add("a commit has thrown \(error)") }
             if refusal == nil { ledger.append(next) }
             if refusal == nil, error is MartletError { problems.add("a transaction is refused with \(error)") }
             // A failed call has left nothing, as far as the disk can tell.

@@ -23,6 +23,8 @@ final class Problems {
     private(set) var texts: [String] = []
     /// What precedes each text.
     var place = ""
+    /// Whether the power is cut in the present life.
+    var isPowerCut = false
 
     func add(_ text: String) { texts.append("\(place): \(text)") }
 

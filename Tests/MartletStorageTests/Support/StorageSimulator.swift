@@ -50,6 +50,7 @@ struct StorageSimulator<Subject: Storage> {
 
     private mutating func live() async throws {
         let isCut = Int.random(in: 0..<3, using: &random) == 0
+        problems.isPowerCut = isCut
         let before = disk.callCount
         // A life begins with some calls that open the files.
         let place = Int.random(in: 0..<usualCallCount + usualCallCount / 4, using: &random)
@@ -64,6 +65,7 @@ struct StorageSimulator<Subject: Storage> {
         await disk.closed()
         usualCallCount = max(20, disk.callCount - before)
         disk.endFaults()
+        problems.isPowerCut = false
         guard isCut else { return try await check(after: .none) }
         try disk.restorePower(seed: random.next())
         // A fault of a disk can occur together with a loss of power, so the log of a database is damaged too.

@@ -89,7 +89,7 @@ struct StoreLedger {
     static var retention: StoreRetention {
         var retention = StoreRetention()
         retention.maxMessagesPerRoom = 16
-        retention.maxByteCountPerRoom = 12_000
+        retention.maxByteCountPerRoom = 5000
         retention.maxAge = 30 * 24 * 3600 * 1000
         return retention
     }

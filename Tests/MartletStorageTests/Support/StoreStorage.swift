@@ -85,7 +85,11 @@ final class StoreStorage: Storage {
             do {
                 try take(await store.observe(), problems)
                 for _ in 0..<Int.random(in: 1...8, using: &random) where problems.texts.isEmpty {
-                    if Int.random(in: 0..<8, using: &random) == 0 { clocks.step(&random) }
+                    switch Int.random(in: 0..<8, using: &random) {
+                    case 0: clocks.step(&random)
+                    case 1: clocks.correct()
+                    default: break
+                    }
                     clocks.advance(UInt64.random(in: 0...600_000, using: &random))
                     // Only a store with threads has a clock by which it removes messages.
                     now = if case .store = store { clocks.wall } else { clocks.correctTime }
@@ -118,7 +122,10 @@ final class StoreStorage: Storage {
             ledger = [next]
         } catch {
             problems.check(error, "a call")
-            if !isRefused { ledger.append(next) }
+            if !isRefused {
+                ledger.append(next)
+                if !(error is DatabaseError) { problems.add("a call is refused with \(error): \(call)") }
+            }
         }
         // A removed room begins another log when it is loaded.
         guard let observed = try? await store.observe() else { return }
