@@ -176,16 +176,19 @@ int open64(const char *path, int flags, ...) {
     return open_file(path, flags, mode);
 }
 
+#define FINISHED(result) \
+    unlock(disk); \
+    return result
+
 int close(int fd) {
     descriptor *found = descriptor_of(fd);
-    if (found) {
-        fault_disk *disk = found->disk;
-        __atomic_store_n(&descriptors[fd], NULL, __ATOMIC_RELEASE);
-        free(found);
-        disk->openCount--;
-        unlock(disk);
-    }
-    return NEXT(close)(fd);
+    if (!found) return NEXT(close)(fd);
+    fault_disk *disk = found->disk;
+    __atomic_store_n(&descriptors[fd], NULL, __ATOMIC_RELEASE);
+    free(found);
+    int result = NEXT(close)(fd);
+    disk->openCount--;
+    FINISHED(result);
 }
 
 #define COUNTED(fd, needs, call) \
@@ -194,10 +197,6 @@ int close(int fd) {
     fault_disk *disk = found->disk; \
     int number = begin(disk, needs); \
     if (number > 0) return failed(disk, number);
-
-#define FINISHED(result) \
-    unlock(disk); \
-    return result
 
 ssize_t read(int fd, void *bytes, size_t count) {
     COUNTED(fd, isInterruptible, NEXT(read)(fd, bytes, count))

@@ -114,6 +114,8 @@ final class AttachmentStorage: Storage {
         do {
             let found = Int(
                 try await store.begin(upload.key, byteCount: UInt64(upload.content.count), mediaType: "a/b"))
+            // Without power the store has forgotten a file that it could not restore.
+            if problems.isPowerCut, found == 0 { return found }
             var expected = upload.doubts.union([upload.position])
             if upload.mayBeLost { expected.insert(0) }
             // Another upload of the same attachment may have completed it.
@@ -289,7 +291,8 @@ extension AttachmentStorage.Upload {
     /// The store has stored bytes up to a position.
     mutating func take(_ position: Int) {
         self.position = position
-        doubts = []
+        // A write that failed after the last byte may have completed the attachment.
+        doubts.formIntersection([content.count])
         mayBeLost = false
         isComplete = position == content.count
     }

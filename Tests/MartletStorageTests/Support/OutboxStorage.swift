@@ -96,7 +96,9 @@ final class OutboxStorage: Storage {
             try await outbox.commit(transaction, at: now)
             if let refusal { problems.add("a transaction is stored and not refused with \(refusal)") }
             previous = ledger[0]
-            ledger = [next]
+            // A transaction without a change writes nothing over a failed one.
+            let isChange = !transaction.appended.isEmpty || !transaction.outcomes.isEmpty
+            ledger = isChange ? [next] : [next] + ledger.dropFirst()
         } catch {
             problems.check(error, "a commit")
             // An error of the disk is not one of a statement.

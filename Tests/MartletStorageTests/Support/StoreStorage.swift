@@ -119,7 +119,8 @@ final class StoreStorage: Storage {
         do {
             try await perform(call, store)
             if isRefused { problems.add("a call is not refused: \(call)") }
-            ledger = [next]
+            // A pass without a change writes nothing over a failed call.
+            if case .removeOld = call {} else { ledger = [next] }
         } catch {
             problems.check(error, "a call")
             if !isRefused {
