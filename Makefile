@@ -11,7 +11,7 @@ SWIFT ?= swift
 FILE ?=
 # How many clients `make crowd` starts.
 CLIENTS ?= 2000
-# The seeds that `make simulate` plays.
+# The seeds that `make simulate` and `make storage` play.
 SEEDS ?= 1..10000
 # The seeds that it plays with the relay's store and the devices' outboxes in files.
 STORED_SEEDS ?= 1..1000
@@ -47,7 +47,7 @@ core := ^(MartletWire|MartletProtocol|Repository)Tests
 # Tests that compute for seconds. They run apart from the tests with sockets, whose tasks they would delay beyond the
 # timeouts of peers.
 faults := MartletSQLiteTests\.(StoreFault|StoreSalvage|Outbox(Fault|File))
-long := MartletTestKitTests\.ClientLives|MartletLabTests\.Simulation|$(faults)
+long := MartletTestKitTests\.ClientLives|MartletLabTests\.Simulation|MartletStorageTests|$(faults)
 computing := '$(core)|^($(long))'
 # The number of other tests that run at a time. Each may have a relay and clients with threads and descriptors.
 several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=48
@@ -163,6 +163,10 @@ lives: deps ## run real clients and relays in virtual time, and check the promis
 powerloss: deps ## cut the power of the databases at 10,000 points, and check that nothing accepted is lost
 	@$(SWIFT) build --build-tests --quiet
 	@MARTLET_POWER_LOSSES=10000 $(SWIFT) test --skip-build --quiet --disable-xctest --filter 'power'
+
+storage: deps ## simulate faults of the files of outbox, store, timeline and attachments: make storage SEEDS=1..100000
+	@$(SWIFT) build --build-tests --quiet
+	@MARTLET_STORAGE_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --quiet --disable-xctest --filter MartletStorageTests
 
 kill9: deps ## kill clients and relays 1,000 times each, and check that nothing is lost or twice: make kill9 KILLS=50
 	@Scripts/install-dependencies python3

@@ -162,6 +162,11 @@ let package = Package(
             name: "MartletSQLiteTests",
             dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
+        .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
+        .testTarget(
+            name: "MartletStorageTests",
+            dependencies: ["MartletTimeline", "MartletSQLite", "MartletRelay", "Martlet", "MartletFaultDisk"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit"],
             swiftSettings: settings),

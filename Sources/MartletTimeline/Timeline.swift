@@ -301,18 +301,24 @@ public final class Timeline: Sendable {
     nonisolated(nonsending) private func write<Value: Sendable>(
         _ body: @escaping @Sendable (TimelineTables) throws -> Value
     ) async throws -> Value {
-        do { return try await writer.perform(body) } catch { throw noted(error) }
+        try await confirmingDamage { try await self.writer.perform(body) }
     }
 
     nonisolated(nonsending) private func read<Value: Sendable>(
         _ body: @escaping @Sendable (TimelineReader) throws -> Value
     ) async throws -> Value {
-        do { return try await reader.perform(body) } catch { throw noted(error) }
+        try await confirmingDamage { try await self.reader.perform(body) }
     }
 
-    /// Records damage, so that the next opening sets the file aside.
-    private func noted(_ error: any Error) -> any Error {
-        if case DatabaseError.corrupt = error { file.markDamaged() }
-        return error
+    /// Performs an operation again after damage, as `DatabaseError.confirmingDamage`, and records damage that remains,
+    /// so that the next opening sets the file aside.
+    nonisolated(nonsending) private func confirmingDamage<Value: Sendable>(
+        _ operation: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        for _ in 1..<DatabaseError.maxDamageCount { do { return try await operation() } catch DatabaseError.corrupt {} }
+        do { return try await operation() } catch {
+            if case DatabaseError.corrupt = error { file.markDamaged() }
+            throw error
+        }
     }
 }

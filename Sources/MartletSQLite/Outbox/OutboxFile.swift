@@ -23,9 +23,11 @@ struct OutboxFile {
         try replacement.finish(at: EventLoop.wallClock)
         // Only damage leads to a copy. Every other error is thrown (Specs/hostile.md row 70).
         do {
-            // SQLite would ignore lost transactions, and counters would be used again (C-104).
-            guard try !WriteAheadLog.isDamaged(ofDatabase: path) else { throw DatabaseError.corrupt(path: path) }
-            return try open(lock, recovery: nil)
+            return try DatabaseError.confirmingDamage {
+                // SQLite would ignore lost transactions, and counters would be used again (C-104).
+                guard try !WriteAheadLog.isDamaged(ofDatabase: path) else { throw DatabaseError.corrupt(path: path) }
+                return try open(lock, recovery: nil)
+            }
         } catch DatabaseError.corrupt {
             let now = EventLoop.wallClock
             let recovery = try replacement.copy {

@@ -175,7 +175,7 @@ package final class StoreContents {
         while try batches.step() {
             let first = batches.uint64(0)
             guard let messages = try? StoredBatch.decode(batches.bytes(4), firstOffset: first),
-                let expected = BatchRow(messages), batches.batchRow(from: 0) == expected
+                let expected = BatchRow(messages), batches.batchRow(from: 0)?.isRow(of: expected) == true
             else { throw StoreError.damaged(room, offset: first) }
             byteCount += expected.byteCount
         }

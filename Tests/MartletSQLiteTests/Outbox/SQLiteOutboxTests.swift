@@ -89,9 +89,14 @@ struct SQLiteOutboxTests {
         let disk = try FaultyDisk()
         var options = SQLiteOutbox.Options()
         options.maxMessageCount = 2
+        options.maxCursorCount = 2
         options.vfs = disk.name
         let (outbox, entries) = try await opened(options)
-        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1)] })
+        try await outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(1)]
+                $0.cursors = ["x": RoomCursor(offset: 3)]
+            })
         let next = OutboxTables.reservedCount + 2
         // The second transaction reserves counters, and fails in its commit.
         disk.fail(disk.callCount + 1, count: 1_000_000, fault_enospc)
@@ -99,16 +104,21 @@ struct SQLiteOutboxTests {
             try await outbox.commit(
                 entries.transaction {
                     $0.appended = [entries.entry(next)]
-                    $0.cursors = ["a": RoomCursor(offset: 3)]
+                    $0.cursors = ["y": RoomCursor(offset: 3)]
                 })
         }
         disk.fail(0, count: 0, fault_none)
-        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(next)] })
+        #expect(try await outbox.open().cursors.keys.sorted() == ["x"])
+        try await outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(next)]
+                $0.cursors = ["y": RoomCursor(offset: 3)]
+            })
         await #expect(throws: MartletError.outboxFull(limit: .messages(2))) {
             try await outbox.commit(entries.transaction { $0.appended = [entries.entry(next + 1)] })
         }
         let state = try await outbox.open()
-        #expect(state.pending.map(\.id.counter) == [1, next] && state.cursors.isEmpty)
+        #expect(state.pending.map(\.id.counter) == [1, next] && state.cursors.keys.sorted() == ["x", "y"])
         #expect(state.nextCounter > next)
         await outbox.close()
         let reopened = SQLiteOutbox(path: path, options: options)

@@ -82,6 +82,10 @@ enum ImportRule {
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": ["MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+        "MartletStorageTests": [
+            "Martlet", "MartletAuthentication", "MartletFaultDisk", "MartletProtocol", "MartletRelay", "MartletSQLite",
+            "MartletTimeline", "MartletTransport", "MartletWire",
+        ],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
         "MartletTimelineTests": ["MartletRelay", "MartletTestKit"],
         "MartletObservationTests": ["MartletRelay", "MartletSQLite"],
