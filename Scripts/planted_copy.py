@@ -50,6 +50,8 @@ STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
             swiftSettings: settings),
 """
 SWITCH = "MARTLET_PLANTED_BUG"
+# The seeds of the simulator of the faults of files, the first of which that fails decides.
+STORAGE_SEEDS = "1..1000"
 # The timeout of a run, in seconds.
 PATIENCE = 600
 # The limit of a run's memory, in bytes. A fault can make a program allocate without end.
@@ -237,7 +239,7 @@ def test(folder, number, name, *skipped):
 
     The program is run as `swift test` would, which lets only one run at a time.
     """
-    environment = dict(os.environ, **{SWITCH: str(number)})
+    environment = dict({"MARTLET_STORAGE_SEEDS": STORAGE_SEEDS}, **os.environ, **{SWITCH: str(number)})
     command = [
         os.path.join(folder, ".build/debug/copyPackageTests.xctest"), "--testing-library", "swift-testing",
         "--filter", name,
