@@ -18,8 +18,8 @@ package final class Database {
         package var checkpointPageCount = 1000
         /// Whether a connection that writes changes the file to WAL mode.
         var usesWriteAheadLog = true
-        /// Whether a connection that writes is the only one of the file until it is closed. The index of the WAL is then
-        /// in memory, without a file and its descriptor.
+        /// Whether a connection that writes is the only one of the file until it is closed. The index of the WAL is
+        /// then in memory, without a file and its descriptor.
         var isExclusive = false
 
         package init() {}
