@@ -4,7 +4,8 @@ import Foundation
 import Martlet
 import MartletSQLite
 
-/// The start of 100 clients with an outbox in a file each, in this process; its threads and descriptors afterwards.
+/// The start of 100 clients with an outbox in a file each, in this process; its threads afterwards, and the descriptors
+/// that it has more than before.
 ///
 /// | subject | files | until |
 /// |---|---|---|
@@ -62,6 +63,7 @@ enum ManyOutboxBenches {
                 to: relay, as: .anonymous("bot-\(index)"),
                 outbox: .sqlite(at: folder.appendingPathComponent("\(index)").path), configuration: configuration)
         }
+        let earlier = entries(of: "/proc/self/fd")
         let begin = measure_now()
         if atOnce {
             try await each(clients) { client in
@@ -73,7 +75,7 @@ enum ManyOutboxBenches {
         }
         let sample: Sample = [
             "milliseconds": Double(measure_now() - begin) / 1e6, "threads": entries(of: "/proc/self/task"),
-            "descriptors": entries(of: "/proc/self/fd"),
+            "descriptors": entries(of: "/proc/self/fd") - earlier,
         ]
         try await each(clients) { await $0.stop() }
         return sample
