@@ -18,6 +18,9 @@ package final class Database {
         package var checkpointPageCount = 1000
         /// Whether a connection that writes changes the file to WAL mode.
         var usesWriteAheadLog = true
+        /// Whether a connection that writes is the only one of the file until it is closed. The index of the WAL is
+        /// then in memory, without a file and its descriptor.
+        var isExclusive = false
 
         package init() {}
     }
@@ -49,6 +52,7 @@ package final class Database {
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         unsafe sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
         if !options.isReadOnly {
+            if options.isExclusive { try execute("PRAGMA locking_mode=EXCLUSIVE") }
             // WAL mode begins with a transaction whose journal is deleted. EXTRA syncs the deletion: a journal that
             // reappeared after a loss of power would undo later transactions.
             try execute("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON")
@@ -85,8 +89,10 @@ package final class Database {
         return unsafe Statement(prepared, of: self)
     }
 
-    /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back.
+    /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back. A call within `body`
+    /// is part of this transaction.
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        if isInTransaction { return try body() }
         try execute("BEGIN IMMEDIATE")
         do {
             let value = try body()

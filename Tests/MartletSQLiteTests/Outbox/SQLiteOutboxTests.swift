@@ -257,7 +257,9 @@ struct SQLiteOutboxTests {
 
     #if os(Linux)
         // C-106
-        @Test func `a hundred outboxes with messages in one process → at most four threads write`() async throws {
+        @Test func `a hundred outboxes with messages in one process → four threads at most, two descriptors of each`()
+            async throws
+        {
             let outboxes = (0..<100).map { SQLiteOutbox(path: folder.file("outbox \($0)")) }
             for outbox in outboxes {
                 let entries = Entries(device: try await outbox.open().device)
@@ -267,6 +269,12 @@ struct SQLiteOutboxTests {
                 (try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)) == "martlet-outbox\n"
             }
             #expect((1...WriterThread.maxCount).contains(threads))
+            let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
+                let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+                return file?.hasPrefix(folder.path) == true
+            }
+            // That of the locks of the folder is the last one.
+            #expect(descriptors == 2 * outboxes.count + 1)
             for outbox in outboxes {
                 #expect(try await outbox.open().pending.count == 1)
                 await outbox.close()
@@ -281,6 +289,26 @@ struct SQLiteOutboxTests {
         await outbox.close()
         _ = try await second.open()
         await second.close()
+    }
+
+    // C-106
+    @Test func `a file that another program reads → locked while it is open, and not to be read while in use`()
+        async throws
+    {
+        let (outbox, _) = try await opened()
+        #expect(throws: DatabaseError.locked(path: path)) { try read() }
+        await outbox.close()
+        let database = try Database(path: path)
+        _ = try database.schemaVersion()
+        await #expect(throws: DatabaseError.locked(path: path)) { try await outbox.open() }
+        withExtendedLifetime(database) {}
+    }
+
+    private func read() throws {
+        var options = Database.Options()
+        options.isReadOnly = true
+        options.busyTimeout = .zero
+        _ = try Database(path: path, options: options).schemaVersion()
     }
 
     @Test func `the file of another application → otherFormat, and it is not changed`() async throws {
