@@ -125,6 +125,7 @@ let package = Package(
             name: "MartletLab",
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+                "MartletTimeline",
                 "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
             ],
             swiftSettings: settings),
@@ -163,7 +164,8 @@ let package = Package(
             dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
+            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletObservationTests", dependencies: ["MartletObservation", "MartletRelay", "MartletSQLite"],
             swiftSettings: settings),

@@ -38,6 +38,15 @@ public final class InMemoryOutbox: ImmediateOutbox {
         state = Guarded(State(device: device))
     }
 
+    /// The present device ID.
+    package var device: DeviceID { state.withLock { $0.device } }
+
+    /// Replaces the contents by those of another outbox, as a restored or copied file does.
+    package func restore(_ other: InMemoryOutbox) {
+        let copy = other.state.withLock { $0 }
+        state.withLock { $0 = copy }
+    }
+
     /// Returns the stored messages, failures and cursors.
     public func open() -> OutboxState {
         state.withLock { state in

@@ -86,11 +86,15 @@ private final class LivesRun: Sendable {
 
     func runSeeds() {
         while !Task.isCancelled, let seed = nextSeed() {
-            let result = ClientLives.run(seed: seed, duration: duration, keepsTrace: keepsTrace)
-            let isEqual = !isTwice || ClientLives.run(seed: seed, duration: duration).traceHash == result.traceHash
+            let result = run(seed, keepsTrace: keepsTrace)
+            let isEqual = !isTwice || run(seed, keepsTrace: false).traceHash == result.traceHash
             if Task.isCancelled { break }
             state.withLock { $0.tally.add(result, isEqual: isEqual) }
         }
+    }
+
+    private func run(_ seed: UInt64, keepsTrace: Bool) -> ClientLives.Result {
+        ClientLives.run(seed: seed, duration: duration, keepsTrace: keepsTrace) { LifeTimelineFile($0) }
     }
 
     private func nextSeed() -> UInt64? {
