@@ -76,6 +76,8 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
     private var world: TestWorld { ledger.world }
     private var applications: [LifeApplication] = []
     private(set) var faultCount = 0
+    /// The number of devices that have ended each phase of the settling.
+    private var arrivals: [Int: Int] = [:]
 
     init(_ scenario: LifeScenario, _ ledger: LifeLedger, _ makeTimeline: ((AccountName) -> any LifeTimeline)?) {
         self.scenario = scenario
@@ -102,7 +104,7 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
         let end = ledger.now + scenario.duration
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await faults.act(every: self.scenario.faultInterval, until: end) }
-            for application in applications { group.addTask { await self.live(application, until: end) } }
+            for application in applications { group.addTask { await application.live(until: end) } }
             let watch = world.startTask { await self.watchCalls() }
             await group.waitForAll()
             watch.cancel()
@@ -111,14 +113,6 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
         let views = await settle()
         ledger.checkThatCallsEnded()
         LifeAgreement(ledger, scenario, base).check(views)
-    }
-
-    private func live(_ application: LifeApplication, until end: Instant) async {
-        if let original = application.plan.clones {
-            try? await world.sleep(for: application.duration(around: scenario.duration / 4))
-            application.clone(applications[original])
-        }
-        await application.live(until: end)
     }
 
     private func watchCalls() async {
@@ -134,8 +128,9 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
         return await withTaskGroup(of: [LifeView].self) { group in
             for application in applications {
                 group.addTask {
-                    await application.settle(within: ClientLives.settleTimeout) {
-                        while self.ledger.now < end, !Task.isCancelled, !self.applications.allSatisfy(\.isSettled) {
+                    await application.settle(within: ClientLives.settleTimeout) { phase in
+                        self.arrivals[phase, default: 0] += 1
+                        while self.ledger.now < end, !Task.isCancelled, !self.haveAllSettled(phase) {
                             try? await self.world.sleep(for: .milliseconds(500))
                         }
                         // The last replies and marks arrive.
@@ -145,5 +140,9 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
             }
             return await group.reduce(into: []) { $0 += $1 }.sorted { ($0.room, $0.device) < ($1.room, $1.device) }
         }
+    }
+
+    private func haveAllSettled(_ phase: Int) -> Bool {
+        arrivals[phase] == applications.count && applications.allSatisfy(\.isSettled)
     }
 }

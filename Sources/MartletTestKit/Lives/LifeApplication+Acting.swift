@@ -60,7 +60,7 @@ extension LifeApplication {
         do {
             let handle = try await call("send") { try await submit(message, in: room) }
             queuedNow(text)
-            ledger.note(text, sharesCounters ? .mayBeStored : .isStored)
+            ledger.note(text, .isStored, as: handle?.id)
             guard let handle else { return }
             if happens(perMille: 100) {
                 try? await world.sleep(for: duration(around: .milliseconds(300)))

@@ -181,7 +181,7 @@ extension LifeApplication {
     /// The text of the reply to a message; nil if this application does not answer it.
     private func reply(to message: RoomMessage, in room: Room) -> String? {
         guard plan.replies, message.offset % 3 == 0, message.text?.hasPrefix("message") == true else { return nil }
-        return "reply \(number) \(message.offset) \(room.name)"
+        return "reply \(number) \(message.offset) of \(message.cursor.log?.rawValue ?? 0) in \(room.name)"
     }
 
     /// Acknowledges a delivery; false if that fails.

@@ -16,9 +16,8 @@ final class LifeApplication: @unchecked Sendable {
     let base: InMemoryOutbox
     /// Present if the application reads by a timeline.
     let timeline: (any LifeTimeline)?
-    /// The IDs that the device has had, and the one that it shares with a copy of its outbox.
-    private(set) var deviceIDs: Set<DeviceID> = []
-    private var sharedID: DeviceID?
+    /// The IDs that the device has had.
+    private var deviceIDs: Set<DeviceID> = []
     private var backup: (outbox: InMemoryOutbox, nextCounter: UInt64)?
     private(set) var hasRestored = false
     var random: SeededRandom
@@ -51,6 +50,7 @@ final class LifeApplication: @unchecked Sendable {
             plan.account.text, outbox: plan.hasDelayedOutbox ? DelayedOutbox(base, weather) : base,
             conditions: plan.conditions)
         device.configuration.maxPendingMessages = plan.maxPendingMessages
+        ledger.note(number, plan.restoresOutbox ? "restores its outbox, reads as" : "reads as", plan.reading.number)
         readers = scenario.rooms.map { room in
             LifeReader(room, device: number, ownIDs: { [unowned self] in noteDevice() }, ledger)
         }
@@ -125,18 +125,6 @@ final class LifeApplication: @unchecked Sendable {
         for reader in readers { reader.restore(state.cursors[reader.room]) }
         ledger.note(number, "has an earlier outbox", state.nextCounter)
     }
-
-    /// Begins with a copy of the outbox of another device. Of the messages that both send under one ID, one is stored.
-    func clone(_ other: LifeApplication) {
-        restore(other.base)
-        ledger.restored(other.number, pending: [])
-        sharedID = base.device
-        other.sharedID = sharedID
-        other.hasRestored = true
-    }
-
-    /// Whether another device uses the same counters.
-    var sharesCounters: Bool { sharedID == base.device }
 
     // MARK: - Parts of a life
 
@@ -246,7 +234,7 @@ final class LifeApplication: @unchecked Sendable {
     ///
     /// - Parameter waitForPeers: Waits until the other devices have ended a phase, because they can send replies.
     /// - Returns: The state of the device in each room.
-    func settle(within limit: Duration, waitForPeers: @Sendable () async -> Void) async -> [LifeView] {
+    func settle(within limit: Duration, waitForPeers: @Sendable (_ phase: Int) async -> Void) async -> [LifeView] {
         isSettling = true
         guard await begin() else {
             ledger.fail(.everythingSettles, "device \(number) cannot start")
@@ -256,14 +244,14 @@ final class LifeApplication: @unchecked Sendable {
         await withTaskGroup(of: Void.self) { group in
             addReaders(to: &group)
             await waitUntilSettled(within: limit)
-            await waitForPeers()
+            await waitForPeers(0)
             for room in readers.map(\.room) { await sendLast(to: room) }
             await waitUntilSettled(within: limit)
-            await waitForPeers()
+            await waitForPeers(1)
             for room in readers.map(\.room) where happens(perMille: 600) { await markRead(room) }
             try? await world.sleep(for: .seconds(10))
             for room in readers.map(\.room) { if let view = await view(of: room) { views.append(view) } }
-            await waitForPeers()
+            await waitForPeers(2)
             await self.end(.stop)
         }
         client = nil
@@ -292,9 +280,8 @@ final class LifeApplication: @unchecked Sendable {
     }
 
     private func sendLast(to name: RoomName) async {
-        guard let room = rooms[name], let message = try? OutgoingMessage(text: nextText()),
-            let text = message.content.text
-        else { return }
+        let text = "last \(nextText())"
+        guard let room = rooms[name], let message = try? OutgoingMessage(text: text) else { return }
         ledger.sending(text, from: number, in: name)
         do {
             let handle = try await call("send") { try await submit(message, in: room) }

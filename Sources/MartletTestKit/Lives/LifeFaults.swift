@@ -106,6 +106,7 @@ final class LifeFaults: @unchecked Sendable {  // used by the thread that runs t
         // Calls of the store that are in progress end.
         try? await world.sleep(for: .seconds(1) + time / 8)
         store.restore()
+        for room in scenario.rooms { ledger.note(0, "the store is restored up to", UInt64(ledger.log[room].count)) }
         ledger.restoredStore()
         restartRelay()
     }

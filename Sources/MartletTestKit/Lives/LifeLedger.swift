@@ -35,6 +35,7 @@ final class LifeLedger: @unchecked Sendable {
         let device: Int
         let room: RoomName
         var state = Sent.mayBeStored
+        var id: MessageID?
         /// Whether it has not the place of its first call.
         var isRetried = false
         /// Whether a restored outbox may publish it under a second ID.
@@ -118,8 +119,9 @@ final class LifeLedger: @unchecked Sendable {
         sent[text] = Record(device: device, room: room)
     }
 
-    func note(_ text: String, _ state: Sent) {
+    func note(_ text: String, _ state: Sent, as id: MessageID? = nil) {
         sent[text]?.state = state
+        if let id { sent[text]?.id = id }
     }
 
     func retried(_ text: String) {

@@ -10,6 +10,8 @@ struct LifeScenario {
         case items
         /// By a timeline. Devices have it only if the run makes timelines.
         case timeline
+
+        var number: UInt64 { UInt64(Self.allCases.firstIndex(of: self)!) }
     }
 
     struct Device {
@@ -26,8 +28,6 @@ struct LifeScenario {
         var maxPendingMessages: Int
         /// Whether the outbox is replaced by earlier copies of it between two lives.
         var restoresOutbox: Bool
-        /// The number of the device with a copy of whose outbox this one begins; nil for a new one.
-        var clones: Int?
     }
 
     let seed: UInt64
@@ -71,10 +71,6 @@ struct LifeScenario {
                     maxPendingMessages: random.happens(perMille: 300) ? 3 : 4096,
                     restoresOutbox: random.happens(perMille: 250)))
             if devices[number].reading == .timeline { devices[number].restoresOutbox = false }
-        }
-        // A file is copied to a second device of the account.
-        if hasSharedAccount, random.happens(perMille: 300), devices[..<2].allSatisfy({ $0.reading != .timeline }) {
-            devices[1].clones = 0
         }
     }
 }

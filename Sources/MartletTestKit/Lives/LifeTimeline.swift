@@ -49,6 +49,8 @@ public struct LifeTimelineView: Sendable {
 
     /// The texts and replies after the last replacement of the log, in their order.
     public var entries: [Entry]
+    /// The messages above the last replacement of the log. They keep their places if the log has them again.
+    public var earlier: Set<MessageID>
     /// Whether offsets are missing among them.
     public var hasGaps: Bool
     /// The number of unread messages.
@@ -60,9 +62,11 @@ public struct LifeTimelineView: Sendable {
 
     /// Creates a view.
     public init(
-        entries: [Entry], hasGaps: Bool, unreadCount: Int, membership: RoomSummary.Membership?, lastText: String?
+        entries: [Entry], earlier: Set<MessageID>, hasGaps: Bool, unreadCount: Int,
+        membership: RoomSummary.Membership?, lastText: String?
     ) {
         self.entries = entries
+        self.earlier = earlier
         self.hasGaps = hasGaps
         self.unreadCount = unreadCount
         self.membership = membership
