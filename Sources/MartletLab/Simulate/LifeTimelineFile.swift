@@ -53,7 +53,9 @@ final class LifeTimelineFile: LifeTimeline, @unchecked Sendable {  // used by th
     func markRead(_ room: RoomName) async throws {
         let (timeline, room) = (try present().0, try self.room(room))
         try await Self.untilClosed {
-            guard let last = try await timeline.page(of: room.name).last(where: { $0.state == .accepted }) else { return }
+            guard let last = try await timeline.page(of: room.name).last(where: { $0.state == .accepted }) else {
+                return
+            }
             try await room.markRead(upTo: last)
         }
     }

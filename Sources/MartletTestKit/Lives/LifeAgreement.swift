@@ -99,7 +99,7 @@ struct LifeAgreement {
     private func checkOrder(of entry: LifeLog.Entry, in room: RoomName, _ last: inout [String: Int]) {
         let words = entry.text.split(separator: " ")
         guard words.count == 3, words[0] == "message", let number = Int(words[2]),
-            ledger.sent[entry.text]?.isRetried != true
+            let record = ledger.sent[entry.text], !record.isRetried, !record.mayRepeat
         else { return }
         let device = String(words[1])
         if let before = last[device], before > number {
@@ -115,8 +115,8 @@ struct LifeAgreement {
         if snapshot.lastOffset != UInt64(log.count) || snapshot.log != ledger.log.id(of: view.room) {
             fail(.snapshotsAreCurrent, view, "knows \(snapshot.lastOffset) of \(log.count) messages")
         }
-        if Set(snapshot.members.map(\.account)) != accounts || snapshot.members.contains(where: { $0.presence != .online })
-        {
+        let online = snapshot.members.filter { $0.presence == .online }.map(\.account)
+        if Set(online) != accounts || online.count != snapshot.members.count {
             fail(.snapshotsAreCurrent, view, "has the members \(snapshot.members)")
         }
         if view.pendingCount > 0 { fail(.outboxesAreEmpty, view, "has \(view.pendingCount) pending messages") }
@@ -154,7 +154,8 @@ struct LifeAgreement {
             let read = other.snapshot.readOffset
             guard other.account != view.account else {
                 if read != view.snapshot.readOffset {
-                    fail(.marksAgree, view, "is read up to \(view.snapshot.readOffset), on device \(other.device) \(read)")
+                    let own = view.snapshot.readOffset
+                    fail(.marksAgree, view, "is read up to \(own), on device \(other.device) \(read)")
                 }
                 continue
             }
@@ -163,7 +164,7 @@ struct LifeAgreement {
             if own > 0, shownDelivered < own || (shownRead >= own) != (read >= own) || shownRead > read {
                 fail(
                     .marksAgree, view,
-                    "shows \(shownDelivered) and \(shownRead) of \(other.account) for message \(own), read up to \(read)")
+                    "shows \(shownDelivered) and \(shownRead) of \(other.account) for \(own), read up to \(read)")
             }
         }
     }

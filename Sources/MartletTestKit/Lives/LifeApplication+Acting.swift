@@ -93,7 +93,9 @@ extension LifeApplication {
             default: nil
             }
         }
-        guard let target, let reference, kind < 7 else { return try? OutgoingMessage(text: text, timeToLive: timeToLive) }
+        guard let target, let reference, kind < 7 else {
+            return try? OutgoingMessage(text: text, timeToLive: timeToLive)
+        }
         switch kind {
         case 0, 1: return try? .reply(to: reference, text: text)
         case 2...3 where target.id.sender == plan.account: return try? .edit(of: reference, text: text)

@@ -8,7 +8,9 @@ extension LifeApplication {
     func keepOpen(_ reader: LifeReader) async {
         while !Task.isCancelled, await open(reader) {
             rooms[reader.room] = nil
-            do { try await world.sleep(for: isSettling ? .seconds(2) : duration(around: .seconds(10))) } catch { return }
+            do { try await world.sleep(for: isSettling ? .seconds(2) : duration(around: .seconds(10))) } catch {
+                return
+            }
         }
     }
 
@@ -171,7 +173,7 @@ extension LifeApplication {
             if count >= limit, happens(perMille: 500) { return true }
             // The acknowledgement of a later delivery includes this one.
             if !isSettling, replies.count < 32, happens(perMille: 200) { continue }
-            guard await acknowledge(delivery, replies, reader) else { return !isSettling || client != nil }
+            guard try await acknowledge(delivery, replies, reader) else { return !isSettling || client != nil }
             replies = []
             if count >= limit { return true }
         }
@@ -185,7 +187,7 @@ extension LifeApplication {
     }
 
     /// Acknowledges a delivery; false if that fails.
-    private func acknowledge(_ delivery: Room.Delivery, _ texts: [String], _ reader: LifeReader) async -> Bool {
+    private func acknowledge(_ delivery: Room.Delivery, _ texts: [String], _ reader: LifeReader) async throws -> Bool {
         let offset = delivery.message.offset
         let before = reader.mayBeHandled
         reader.beginHandling(upTo: offset)
@@ -204,11 +206,11 @@ extension LifeApplication {
             reader.endHandling(upTo: offset)
             for text in texts { ledger.replied(text, of: number, in: reader.room) }
             return true
-        } catch MartletError.Code.stopped {
-            // The outbox has stored the cursor and the replies, or neither.
-            return false
         } catch {
+            // A client that was stopped or killed has stored the cursor and the replies, or neither.
+            if isKilled || error as? MartletError == .stopped { return false }
             reader.refuseHandling(upTo: offset, before: before)
+            if isClosed(error) { throw error }
             return false
         }
     }

@@ -183,7 +183,7 @@ final class LifeApplication: @unchecked Sendable {
             try? await call("stop", within: .seconds(30)) { await client.stop() }
         case .kill:
             ledger.note(number, "is killed")
-            let delay: Duration = weather.fails || plan.hasDelayedOutbox ? .seconds(10) : .milliseconds(100)
+            let delay: Duration = weather.fails || plan.hasDelayedOutbox ? .seconds(20) : .milliseconds(100)
             if plan.reading != .deliveries { for reader in readers { reader.killed(durableAfter: delay) } }
             noteKill()
             isKilled = true
@@ -201,7 +201,7 @@ final class LifeApplication: @unchecked Sendable {
     /// The cursors of handled messages may not have reached the outbox.
     private func noteRelease() {
         guard plan.reading != .deliveries else { return }
-        for reader in readers { reader.killed(durableAfter: .seconds(weather.fails ? 3600 : 10)) }
+        for reader in readers { reader.killed(durableAfter: .seconds(weather.fails ? 3600 : 20)) }
     }
 
     /// A message that was queued at this instant may not have reached the outbox.

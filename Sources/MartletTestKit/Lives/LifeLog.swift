@@ -72,7 +72,8 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
 
     /// Records an erasure that the last message of the log causes, or one before it in the same batch.
     func erase(_ erasure: MessageErasure, in room: RoomName) {
-        guard let target = entry(at: erasure.offset, in: room), target.id == erasure.id else { return }
+        guard let target = entry(at: erasure.offset, in: room), target.id == erasure.id, target.erasedAt == nil
+        else { return }
         if case .delete? = target.body { return }
         logs[room]![logs[room]!.count - 1].entries[Int(erasure.offset) - 1].erasedAt = UInt64(self[room].count)
     }

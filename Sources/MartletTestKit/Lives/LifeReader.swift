@@ -47,6 +47,8 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
     func show(_ message: RoomMessage) {
         ledger.note(device, "shows", message.offset)
         ledger.shown(message, in: room)
+        // A loop begins with deliveries of an earlier log that were not acknowledged.
+        guard ledger.log.branch(of: log, to: message.cursor.log, in: room) != nil else { return }
         follow(message.cursor.log)
         if message.offset <= shown {
             ledger.fail(

@@ -38,7 +38,8 @@ public struct LifeTimelineView: Sendable {
         public var failure: String?
 
         /// Creates an entry.
-        public init(id: MessageID, offset: UInt64?, text: String?, reactions: Set<String> = [], failure: String? = nil) {
+        public init(id: MessageID, offset: UInt64?, text: String?, reactions: Set<String> = [], failure: String? = nil)
+        {
             self.id = id
             self.offset = offset
             self.text = text

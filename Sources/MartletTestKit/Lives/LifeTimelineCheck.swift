@@ -64,8 +64,8 @@ struct LifeTimelineCheck {
                 reactions: messages.reactions(to: entry))
         }
         if accepted != shown {
-            let pairs = zip(accepted, shown).first { $0 != $1 }
-            fail("shows \(accepted.count) of \(shown.count) messages: \(pairs.map { "\($0), not \($1)" } ?? "none differ")")
+            let pair = zip(accepted, shown).first { $0 != $1 }.map { "\($0), not \($1)" }
+            fail("shows \(accepted.count) of \(shown.count) messages: \(pair ?? "none differ")")
         }
         if timeline.hasGaps { fail("has a gap") }
         let unsent = timeline.entries.filter { $0.offset == nil }
@@ -73,7 +73,9 @@ struct LifeTimelineCheck {
         let failed = Set(unsent.map(\.id))
         let letters = Set(view.letters.filter { (try? MessageBody($0.content))?.text != nil }.map(\.id))
         if !letters.isSubset(of: failed) { fail("shows \(failed.count) of \(letters.count) failed messages") }
-        if timeline.unreadCount != expected.unreadCount {
+        // The log can have a message again, behind its branch.
+        let moved = log.count { $0.offset >= first && timeline.earlier.contains($0.id) }
+        if abs(timeline.unreadCount - expected.unreadCount) > moved {
             fail("has \(timeline.unreadCount) of \(expected.unreadCount) unread messages")
         }
         if timeline.membership != view.summary?.membership { fail("has the record \(timeline.membership as Any)") }
