@@ -125,6 +125,7 @@ let package = Package(
             name: "MartletLab",
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+                "MartletTimeline",
                 "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
             ],
             swiftSettings: settings),

@@ -41,17 +41,28 @@ public final class Timeline: Sendable {
     ///
     /// - Throws: `locked` if another object or process uses the file; `otherAccount` if it belongs to another account;
     ///   `newerSchema`, `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
-    public init(path: String, account: AccountName) async throws {
+    public convenience init(path: String, account: AccountName) async throws {
+        try await self.init(path: path, account: account, isInline: false)
+    }
+
+    /// - Parameter isInline: Whether the file is used on the thread of the callers, for virtual time.
+    package init(path: String, account: AccountName, isInline: Bool) async throws {
         self.path = path
         self.account = account
         let file = TimelineFile(path: path)
         self.file = file
-        writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
-            try file.open(account)
+        if isInline {
+            writer = try await DatabaseWriter(inlineWithMaxJobCount: Self.maxJobCount) { try file.open(account) }
+        } else {
+            writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) { try file.open(account) }
         }
         setAsidePath = try await writer.perform { $0.aside }
-        reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
-            try TimelineReader(try file.openReader(), account: account)
+        if isInline {
+            reader = DatabaseReader(inline: try TimelineReader(try file.openReader(), account: account))
+        } else {
+            reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
+                try TimelineReader(try file.openReader(), account: account)
+            }
         }
     }
 
