@@ -225,6 +225,10 @@ struct ClientRooms: ~Copyable {
             port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
         }
         port.report(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
+        if let counter = opened.counter, rooms[at: index].ledger.withLedger({ $0.isSetBack(below: counter) }) {
+            beginReplacingDevice(now: now)
+            continueReplacingDevice(&port)
+        }
         scheduleReceipts(at: index, port.link.features, now: now)
     }
 

@@ -84,6 +84,8 @@ package struct MessageLedger: Sendable {
     private var resends = ResendWindow()
     /// The counter up to which the messages were handed to an earlier session, or belong to an earlier client.
     private var earlierUpTo: UInt64 = 0
+    /// The counter up to which the messages may have been handed over by an earlier client.
+    private var restoredUpTo: UInt64 = 0
     /// The pending messages whose counters the relay has taken for others.
     private var reused: Set<UInt64> = []
     /// The counter up to which messages have failed since the session began because they may not be published again.
@@ -156,6 +158,7 @@ package struct MessageLedger: Sendable {
         earlierUpTo = counter
         if let resendableUntil {
             handedUpTo = counter
+            restoredUpTo = counter
             resends.add(counter, until: resendableUntil)
         }
     }
@@ -334,7 +337,7 @@ package struct MessageLedger: Sendable {
         {
             if entries[index].pending != nil {
                 let offset = run.offset(of: counter) ?? 0
-                guard counter <= earlierUpTo || offset > head else {
+                guard !reused.contains(counter), counter <= earlierUpTo || offset > head else {
                     reused.insert(counter)
                     index += 1
                     continue
@@ -353,9 +356,21 @@ package struct MessageLedger: Sendable {
         return parts
     }
 
-    /// Reports that the relay has refused a message. Returns false if it was not handed over or is settled.
+    /// Whether the highest counter that the relay has taken from this device is none of its own, although it is above
+    /// that of a pending message: messages are handed over in the order of their counters. The answer of the relay to
+    /// those below its window would then be that of another message.
+    mutating func isSetBack(below counter: UInt64) -> Bool {
+        guard state(of: counter) == nil else { return false }
+        let isBelow = { counter > $0 && counter - $0 >= CounterWindow.count }
+        let found = pendingCounters.filter { $0 > restoredUpTo && isBelow($0) }
+        reused.formUnion(found)
+        return !found.isEmpty
+    }
+
+    /// Reports that the relay has refused a message. Returns false if it was not handed over or is settled, or if its
+    /// counter belongs to another message.
     mutating func refuse(_ counter: UInt64, _ failure: SendFailure) -> Bool {
-        counter <= handedUpTo && fail(counter, failure)
+        counter <= handedUpTo && !reused.contains(counter) && fail(counter, failure)
     }
 
     /// Reports that the relay has taken the counter of a message for another one. Returns false if the message was not
@@ -382,6 +397,7 @@ package struct MessageLedger: Sendable {
         endSession()
         handedUpTo = 0
         earlierUpTo = 0
+        restoredUpTo = 0
         reused = []
         resends.removeAll()
         version += 1

@@ -242,11 +242,12 @@ struct Room: Sendable {
         return MemberHandle(room: index, slot: -1, key: MemberKey(link: link, session: .control), loop: loop)
     }
 
-    /// The answer to an `open` that names a log.
-    func opened(naming named: LogID? = nil) -> Opened {
-        Opened(
+    /// The answer to an `open` of a device that names a log.
+    func opened(naming named: LogID? = nil, to device: DeviceKey? = nil) -> Opened {
+        let counter = device.flatMap { windows[$0] }.map { windows[$0].watermark } ?? 0
+        return Opened(
             head: log.lastOffset, first: log.firstOffset, log: log.id, upTo: log.branch(of: named),
-            members: members.presentAccounts())
+            counter: counter > 0 ? counter : nil, members: members.presentAccounts())
     }
 
     // MARK: Loading
@@ -302,7 +303,7 @@ struct Room: Sendable {
         member.features = join.features
         member.permissions = join.permissions
         let slot = members.insert(member)
-        effects.append(.opened(join.member, handle: handle(slot), opened(naming: join.open.log)))
+        effects.append(.opened(join.member, handle: handle(slot), opened(naming: join.open.log, to: join.who)))
         noteEarlierProgress(for: slot, into: &effects)
         noteAwayAccounts(for: slot, into: &effects)
         if !join.permissions.contains(.readHistory) { skipGap(slot, to: log.lastOffset + 1, into: &effects) }
