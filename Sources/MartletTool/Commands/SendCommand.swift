@@ -82,12 +82,13 @@ enum SendCommand {
         if let path = arguments[file] { return try await send(file: path, arguments) }
         let outbox = ClientOptions.outbox(arguments)
         let earlier = outbox.map { EarlierMessages(path: $0.path) }
-        // The messages of an outbox are sent by the next command, so the end does not wait for them.
-        let client = try ClientOptions.client(
-            arguments, agent: "send", flushTimeout: outbox == nil ? nil : .zero, outbox: outbox, earlier: earlier)
         let input = StandardInput()
         let monitor = TransferMonitor(
             arguments[ProgressStyle.option] ?? .auto, totalByteCount: input.fileByteCount)
+        // The messages of an outbox are sent by the next command, so the end does not wait for them.
+        let client = try ClientOptions.client(
+            arguments, agent: "send", flushTimeout: outbox == nil ? nil : .zero, outbox: outbox, earlier: earlier,
+            monitor: monitor)
         let isSummaryWanted = arguments.has(json)
         var failure: (any Error)?
         var report = TransferReport()
