@@ -315,7 +315,7 @@ struct ClientAttachments: Sendable {
             for correlation in sent.keys where sent[correlation]?.transfer == id { sent[correlation] = nil }
             restart(at: index)
             entries[at: index].retryAt = now + retryAfter
-            port.report(entries[at: index].transfer.room, .delayed(code))
+            if Transfer.delayCodes.contains(code) { port.report(entries[at: index].transfer.room, .delayed(code)) }
         }
     }
 
