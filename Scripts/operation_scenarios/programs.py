@@ -92,8 +92,9 @@ class Relay:
 
     @property
     def command(self):
-        return [*self.wrapper, self.place.martlet, "serve", *self.access, "--listen", f"127.0.0.1:{self.port}", "--json",
-                "--max-connections-per-address", "0", "--drain", self.drain, "--store", self.store, *self.options]
+        return [*self.wrapper, self.place.martlet, "serve", *self.access, "--listen", f"127.0.0.1:{self.port}",
+                "--json", "--max-connections-per-address", "0", "--drain", self.drain, "--store", self.store,
+                *self.options]
 
     def start(self):
         mark = self.mark()

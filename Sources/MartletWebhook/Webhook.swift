@@ -1,7 +1,7 @@
 import Foundation
 public import MartletProtocol
 public import MartletRelay
-import Synchronization
+import MartletTransport
 
 /// Posts reports of undelivered messages to a push gateway, as JSON documents (R-138 to R-140, Guides/push.md).
 ///
@@ -16,7 +16,7 @@ import Synchronization
 /// in progress; a webhook has no queue of its own.
 public final class Webhook: UndeliveredHandler {
     private let configuration: Configuration
-    private let secret: Mutex<[UInt8]?>
+    private let secret: Guarded<[UInt8]?>
     private let session = WebhookSession()
     private let wait: @Sendable (Duration) async throws -> Void
 
@@ -28,7 +28,7 @@ public final class Webhook: UndeliveredHandler {
     /// Creates a webhook that waits between attempts by calling a closure.
     init(_ configuration: Configuration, wait: @escaping @Sendable (Duration) async throws -> Void) {
         self.configuration = configuration
-        secret = Mutex(configuration.secret)
+        secret = Guarded(configuration.secret)
         self.wait = wait
     }
 

@@ -22,25 +22,6 @@ import Testing
         #expect(stage.log.all(Open.self).count == 2)
     }
 
-    //
-    @Test func `a session that ends for now, and an upload that is refused for now → the room is delayed`() throws {
-        let features = Features.supported.union([.compact, .attachments])
-        let stage = ClientStage { $0.features = features }
-        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
-        stage.act { $0.start(now: $1) }
-        stage.accept()
-        stage.welcome(features: features)
-        stage.say(Reset(session: .first, code: .storeUnavailable))
-        #expect(stage.events(in: room) == [.delayed(.storeUnavailable)])
-        let digest = AttachmentDigest([UInt8](repeating: 1, count: 32))!
-        try stage.act { engine, now in
-            _ = try engine.transfer(.upload(digest, byteCount: 1, mediaType: nil), in: room, now: now)
-        }
-        #expect(stage.log.last(Open.self)?.kind == .attachment)
-        stage.say(Reset(session: .second, code: .serverBusy))
-        #expect(stage.events(in: room) == [.delayed(.storeUnavailable), .delayed(.serverBusy)])
-    }
-
     //
     @Test func `a reset with alreadyOpen → the room is opened again`() throws {
         let stage = ClientStage()

@@ -51,9 +51,10 @@ import Testing
                 process.arguments = [
                     "-c", #"echo content >"$1/$(printf '\377a')"; \#(send)"#, ChildProcess.program.path, folder, relay,
                 ]
+                let (ends, end) = AsyncStream.makeStream(of: Int32.self)
+                process.terminationHandler = { end.yield($0.terminationStatus) }
                 try process.run()
-                process.waitUntilExit()
-                #expect(process.terminationStatus == 0)
+                #expect(await ends.first { _ in true } == 0)
                 let history = try await ToolRun("history", "--to", relay, "--account", "bob")
                 #expect(history.lines.first?.hasPrefix("1 ada: [attachment \"\u{FFFD}a\",") == true)
             }
