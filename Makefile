@@ -25,6 +25,8 @@ SECONDS_EACH ?= 210
 WEATHER ?=
 # Options of `make hostile`, such as --quick; see Benchmarks/Hostile/README.md.
 HOSTILE ?=
+# Options of `make operations`, such as --quick; see Scripts/operations --help.
+OPERATIONS ?=
 # How often `make kill9` kills clients, and the relay.
 KILLS ?= 1000
 # How long `make soak` takes.
@@ -123,6 +125,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
+	@Scripts/operations --quick .build/debug
 	@Specs/model/check authentication >/dev/null
 	@$(MAKE) --no-print-directory replay
 
@@ -195,6 +198,11 @@ storm: programs ## kill a relay with 10,000 clients on it and see all come back:
 
 soak: programs ## let 200 clients come, go and be cut off for MINUTES=30; fail when anything is lost or grows
 	@.build/release/martlet-lab soak --minutes $(MINUTES)
+
+operations: deps ## operate relays as an administrator does: make operations OPERATIONS="--only reload --quick"
+	@Scripts/install-dependencies gcc openssl python3
+	@$(SWIFT) build $(release) --quiet --product martlet
+	@Scripts/operations $(OPERATIONS)
 
 hostile: deps ## attack a relay in every way beside an honest pair: make hostile HOSTILE="--only acks --seconds 10"
 	@Scripts/install-dependencies python3

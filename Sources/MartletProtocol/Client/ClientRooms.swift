@@ -258,6 +258,7 @@ struct ClientRooms: ~Copyable {
         let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
         if wait != nil { rooms[at: index].opensFrom = next }
         timers.set(.reopen(id), at: next)
+        port.report(id, .delayed(code))
     }
 
     /// A duration that a peer named, of at most an hour (S-64, S-65).

@@ -10,6 +10,8 @@ package final class Database {
     package struct Options: Sendable {
         /// Whether the connection only reads. The file must then exist.
         package var isReadOnly = false
+        /// Whether the file cannot change while the connection is open, so that SQLite needs no files beside it.
+        var isImmutable = false
         /// The name of the VFS; nil for the default of SQLite.
         package var vfs: String?
         /// The duration for which a statement waits for the lock of another connection.
@@ -39,8 +41,10 @@ package final class Database {
     package init(path: String, options: Options = Options()) throws(DatabaseError) {
         self.path = path
         let access = options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let name = options.isImmutable ? Self.immutableURI(path) : path
         var opened: OpaquePointer?
-        let result = unsafe sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, options.vfs)
+        let result = unsafe sqlite3_open_v2(
+            name, &opened, access | SQLITE_OPEN_NOMUTEX | (options.isImmutable ? SQLITE_OPEN_URI : 0), options.vfs)
         // SQLite returns a handle with the error, except when memory is exhausted.
         guard let opened = unsafe opened else {
             throw DatabaseError(code: result, systemError: 0, message: "out of memory", path: path)
@@ -68,6 +72,11 @@ package final class Database {
             // A WAL that grew while a reader was slow is truncated after the next checkpoint (R-161).
             try execute("PRAGMA journal_size_limit=\(max(1, options.checkpointPageCount) * Self.pageByteCount)")
         }
+    }
+
+    private static func immutableURI(_ path: String) -> String {
+        let path = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+        return "file:\(path)?immutable=1"
     }
 
     deinit {
