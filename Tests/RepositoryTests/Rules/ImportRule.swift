@@ -47,7 +47,8 @@ enum ImportRule {
         ]),
         "MartletLab": cLibraries.union([
             "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
-            "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol", "MartletTransport",
+            "MartletTimeline", "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol",
+            "MartletTransport",
             "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
@@ -83,7 +84,7 @@ enum ImportRule {
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": ["MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
-        "MartletTimelineTests": ["MartletRelay"],
+        "MartletTimelineTests": ["MartletRelay", "MartletTestKit"],
         "MartletObservationTests": ["MartletRelay", "MartletSQLite"],
         "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
         "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
