@@ -85,6 +85,21 @@ struct TimelineTests {
         #expect(try await script.timeline.cursor(of: "a") == RoomCursor(log: new, offset: 2))
     }
 
+    // R-156, M-13
+    @Test func `a message that a new log has again at another offset → it moves there; those up to the branch stay`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        let new = LogID(rawValue: 0xB)
+        try await script.apply(script.text(1, "a"), script.text(2, "b"), script.text(3, "c"))
+        try await script.apply(
+            .logReplaced(
+                previous: RoomCursor(log: TimelineScript.log, offset: 3), current: RoomCursor(log: new, offset: 1)),
+            script.text(1, "a", log: new), script.message(2, MessageContent(text: "c"), counter: 3, log: new))
+        #expect(try await script.page() == ["a", "b", "log", "c"])
+        #expect(try await script.timeline.unreadCount(of: "a") == 2)
+    }
+
     // R-156, M-27
     @Test func `a log that branches twice → unread messages up to the branches and behind them are counted`()
         async throws

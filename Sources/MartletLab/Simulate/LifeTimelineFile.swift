@@ -88,7 +88,10 @@ final class LifeTimelineFile: LifeTimeline, @unchecked Sendable {  // used by th
         let start = entries.lastIndex { $0.content == .logReplaced }.map { $0 + 1 } ?? 0
         let listed = try await timeline.room(room)
         return LifeTimelineView(
-            entries: entries[start...].compactMap(Self.entry), earlier: Set(entries[..<start].compactMap(\.message)),
+            entries: entries[start...].compactMap(Self.entry),
+            earlier: Dictionary(
+                entries[..<start].compactMap { entry in entry.message.map { ($0, entry.offset ?? 0) } },
+                uniquingKeysWith: { $1 }),
             hasGaps: entries[start...].contains { if case .gap = $0.content { true } else { false } },
             unreadCount: try await timeline.unreadCount(of: room), membership: listed?.membership,
             lastText: listed?.lastEntry?.text)

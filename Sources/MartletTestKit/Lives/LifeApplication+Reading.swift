@@ -190,7 +190,7 @@ extension LifeApplication {
     private func acknowledge(_ delivery: Room.Delivery, _ texts: [String], _ reader: LifeReader) async throws -> Bool {
         let offset = delivery.message.offset
         let before = reader.mayBeHandled
-        reader.beginHandling(upTo: offset)
+        reader.beginHandling(upTo: delivery.message.cursor)
         let replies = texts.compactMap { try? OutgoingMessage(text: $0) }
         let limit: Duration? = replies.isEmpty ? .seconds(30) : nil
         let acknowledging = Task(executorPreference: world.scheduler) {
@@ -203,7 +203,7 @@ extension LifeApplication {
         do {
             try await acknowledging.value
             ledger.note(number, "acknowledges", offset)
-            reader.endHandling(upTo: offset)
+            reader.endHandling(upTo: delivery.message.cursor)
             for text in texts { ledger.replied(text, of: number, in: reader.room) }
             return true
         } catch {

@@ -249,7 +249,8 @@ final class LifeApplication: @unchecked Sendable {
             await waitUntilSettled(within: limit)
             await waitForPeers(1)
             for room in readers.map(\.room) where happens(perMille: 600) { await markRead(room) }
-            try? await world.sleep(for: .seconds(10))
+            // A dead connection is noticed, and the marks are sent on the next one.
+            try? await world.sleep(for: .seconds(90))
             for room in readers.map(\.room) { if let view = await view(of: room) { views.append(view) } }
             await waitForPeers(2)
             await self.end(.stop)

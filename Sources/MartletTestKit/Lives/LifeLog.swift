@@ -56,6 +56,18 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         return logs[first..<last].map(\.branch).min() ?? .max
     }
 
+    /// The messages of the present log whose deletions the store has lost. They are final for readers (M-11).
+    func lostDeletions(in room: RoomName) -> Set<MessageID> {
+        func deletions(_ entries: [Entry]) -> [MessageID] {
+            entries.compactMap { entry in
+                guard case .delete(let target)? = entry.body, target.id.sender == entry.id.sender else { return nil }
+                return target.id
+            }
+        }
+        let former = (logs[room] ?? []).dropLast().flatMap { deletions($0.entries) }
+        return Set(former).subtracting(deletions(self[room])).intersection(self[room].map(\.id))
+    }
+
     // MARK: - Changes
 
     func begin(_ room: RoomName, as id: LogID?) {

@@ -79,14 +79,14 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
         recent = recent.map { ($0.at, min($0.offset, branch)) }
     }
 
-    /// Reports an acknowledgement whose outcome is not known.
-    func beginHandling(upTo offset: UInt64) {
-        mayBeHandled = max(mayBeHandled, offset)
+    /// Reports an acknowledgement whose outcome is not known. One of an earlier log has no effect.
+    func beginHandling(upTo cursor: RoomCursor) {
+        if cursor.log == log { mayBeHandled = max(mayBeHandled, cursor.offset) }
     }
 
     /// Reports that the outbox has stored an acknowledgement.
-    func endHandling(upTo offset: UInt64) {
-        handled = max(handled, offset)
+    func endHandling(upTo cursor: RoomCursor) {
+        if cursor.log == log { handled = max(handled, cursor.offset) }
     }
 
     /// Reports that nothing was stored.

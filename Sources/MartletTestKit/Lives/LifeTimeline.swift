@@ -50,8 +50,8 @@ public struct LifeTimelineView: Sendable {
 
     /// The texts and replies after the last replacement of the log, in their order.
     public var entries: [Entry]
-    /// The messages above the last replacement of the log. They keep their places if the log has them again.
-    public var earlier: Set<MessageID>
+    /// The messages above the last replacement of the log, with their offsets.
+    public var earlier: [MessageID: UInt64]
     /// Whether offsets are missing among them.
     public var hasGaps: Bool
     /// The number of unread messages.
@@ -63,7 +63,7 @@ public struct LifeTimelineView: Sendable {
 
     /// Creates a view.
     public init(
-        entries: [Entry], earlier: Set<MessageID>, hasGaps: Bool, unreadCount: Int,
+        entries: [Entry], earlier: [MessageID: UInt64], hasGaps: Bool, unreadCount: Int,
         membership: RoomSummary.Membership?, lastText: String?
     ) {
         self.entries = entries

@@ -47,7 +47,8 @@ enum ImportRule {
         ]),
         "MartletLab": cLibraries.union([
             "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
-            "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol", "MartletTransport",
+            "MartletTimeline", "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol",
+            "MartletTransport",
             "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
