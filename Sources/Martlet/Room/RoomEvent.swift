@@ -38,8 +38,8 @@ extension Room {
         /// (C-103). The messages without an outcome have IDs with the current device from now on, and are sent again.
         case deviceReplaced(former: DeviceID, current: DeviceID)
         /// The relay cannot serve the room at present, for the reason of the code. Unaccepted messages and uploads
-        /// wait, and the client tries again. With `storeUnavailable` the relay cannot store them, for example because its
-        /// disk is full.
+        /// wait, and the client tries again. `storeUnavailable` means that the relay cannot store them, for example
+        /// because its disk is full.
         case delayed(ErrorCode)
         /// The given number of events was discarded because the iteration was too slow.
         case missed(Int)
