@@ -38,7 +38,6 @@ struct ClientRooms: ~Copyable {
     private static let receiptDelay: Duration = .milliseconds(25)
     /// The duration until a receipt is sent again after the session was full.
     private static let receiptRetry: Duration = .seconds(1)
-
     /// The duration for which the replacement of the device ID waits for answers.
     static let replacementTimeout: Duration = .seconds(10)
 
@@ -225,11 +224,11 @@ struct ClientRooms: ~Copyable {
             port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
         }
         port.report(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
+        scheduleReceipts(at: index, port.link.features, now: now)
         if let counter = opened.counter, rooms[at: index].ledger.withLedger({ $0.isSetBack(below: counter) }) {
             beginReplacingDevice(now: now)
             continueReplacingDevice(&port)
         }
-        scheduleReceipts(at: index, port.link.features, now: now)
     }
 
     /// Reports that the server has ended a session. The room is closed permanently, or is opened again after a delay

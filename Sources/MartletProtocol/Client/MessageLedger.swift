@@ -20,19 +20,8 @@ package import MartletWire
 /// was handed over on an established connection. *Delivered* and *read* follow from an accepted message's offset and
 /// from the receipts of each member, which are cumulative. An accepted or failed message is *settled*.
 package struct MessageLedger: Sendable {
-    package typealias Progress = MemberMarks.Progress
-
     /// The maximum number of settled messages that are kept.
     package static let maxSettledCount = 4096
-    /// The state of a message.
-    package enum State: Equatable, Sendable {
-        case queued
-        case sent
-        /// The offset is 0 if the relay no longer knows it.
-        case accepted(offset: UInt64)
-        case failed(SendFailure)
-    }
-
     /// A message that has not been accepted.
     package struct Pending: Sendable {
         package let counter: UInt64
@@ -61,7 +50,6 @@ package struct MessageLedger: Sendable {
 
         var pending: Pending? { if case .pending(let message) = self { message } else { nil } }
     }
-
     private let maxCount: Int
     private let maxByteCount: Int
     /// Messages in the order of their counters.
@@ -71,7 +59,6 @@ package struct MessageLedger: Sendable {
     /// The number of pending messages, and of the bytes of their contents.
     package private(set) var pendingCount = 0
     package private(set) var pendingByteCount = 0
-
     private var lastCounter: UInt64 = 0
     private var storingUpTo: UInt64 = 0
     private var storedUpTo: UInt64 = 0
@@ -90,7 +77,6 @@ package struct MessageLedger: Sendable {
     private var reused: Set<UInt64> = []
     /// The counter up to which messages have failed since the session began because they may not be published again.
     private var outdatedUpTo: UInt64 = 0
-
     private var marks = MemberMarks()
     /// The number of changes of states and receipts.
     package private(set) var version: UInt64 = 0
@@ -361,8 +347,9 @@ package struct MessageLedger: Sendable {
     /// those below its window would then be that of another message.
     mutating func isSetBack(below counter: UInt64) -> Bool {
         guard state(of: counter) == nil else { return false }
-        let isBelow = { counter > $0 && counter - $0 >= CounterWindow.count }
-        let found = pendingCounters.filter { $0 > restoredUpTo && isBelow($0) }
+        let found = pendingCounters.filter {
+            $0 > restoredUpTo && counter > $0 && counter &- $0 >= CounterWindow.count
+        }
         reused.formUnion(found)
         return !found.isEmpty
     }
@@ -395,9 +382,7 @@ package struct MessageLedger: Sendable {
     /// The pending messages belong to another device from now on, which has not handed over any of them.
     mutating func replaceDevice() {
         endSession()
-        handedUpTo = 0
-        earlierUpTo = 0
-        restoredUpTo = 0
+        (handedUpTo, earlierUpTo, restoredUpTo) = (0, 0, 0)
         reused = []
         resends.removeAll()
         version += 1

@@ -212,8 +212,8 @@ struct Room: Sendable {
         self.loop = loop
     }
 
-    // The getters that each flush reads are inlined or mutating. For a call that borrows a room, the compiler copies the
-    // room and retains all that it owns: 2,000 instructions (`make bench BENCH="engine --instructions"`).
+    // The getters that each flush reads are inlined or mutating. For a call that borrows a room, the compiler copies
+    // the room and retains all that it owns: 2,000 instructions (`make bench BENCH="engine --instructions"`).
 
     /// Whether the room can be evicted.
     @inline(__always)

@@ -200,7 +200,12 @@ final class TimelineStorage: Storage {
         if found != ledger.contents.last, let doubt = ledger.doubt {
             let before = ledger
             try await record(doubt)
-            if found != ledger.contents.last { ledger = before }
+            if found != ledger.contents.last {
+                ledger = before
+                // The twin has performed it.
+                await twin?.close()
+                twin = nil
+            }
         }
         if timeline.setAsidePath != nil { return try await rebuild(timeline) }
         guard !damage.isDamaged else { throw DamagedTimeline() }
