@@ -115,7 +115,7 @@ struct BackpressureTests {
     }
 
     @Test func `close fails waiting sends with roomClosed`() async throws {
-        // The messages wait between two attempts. The outcome of those in the early frames of an attempt would be unknown.
+        // The messages wait between two attempts. With those in the early frames of an attempt, the outcome is unknown.
         var configuration = narrow
         configuration.reconnect.base = .seconds(3600)
         configuration.reconnect.cap = .seconds(3600)
