@@ -11,7 +11,7 @@ SWIFT ?= swift
 FILE ?=
 # How many clients `make crowd` starts.
 CLIENTS ?= 2000
-# The seeds that `make simulate` plays.
+# The seeds that `make simulate` and `make storage` play.
 SEEDS ?= 1..10000
 # The seeds that it plays with the relay's store and the devices' outboxes in files.
 STORED_SEEDS ?= 1..1000
@@ -25,6 +25,8 @@ SECONDS_EACH ?= 210
 WEATHER ?=
 # Options of `make hostile`, such as --quick; see Benchmarks/Hostile/README.md.
 HOSTILE ?=
+# Options of `make operations`, such as --quick; see Scripts/operations --help.
+OPERATIONS ?=
 # How often `make kill9` kills clients, and the relay.
 KILLS ?= 1000
 # How long `make soak` takes.
@@ -47,7 +49,7 @@ core := ^(MartletWire|MartletProtocol|Repository)Tests
 # Tests that compute for seconds. They run apart from the tests with sockets, whose tasks they would delay beyond the
 # timeouts of peers.
 faults := MartletSQLiteTests\.(StoreFault|StoreSalvage|Outbox(Fault|File))
-long := MartletTestKitTests\.ClientLives|MartletLabTests\.Simulation|$(faults)
+long := MartletTestKitTests\.ClientLives|MartletLabTests\.Simulation|MartletStorageTests|$(faults)
 computing := '$(core)|^($(long))'
 # The number of other tests that run at a time. Each may have a relay and clients with threads and descriptors.
 several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=48
@@ -123,6 +125,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
+	@Scripts/operations --quick .build/debug
 	@Specs/model/check authentication >/dev/null
 	@$(MAKE) --no-print-directory replay
 
@@ -164,6 +167,10 @@ powerloss: deps ## cut the power of the databases at 10,000 points, and check th
 	@$(SWIFT) build --build-tests --quiet
 	@MARTLET_POWER_LOSSES=10000 $(SWIFT) test --skip-build --quiet --disable-xctest --filter 'power'
 
+storage: deps ## simulate faults of the files of outbox, store, timeline and attachments: make storage SEEDS=1..100000
+	@$(SWIFT) build --build-tests --quiet
+	@MARTLET_STORAGE_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --quiet --disable-xctest --filter MartletStorageTests
+
 kill9: deps ## kill clients and relays 1,000 times each, and check that nothing is lost or twice: make kill9 KILLS=50
 	@Scripts/install-dependencies python3
 	@$(SWIFT) build $(release) --quiet --product martlet
@@ -191,6 +198,11 @@ storm: programs ## kill a relay with 10,000 clients on it and see all come back:
 
 soak: programs ## let 200 clients come, go and be cut off for MINUTES=30; fail when anything is lost or grows
 	@.build/release/martlet-lab soak --minutes $(MINUTES)
+
+operations: deps ## operate relays as an administrator does: make operations OPERATIONS="--only reload --quick"
+	@Scripts/install-dependencies gcc openssl python3
+	@$(SWIFT) build $(release) --quiet --product martlet
+	@Scripts/operations $(OPERATIONS)
 
 hostile: deps ## attack a relay in every way beside an honest pair: make hostile HOSTILE="--only acks --seconds 10"
 	@Scripts/install-dependencies python3

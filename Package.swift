@@ -125,6 +125,7 @@ let package = Package(
             name: "MartletLab",
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+                "MartletTimeline",
                 "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
             ],
             swiftSettings: settings),
@@ -161,6 +162,11 @@ let package = Package(
         .testTarget(
             name: "MartletSQLiteTests",
             dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+            swiftSettings: settings),
+        .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
+        .testTarget(
+            name: "MartletStorageTests",
+            dependencies: ["MartletTimeline", "MartletSQLite", "MartletRelay", "Martlet", "MartletFaultDisk"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit"],

@@ -1,7 +1,8 @@
 """A copy of the package with faults, each behind a switch that an environment variable sets at run time.
 
 All faults are compiled into one copy, so one build suffices, and the package itself contains none of them. The copy
-contains the library, the simulator and the tests of the protocol, and on request the databases with their tests.
+contains the library, the simulator and the tests of the protocol, and on request the databases, the timeline and
+their tests.
 """
 
 import os
@@ -17,9 +18,12 @@ MODULES = [
     "MartletProtocol", "MartletAuthentication", "Martlet", "MartletRelay", "MartletTestKit",
 ]
 TESTS = ["MartletProtocolTests"]
-# The modules, tests and targets of the outbox in a file and of the relay's store.
-STORE_MODULES = ["CMartletSQLite", "MartletSQLite"]
-STORE_TESTS = ["MartletFaultVFS", "MartletSQLiteTests"]
+# The modules, tests and targets of the outbox in a file, the relay's store and the timeline.
+STORE_MODULES = ["CMartletSQLite", "MartletSQLite", "MartletTimeline"]
+STORE_TESTS = [
+    "MartletFaultDisk", "MartletFaultVFS", "MartletRelayTests", "MartletSQLiteTests", "MartletStorageTests",
+    "MartletTimelineTests",
+]
 STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
         .target(
             name: "MartletSQLite",
@@ -27,12 +31,27 @@ STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
                 "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletSQLite",
             ],
             swiftSettings: fast),
+        .target(
+            name: "MartletTimeline",
+            dependencies: ["Martlet", "MartletSQLite", "MartletTransport", "MartletProtocol", "MartletWire"],
+            swiftSettings: fast),
         .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
+        .testTarget(
+            name: "MartletStorageTests",
+            dependencies: ["MartletTimeline", "MartletSQLite", "MartletRelay", "Martlet", "MartletFaultDisk"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(
             name: "MartletSQLiteTests", dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit"],
             swiftSettings: settings),
 """
 SWITCH = "MARTLET_PLANTED_BUG"
+# The seeds of the simulator of the faults of files, the first of which that fails decides.
+STORAGE_SEEDS = "1..1000"
 # The timeout of a run, in seconds.
 PATIENCE = 600
 # The limit of a run's memory, in bytes. A fault can make a program allocate without end.
@@ -220,7 +239,7 @@ def test(folder, number, name, *skipped):
 
     The program is run as `swift test` would, which lets only one run at a time.
     """
-    environment = dict(os.environ, **{SWITCH: str(number)})
+    environment = dict({"MARTLET_STORAGE_SEEDS": STORAGE_SEEDS}, **os.environ, **{SWITCH: str(number)})
     command = [
         os.path.join(folder, ".build/debug/copyPackageTests.xctest"), "--testing-library", "swift-testing",
         "--filter", name,

@@ -20,7 +20,7 @@ def opening(room, session=1):
 
 
 def crowd(count, room=CROWD_ROOM, prefix="member", reads=True):
-    """Members of a room in one process, which send nothing. Without `reads` they stop reading when the attack begins."""
+    """Members of a room in one process, which send nothing. Without `reads` they do not read during the attack."""
     def run(attacker):
         poller, members = select.poll(), {}
         for number in range(count):

@@ -270,7 +270,7 @@ extension Opened {
     fileprivate var json: [String: JSONValue?] {
         [
             "head": .wide(head), "first": .wide(first), "log": .wide(log?.rawValue), "upTo": .wide(upTo),
-            "member": .many(members.map { .text($0.text) }),
+            "counter": .wide(counter), "member": .many(members.map { .text($0.text) }),
         ]
     }
 }

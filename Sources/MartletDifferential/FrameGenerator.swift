@@ -119,7 +119,7 @@ struct FrameGenerator {
     private mutating func opened() -> Opened {
         Opened(
             head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) }, upTo: maybe { $0.number() },
-            members: (0..<below(5)).map { _ in name() })
+            counter: maybe { max($0.number(), 1) }, members: (0..<below(5)).map { _ in name() })
     }
 
     private mutating func reset() -> Reset {

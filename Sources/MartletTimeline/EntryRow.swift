@@ -114,7 +114,7 @@ extension [UInt8] {
     }
 
     /// The number in eight bytes from an index.
-    fileprivate func number(at start: Int) -> UInt64 {
+    func number(at start: Int) -> UInt64 {
         self[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

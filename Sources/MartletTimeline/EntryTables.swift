@@ -120,7 +120,9 @@ final class EntryTables {
             try replaceContent(of: id, found, content, room)
             changes.hasErased = true
         }
-        guard found.isPending || found.flags & TimelineSchema.placedByOutcome != 0 else { return }
+        // A relay whose log was replaced can have accepted the message again, behind the branch.
+        let isMoved = found.place.generation < place.generation && found.place.position != place.position
+        guard found.isPending || isMoved || found.flags & TimelineSchema.placedByOutcome != 0 else { return }
         let kept = ~(TimelineSchema.placedByOutcome | TimelineSchema.withoutOffset)
         try setPlace(id, place, time: time, flags: found.flags & kept, room)
         guard found.flags & TimelineSchema.deleted == 0 else { return }

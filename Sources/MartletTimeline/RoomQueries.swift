@@ -51,6 +51,7 @@ final class RoomQueries {
     private let unread: Statement
     private let last: Statement
     private let generation: Statement
+    private let replacement: Statement
     private let path: String
 
     init(_ database: Database) throws {
@@ -60,13 +61,18 @@ final class RoomQueries {
         unread = try database.prepare(
             """
             SELECT count(*) FROM (
-                SELECT 1 FROM entry WHERE room = ? AND is_read = 0 AND (generation, position) > (?, ?)
+                SELECT 1 FROM entry WHERE room = ? AND is_read = 0 AND generation = ? AND position > ? AND position <= ?
                 AND flags & \(TimelineSchema.deleted) = 0 LIMIT \(RoomSummary.maxUnreadCount))
             """)
         last = try database.prepare(
             """
             SELECT \(EntryRow.columns) FROM entry WHERE room = ? AND \(TimelineSchema.isListed)
             ORDER BY generation DESC, position DESC, id DESC LIMIT 1
+            """)
+        replacement = try database.prepare(
+            """
+            SELECT content FROM entry WHERE room = ? AND generation = ? AND position = 0
+            AND kind = \(TimelineSchema.replacedLog)
             """)
         generation = try database.prepare("SELECT generation FROM log WHERE room = ? AND identity = ?")
     }
@@ -84,15 +90,31 @@ final class RoomQueries {
         return states
     }
 
-    /// The number of unread messages among the newest offsets of the log (M-27).
+    /// The number of unread messages among the newest offsets of the log (M-27). The messages up to its branch are in
+    /// the earlier generation.
     func unreadCount(_ room: RoomState) throws -> Int {
-        let scanned = (room.generation, room.lastOffset - Int64(RoomEntry.maxScannedCount))
-        let read = (room.readGeneration, room.readPosition)
-        let start = read > scanned ? read : scanned
-        unread.bind(1, room.id)
-        unread.bind(2, start.0)
-        unread.bind(3, start.1)
-        return Int(try unread.firstInt64() ?? 0)
+        let scanned = room.lastOffset - Int64(RoomEntry.maxScannedCount)
+        var (count, generation, end) = (0, room.generation, Int64.max)
+        while count < RoomSummary.maxUnreadCount {
+            let start = room.readGeneration < generation ? scanned : max(scanned, room.readPosition)
+            unread.bind(1, room.id)
+            unread.bind(2, generation)
+            unread.bind(3, start)
+            unread.bind(4, end)
+            count += Int(try unread.firstInt64() ?? 0)
+            guard let branch = try branch(of: generation, room), branch > start else { break }
+            (generation, end) = (generation - 1, min(end, branch))
+        }
+        return min(count, RoomSummary.maxUnreadCount)
+    }
+
+    /// The offset up to which a generation has the messages of the one before; nil if it has none.
+    private func branch(of generation: Int64, _ room: RoomState) throws -> Int64? {
+        replacement.bind(1, room.id)
+        replacement.bind(2, generation)
+        defer { replacement.reset() }
+        guard try replacement.step(), case let cursors = replacement.bytes(0), cursors.count == 32 else { return nil }
+        return Int64(clamping: cursors.number(at: 24))
     }
 
     /// The room in a list; nil if the account has left it. The relay's list is ahead of a room that is not open.

@@ -41,17 +41,28 @@ public final class Timeline: Sendable {
     ///
     /// - Throws: `locked` if another object or process uses the file; `otherAccount` if it belongs to another account;
     ///   `newerSchema`, `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
-    public init(path: String, account: AccountName) async throws {
+    public convenience init(path: String, account: AccountName) async throws {
+        try await self.init(path: path, account: account, isInline: false)
+    }
+
+    /// - Parameter isInline: Whether the file is used on the thread of the callers, for virtual time.
+    package init(path: String, account: AccountName, isInline: Bool) async throws {
         self.path = path
         self.account = account
         let file = TimelineFile(path: path)
         self.file = file
-        writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
-            try file.open(account)
+        if isInline {
+            writer = try await DatabaseWriter(inlineWithMaxJobCount: Self.maxJobCount) { try file.open(account) }
+        } else {
+            writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) { try file.open(account) }
         }
         setAsidePath = try await writer.perform { $0.aside }
-        reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
-            try TimelineReader(try file.openReader(), account: account)
+        if isInline {
+            reader = DatabaseReader(inline: try TimelineReader(try file.openReader(), account: account))
+        } else {
+            reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
+                try TimelineReader(try file.openReader(), account: account)
+            }
         }
     }
 
@@ -301,18 +312,24 @@ public final class Timeline: Sendable {
     nonisolated(nonsending) private func write<Value: Sendable>(
         _ body: @escaping @Sendable (TimelineTables) throws -> Value
     ) async throws -> Value {
-        do { return try await writer.perform(body) } catch { throw noted(error) }
+        try await confirmingDamage { try await self.writer.perform(body) }
     }
 
     nonisolated(nonsending) private func read<Value: Sendable>(
         _ body: @escaping @Sendable (TimelineReader) throws -> Value
     ) async throws -> Value {
-        do { return try await reader.perform(body) } catch { throw noted(error) }
+        try await confirmingDamage { try await self.reader.perform(body) }
     }
 
-    /// Records damage, so that the next opening sets the file aside.
-    private func noted(_ error: any Error) -> any Error {
-        if case DatabaseError.corrupt = error { file.markDamaged() }
-        return error
+    /// Performs an operation again after damage, as `DatabaseError.confirmingDamage`, and records damage that remains,
+    /// so that the next opening sets the file aside.
+    nonisolated(nonsending) private func confirmingDamage<Value: Sendable>(
+        _ operation: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        for _ in 1..<DatabaseError.maxDamageCount { do { return try await operation() } catch DatabaseError.corrupt {} }
+        do { return try await operation() } catch {
+            if case DatabaseError.corrupt = error { file.markDamaged() }
+            throw error
+        }
     }
 }

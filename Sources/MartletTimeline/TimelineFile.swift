@@ -28,7 +28,9 @@ struct TimelineFile {
         let lock = try FileLock(path: path + "-lock", of: path)
         if unsafe access(markPath, F_OK) != 0 {
             do {
-                return try TimelineTables(try migrated(for: account), lock: lock, account: account, aside: nil)
+                return try DatabaseError.confirmingDamage {
+                    try TimelineTables(try migrated(for: account), lock: lock, account: account, aside: nil)
+                }
             } catch DatabaseError.corrupt {}
         }
         let aside = try DamagedFile.setAside(path)

@@ -32,10 +32,14 @@ extension Webhook {
             guard scheme == "https" || name.lowercased() == "localhost" || IPAddress(name)?.isLoopback == true else {
                 throw .plaintextNotAllowed(host: host)
             }
-            if let secret, secret.count < Self.minSecretByteCount { throw .shortSecret }
+            if let secret { try Self.check(secret) }
             self.url = url
             self.secret = secret
             self.target = target
+        }
+
+        static func check(_ secret: [UInt8]) throws(WebhookError) {
+            guard secret.count >= minSecretByteCount else { throw .shortSecret }
         }
     }
 }

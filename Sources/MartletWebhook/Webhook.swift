@@ -1,6 +1,7 @@
 import Foundation
 public import MartletProtocol
 public import MartletRelay
+import MartletTransport
 
 /// Posts reports of undelivered messages to a push gateway, as JSON documents (R-138 to R-140, Guides/push.md).
 ///
@@ -15,6 +16,7 @@ public import MartletRelay
 /// in progress; a webhook has no queue of its own.
 public final class Webhook: UndeliveredHandler {
     private let configuration: Configuration
+    private let secret: Guarded<[UInt8]?>
     private let session = WebhookSession()
     private let wait: @Sendable (Duration) async throws -> Void
 
@@ -26,7 +28,16 @@ public final class Webhook: UndeliveredHandler {
     /// Creates a webhook that waits between attempts by calling a closure.
     init(_ configuration: Configuration, wait: @escaping @Sendable (Duration) async throws -> Void) {
         self.configuration = configuration
+        secret = Guarded(configuration.secret)
         self.wait = wait
+    }
+
+    /// Replaces the secret for the requests that follow.
+    ///
+    /// - Throws: `WebhookError.shortSecret`.
+    public func replaceSecret(by secret: [UInt8]) throws(WebhookError) {
+        try Configuration.check(secret)
+        self.secret.withLock { $0 = secret }
     }
 
     /// Posts a report, with further attempts if necessary.
@@ -51,7 +62,7 @@ public final class Webhook: UndeliveredHandler {
     /// Each attempt has a signature of its own time.
     private func request(_ body: [UInt8]) -> WebhookRequest {
         var fields = ["Content-Type: application/json", "User-Agent: martlet"]
-        if let secret = configuration.secret {
+        if let secret = secret.withLock({ $0 }) {
             let signature = WebhookSignature(body, secret: secret, at: UInt64(Date().timeIntervalSince1970))
             fields.append("\(WebhookSignature.timestampHeader): \(signature.timestamp)")
             fields.append("\(WebhookSignature.signatureHeader): \(signature.signature)")

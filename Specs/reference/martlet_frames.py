@@ -236,6 +236,7 @@ class Opened(Body):
     first: int = one(U64)
     log: int = maybe(U64)
     up_to: int = maybe(U64)
+    counter: int = maybe(U64_FROM_1)
     member: tuple = many(ACCOUNT, 256)
 
 

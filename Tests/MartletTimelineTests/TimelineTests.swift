@@ -85,6 +85,44 @@ struct TimelineTests {
         #expect(try await script.timeline.cursor(of: "a") == RoomCursor(log: new, offset: 2))
     }
 
+    // R-156, M-13
+    @Test func `a message that a new log has again at another offset → it moves there; those up to the branch stay`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        let new = LogID(rawValue: 0xB)
+        try await script.apply(script.text(1, "a"), script.text(2, "b"), script.text(3, "c"))
+        try await script.apply(
+            .logReplaced(
+                previous: RoomCursor(log: TimelineScript.log, offset: 3), current: RoomCursor(log: new, offset: 1)),
+            script.text(1, "a", log: new), script.message(2, MessageContent(text: "c"), counter: 3, log: new))
+        #expect(try await script.page() == ["a", "b", "log", "c"])
+        #expect(try await script.timeline.unreadCount(of: "a") == 2)
+    }
+
+    // R-156, M-27
+    @Test func `a log that branches twice → unread messages up to the branches and behind them are counted`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        let logs = [TimelineScript.log, LogID(rawValue: 0xB), LogID(rawValue: 0xC)]
+        try await script.timeline.apply((1...5).map { script.text($0, "a") }, in: "a")
+        for (number, branch) in [(1, 4), (2, 3)] as [(Int, UInt64)] {
+            let counter = UInt64(10 * number)
+            let next = script.message(branch + 1, MessageContent(text: "b"), counter: counter, log: logs[number])
+            try await script.timeline.apply(
+                [
+                    .logReplaced(
+                        previous: RoomCursor(log: logs[number - 1], offset: 5),
+                        current: RoomCursor(log: logs[number], offset: branch)), next,
+                ], in: "a")
+        }
+        #expect(try await script.page() == ["a", "a", "a", "a", "a", "log", "b", "log", "b"])
+        #expect(try await script.timeline.unreadCount(of: "a") == 4)
+        try await script.timeline.markRead(upTo: RoomCursor(log: logs[2], offset: 2), in: "a")
+        #expect(try await script.timeline.unreadCount(of: "a") == 2)
+    }
+
     //
     @Test func `a log that continues under another identity → no marker, and the messages follow`() async throws {
         let script = try await TimelineScript()

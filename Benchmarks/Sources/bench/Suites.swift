@@ -22,7 +22,7 @@ enum Suites {
         case "engine": EngineBenches.cases()
         case "growth": GrowthBenches.cases()
         case "client": ClientBenches.cases(options)
-        case "outbox": OutboxBenches.cases()
+        case "outbox": OutboxBenches.cases() + [ManyOutboxBenches.item(options)]
         case "relay": RelayBenches.cases(options)
         case "bytes": BytesBenches.cases(options)
         case "peers": PeerBenches.cases(options)

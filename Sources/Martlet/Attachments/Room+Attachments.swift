@@ -27,7 +27,13 @@ extension Room {
         thumbnail: [UInt8]? = nil
     ) -> AttachmentUpload {
         let name = name ?? path.split(separator: "/").last.map(String.init)
-        return upload(.file(path: path), name, mediaType, caption, thumbnail)
+        return upload(.file(path: Array(path.utf8)), name, mediaType, caption, thumbnail)
+    }
+
+    /// Uploads a file whose path has any bytes. Its name for others has U+FFFD in place of those that are not UTF-8.
+    package func upload(fileWithPath path: [UInt8], mediaType: String?) -> AttachmentUpload {
+        let name = path.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
+        return upload(.file(path: path), name, mediaType, nil, nil)
     }
 
     /// Uploads bytes to the relay, like ``upload(fileAt:name:mediaType:caption:thumbnail:)``.

@@ -11,7 +11,8 @@ final class UploadWork: TransferWork, @unchecked Sendable {
     static let stepByteCount = 1 << 20
 
     enum Source {
-        case file(path: String)
+        /// The bytes of the path can be others than those of a text.
+        case file(path: [UInt8])
         case data([UInt8])
     }
 
@@ -56,7 +57,7 @@ final class UploadWork: TransferWork, @unchecked Sendable {
                 byteCount = try file.byteCount()
                 self.file = file
             } catch {
-                throw MartletError.fileFailed(path: path, "\(error)")
+                throw MartletError.fileFailed(path: String(decoding: path, as: UTF8.self), "\(error)")
             }
         }
         let step = Int(min(byteCount - digested, UInt64(Self.stepByteCount)))
@@ -78,7 +79,7 @@ final class UploadWork: TransferWork, @unchecked Sendable {
             do throws(FileError) {
                 bytes = try file?.read(byteCount, at: position) ?? []
             } catch {
-                throw MartletError.fileFailed(path: path, "\(error)")
+                throw MartletError.fileFailed(path: String(decoding: path, as: UTF8.self), "\(error)")
             }
             guard bytes.count == byteCount else { throw MartletError.attachmentDamaged }
             return bytes

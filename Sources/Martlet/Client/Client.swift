@@ -69,6 +69,9 @@ public final class Client: Sendable {
         life.abandon()
     }
 
+    /// Starts a task on the executor of the client's loop.
+    package func startTask(_ work: @escaping @Sendable () async -> Void) { life.loop.startTask(work) }
+
     /// The account of the client.
     public var account: AccountName { life.identity.account }
 

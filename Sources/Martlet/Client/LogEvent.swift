@@ -23,8 +23,8 @@ extension Client {
 
         /// The severity.
         public let level: Level
-        /// A stable key: `status` and the key of the phase, `room.opened`, `room.closed`, `message.failed`,
-        /// `log.replaced`, `device.replaced` or `outbox.failed`.
+        /// A stable key: `status` and the key of the phase, `room.opened`, `room.delayed`, `room.closed`,
+        /// `message.failed`, `log.replaced`, `device.replaced` or `outbox.failed`.
         public let name: String
         /// The account of the client.
         public let account: AccountName

@@ -17,7 +17,7 @@ extension ClientDriver {
             return fail(counter, .fileFailed, of: room)
         }
         let description = UploadWork.Description(mediaType: attachment.mediaType)
-        let work = UploadWork(.file(path: file.path), description, expected: digest)
+        let work = UploadWork(.file(path: Array(file.path.utf8)), description, expected: digest)
         // The transfer belongs to the room, which the driver owns.
         let transfer = TransferCore(work, in: room, progress: file.progress) { [weak self, loop] transfer, result in
             guard let driver = self else { return }

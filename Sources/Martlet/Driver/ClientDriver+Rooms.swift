@@ -261,6 +261,9 @@ extension ClientDriver {
             core.events.publish(.transient(account, kind, content))
         case .request(let incoming): core.received(RoomRequest(incoming, in: core, now: loop.instant))
         case .requestCancelled(let request): core.requestCancelled(request)
+        case .delayed(let code):
+            core.events.publish(.delayed(code))
+            log(.info, "room.delayed", code.description, in: core)
         case .closed(let code): closed(id, code)
         }
     }

@@ -38,6 +38,15 @@ public final class InMemoryOutbox: ImmediateOutbox {
         state = Guarded(State(device: device))
     }
 
+    /// The present device ID.
+    package var device: DeviceID { state.withLock { $0.device } }
+
+    /// Replaces the contents by those of another outbox, as a restored or copied file does.
+    package func restore(_ other: InMemoryOutbox) {
+        let copy = other.state.withLock { $0 }
+        state.withLock { $0 = copy }
+    }
+
     /// Returns the stored messages, failures and cursors.
     public func open() -> OutboxState {
         state.withLock { state in
@@ -90,7 +99,10 @@ public final class InMemoryOutbox: ImmediateOutbox {
 }
 
 extension InMemoryOutbox.State {
+    /// A message that was made before the device has taken another ID belongs to the present one (C-103).
     fileprivate mutating func append(_ entry: OutboxEntry) {
+        var entry = entry
+        entry.id.device = device
         nextCounter = max(nextCounter, entry.id.counter + 1)
         pending[entry.room, default: []].append(entry)
     }
@@ -105,11 +117,11 @@ extension InMemoryOutbox.State {
     fileprivate mutating func settle(_ outcome: OutboxOutcome) {
         guard let index = pending.index(forKey: outcome.room) else { return }
         var settled: OutboxEntry?
-        if pending.values[index].first?.id == outcome.id {
+        if pending.values[index].first?.id.counter == outcome.id.counter {
             settled = pending.values[index].popFirst()
         } else if let place = place(of: outcome.id, in: pending.values[index]) {
             settled = pending.values[index][place]
-            pending.values[index] = Deque(pending.values[index].filter { $0.id != outcome.id })
+            pending.values[index] = Deque(pending.values[index].filter { $0.id.counter != outcome.id.counter })
         }
         if pending.values[index].isEmpty { pending.remove(at: index) }
         guard let settled, case .failed(let failure) = outcome.result, failure != .cancelled else { return }
@@ -140,7 +152,7 @@ extension InMemoryOutbox.State {
         deadLetterByteCount = deadLetters.reduce(0) { $0 + $1.byteCount }
     }
 
-    /// Finds an entry. The counters ascend.
+    /// Finds an entry by its counter, which is unique among the messages without an outcome. The counters ascend.
     private func place(of id: MessageID, in entries: Deque<OutboxEntry>) -> Int? {
         var low = 0
         var high = entries.count
@@ -148,7 +160,7 @@ extension InMemoryOutbox.State {
             let middle = (low + high) / 2
             if entries[middle].id.counter < id.counter { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].id == id ? low : nil
+        return low < entries.count && entries[low].id.counter == id.counter ? low : nil
     }
 }
 

@@ -10,7 +10,7 @@ extension OutgoingMessage {
     /// Later messages of the room wait for the upload, so that all have the order of the calls (M-26).
     ///
     /// - Parameters:
-    ///   - path: The path of the file. A later process uses the same path.
+    ///   - path: The path of the file, which is stored as an absolute path for a later process.
     ///   - name: The name for others; nil for the last part of the path.
     ///   - mediaType: The media type (RFC 6838), at most ``Attachment/maxMediaTypeByteCount`` bytes.
     ///   - caption: A text beside the file.
@@ -24,11 +24,15 @@ extension OutgoingMessage {
         let description = UploadWork.Description(
             name: name ?? path.split(separator: "/").last.map(String.init), mediaType: mediaType, caption: caption,
             thumbnail: thumbnail)
-        let work = UploadWork(.file(path: path), description)
+        let absolute: String
+        do throws(FileError) { absolute = try RegularFile.absolutePath(path) } catch {
+            throw MartletError.fileFailed(path: path, "\(error)")
+        }
+        let work = UploadWork(.file(path: Array(absolute.utf8)), description)
         let thread = FileThread(named: "martlet-file")
         while try await !thread.perform({ try work.prepareStep() }) { try Task.checkCancellation() }
         var message = try attachment(work.attachment)
-        message.file = path
+        message.file = absolute
         return message
     }
 }

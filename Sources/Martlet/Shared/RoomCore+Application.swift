@@ -202,7 +202,10 @@ extension RoomCore {
     func endIteration(_ rest: ArraySlice<Inbox.Item>, lastReturned cursor: RoomCursor?) {
         wake { state in
             state.isIterating = false
-            guard state.end == nil else { return [] }
+            switch state.end {
+            case .closed?, .stopped?: return []
+            case .closedByRelay?, nil: break
+            }
             state.inbox.putBack(state.unacknowledged.takeReturned()[...] + rest, lastReturned: cursor)
             return state.waiters.takeReaders()
         }

@@ -27,9 +27,9 @@ enum LivesCommand {
             A seed determines two to four devices, their paths, outboxes and applications. The applications start \
             clients, open rooms, send, receive by deliveries, messages or items, leave loops, cancel tasks, request, \
             read history, change memberships, and are stopped, released and killed, over paths that are cut, blocked \
-            and changed, with outboxes and stores that are slow and fail, and a relay that is killed and restarted. \
-            At the end each call must have ended, and all messages must be settled and shown. The same seed gives \
-            the same run.
+            and changed, with outboxes and stores that are slow, fail and are replaced by earlier copies, a relay \
+            that is killed and restarted, and accounts that are banned and muted. At the end each call must have \
+            ended, and log, outboxes, timelines, lists and all devices must agree. The same seed gives the same run.
             """
         ],
         exitCodes: [
@@ -86,11 +86,15 @@ private final class LivesRun: Sendable {
 
     func runSeeds() {
         while !Task.isCancelled, let seed = nextSeed() {
-            let result = ClientLives.run(seed: seed, duration: duration, keepsTrace: keepsTrace)
-            let isEqual = !isTwice || ClientLives.run(seed: seed, duration: duration).traceHash == result.traceHash
+            let result = run(seed, keepsTrace: keepsTrace)
+            let isEqual = !isTwice || run(seed, keepsTrace: false).traceHash == result.traceHash
             if Task.isCancelled { break }
             state.withLock { $0.tally.add(result, isEqual: isEqual) }
         }
+    }
+
+    private func run(_ seed: UInt64, keepsTrace: Bool) -> ClientLives.Result {
+        ClientLives.run(seed: seed, duration: duration, keepsTrace: keepsTrace) { LifeTimelineFile($0) }
     }
 
     private func nextSeed() -> UInt64? {

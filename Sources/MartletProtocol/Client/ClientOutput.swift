@@ -77,6 +77,9 @@ public enum RoomEvent: Equatable, Sendable {
     case request(IncomingRequest)
     /// The member no longer waits for the response.
     case requestCancelled(IncomingRequest.ID)
+    /// The server has ended the session, or has refused a request of a transfer in the room, and the client tries again
+    /// later. Messages and transfers wait meanwhile.
+    case delayed(ErrorCode)
     /// The room is closed permanently. The code is the server's, or nil if the application closed the room.
     case closed(ErrorCode?)
 }

@@ -136,7 +136,10 @@ extension ClientRooms {
         if hasReused { beginReplacingDevice(now: now) }
         defer { continueReplacingDevice(&port) }
         guard !parts.isEmpty else { return }
-        for part in parts { port.report(rooms[at: index].id, .accepted(part)) }
+        for part in parts {
+            rooms[at: index].reader.accepted(upTo: part.offsets.upperBound)
+            port.report(rooms[at: index].id, .accepted(part))
+        }
         fillSession(at: index, &port, now: now)
     }
 

@@ -38,7 +38,6 @@ struct ClientRooms: ~Copyable {
     private static let receiptDelay: Duration = .milliseconds(25)
     /// The duration until a receipt is sent again after the session was full.
     private static let receiptRetry: Duration = .seconds(1)
-
     /// The duration for which the replacement of the device ID waits for answers.
     static let replacementTimeout: Duration = .seconds(10)
 
@@ -226,6 +225,10 @@ struct ClientRooms: ~Copyable {
         }
         port.report(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
         scheduleReceipts(at: index, port.link.features, now: now)
+        if let counter = opened.counter, rooms[at: index].ledger.withLedger({ $0.isSetBack(below: counter) }) {
+            beginReplacingDevice(now: now)
+            continueReplacingDevice(&port)
+        }
     }
 
     /// Reports that the server has ended a session. The room is closed permanently, or is opened again after a delay
@@ -254,6 +257,7 @@ struct ClientRooms: ~Copyable {
         let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
         if wait != nil { rooms[at: index].opensFrom = next }
         timers.set(.reopen(id), at: next)
+        port.report(id, .delayed(code))
     }
 
     /// A duration that a peer named, of at most an hour (S-64, S-65).

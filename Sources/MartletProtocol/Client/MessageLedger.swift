@@ -20,19 +20,8 @@ package import MartletWire
 /// was handed over on an established connection. *Delivered* and *read* follow from an accepted message's offset and
 /// from the receipts of each member, which are cumulative. An accepted or failed message is *settled*.
 package struct MessageLedger: Sendable {
-    package typealias Progress = MemberMarks.Progress
-
     /// The maximum number of settled messages that are kept.
     package static let maxSettledCount = 4096
-    /// The state of a message.
-    package enum State: Equatable, Sendable {
-        case queued
-        case sent
-        /// The offset is 0 if the relay no longer knows it.
-        case accepted(offset: UInt64)
-        case failed(SendFailure)
-    }
-
     /// A message that has not been accepted.
     package struct Pending: Sendable {
         package let counter: UInt64
@@ -61,7 +50,6 @@ package struct MessageLedger: Sendable {
 
         var pending: Pending? { if case .pending(let message) = self { message } else { nil } }
     }
-
     private let maxCount: Int
     private let maxByteCount: Int
     /// Messages in the order of their counters.
@@ -71,7 +59,6 @@ package struct MessageLedger: Sendable {
     /// The number of pending messages, and of the bytes of their contents.
     package private(set) var pendingCount = 0
     package private(set) var pendingByteCount = 0
-
     private var lastCounter: UInt64 = 0
     private var storingUpTo: UInt64 = 0
     private var storedUpTo: UInt64 = 0
@@ -84,11 +71,12 @@ package struct MessageLedger: Sendable {
     private var resends = ResendWindow()
     /// The counter up to which the messages were handed to an earlier session, or belong to an earlier client.
     private var earlierUpTo: UInt64 = 0
+    /// The counter up to which the messages may have been handed over by an earlier client.
+    private var restoredUpTo: UInt64 = 0
     /// The pending messages whose counters the relay has taken for others.
     private var reused: Set<UInt64> = []
     /// The counter up to which messages have failed since the session began because they may not be published again.
     private var outdatedUpTo: UInt64 = 0
-
     private var marks = MemberMarks()
     /// The number of changes of states and receipts.
     package private(set) var version: UInt64 = 0
@@ -156,6 +144,7 @@ package struct MessageLedger: Sendable {
         earlierUpTo = counter
         if let resendableUntil {
             handedUpTo = counter
+            restoredUpTo = counter
             resends.add(counter, until: resendableUntil)
         }
     }
@@ -334,7 +323,7 @@ package struct MessageLedger: Sendable {
         {
             if entries[index].pending != nil {
                 let offset = run.offset(of: counter) ?? 0
-                guard counter <= earlierUpTo || offset > head else {
+                guard !reused.contains(counter), counter <= earlierUpTo || offset > head else {
                     reused.insert(counter)
                     index += 1
                     continue
@@ -353,9 +342,22 @@ package struct MessageLedger: Sendable {
         return parts
     }
 
-    /// Reports that the relay has refused a message. Returns false if it was not handed over or is settled.
+    /// Whether the highest counter that the relay has taken from this device is none of its own, although it is above
+    /// that of a pending message: messages are handed over in the order of their counters. The answer of the relay to
+    /// those below its window would then be that of another message.
+    mutating func isSetBack(below counter: UInt64) -> Bool {
+        guard state(of: counter) == nil else { return false }
+        let found = pendingCounters.filter {
+            $0 > restoredUpTo && counter > $0 && counter &- $0 >= CounterWindow.count
+        }
+        reused.formUnion(found)
+        return !found.isEmpty
+    }
+
+    /// Reports that the relay has refused a message. Returns false if it was not handed over or is settled, or if its
+    /// counter belongs to another message.
     mutating func refuse(_ counter: UInt64, _ failure: SendFailure) -> Bool {
-        counter <= handedUpTo && fail(counter, failure)
+        counter <= handedUpTo && !reused.contains(counter) && fail(counter, failure)
     }
 
     /// Reports that the relay has taken the counter of a message for another one. Returns false if the message was not
@@ -380,8 +382,7 @@ package struct MessageLedger: Sendable {
     /// The pending messages belong to another device from now on, which has not handed over any of them.
     mutating func replaceDevice() {
         endSession()
-        handedUpTo = 0
-        earlierUpTo = 0
+        (handedUpTo, earlierUpTo, restoredUpTo) = (0, 0, 0)
         reused = []
         resends.removeAll()
         version += 1

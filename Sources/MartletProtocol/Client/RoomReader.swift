@@ -32,7 +32,7 @@ struct RoomReader: Sendable {
     /// The number of messages before the end of the log at which the first session begins; nil after the relay has
     /// admitted the session, which determines the cursor.
     private(set) var tail: UInt32?
-    /// The room's last offset when the relay last admitted a session.
+    /// The room's last offset when the relay last admitted a session, or of a later message of this client.
     private var lastOffset: UInt64 = 0
     private var delivered: UInt64 = 0
     private var read: UInt64 = 0
@@ -73,6 +73,11 @@ struct RoomReader: Sendable {
         reportedDelivered = 0
         reportedRead = 0
         return before.offset > (isAnotherLog ? 0 : kept) ? before : nil
+    }
+
+    /// Reports that the relay has accepted messages of this client, which it may not deliver.
+    mutating func accepted(upTo offset: UInt64) {
+        lastOffset = max(lastOffset, offset)
     }
 
     // MARK: Messages

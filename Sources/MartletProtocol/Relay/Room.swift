@@ -210,8 +210,8 @@ struct Room: Sendable {
         self.loop = loop
     }
 
-    // The getters that each flush reads are inlined or mutating. For a call that borrows a room, the compiler copies the
-    // room and retains all that it owns: 2,000 instructions (`make bench BENCH="engine --instructions"`).
+    // The getters that each flush reads are inlined or mutating. For a call that borrows a room, the compiler copies
+    // the room and retains all that it owns: 2,000 instructions (`make bench BENCH="engine --instructions"`).
 
     /// Whether the room can be evicted.
     @inline(__always)
@@ -240,11 +240,12 @@ struct Room: Sendable {
         return MemberHandle(room: index, slot: -1, key: MemberKey(link: link, session: .control), loop: loop)
     }
 
-    /// The answer to an `open` that names a log.
-    func opened(naming named: LogID? = nil) -> Opened {
-        Opened(
+    /// The answer to an `open` of a device that names a log.
+    func opened(naming named: LogID? = nil, to device: DeviceKey? = nil) -> Opened {
+        let counter = device.flatMap { windows[$0] }.map { windows[$0].watermark } ?? 0
+        return Opened(
             head: log.lastOffset, first: log.firstOffset, log: log.id, upTo: log.branch(of: named),
-            members: members.presentAccounts())
+            counter: counter > 0 ? counter : nil, members: members.presentAccounts())
     }
 
     // MARK: Loading
@@ -300,7 +301,7 @@ struct Room: Sendable {
         member.features = join.features
         member.permissions = join.permissions
         let slot = members.insert(member)
-        effects.append(.opened(join.member, handle: handle(slot), opened(naming: join.open.log)))
+        effects.append(.opened(join.member, handle: handle(slot), opened(naming: join.open.log, to: join.who)))
         noteEarlierProgress(for: slot, into: &effects)
         noteAwayAccounts(for: slot, into: &effects)
         if !join.permissions.contains(.readHistory) { skipGap(slot, to: log.lastOffset + 1, into: &effects) }

@@ -34,10 +34,12 @@ final class AttachmentClock: Sendable {
         }
         let clock = ExpiryClock(stored: stored ?? latest, wall: wall(), steady: steady())
         state = Guarded(State(clock: clock, stored: stored ?? 0))
+        _ = try observe()
     }
 
-    /// The wall clock, in milliseconds since 1970.
-    var wallClock: UInt64 { wall() }
+    /// The time of a new attachment, in milliseconds since 1970: that of the wall clock, unless it is behind the clock
+    /// that measures the age.
+    var time: UInt64 { max(wall(), state.withLock { $0.clock.now }) }
 
     /// Observes the clocks, and returns the time by which ages are measured. The call may block.
     func observe() throws(FileError) -> UInt64 {

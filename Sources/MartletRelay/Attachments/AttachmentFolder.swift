@@ -13,6 +13,8 @@ import MartletWire
 struct AttachmentFolder: Sendable {
     /// The maximum number of damaged files that are kept (Specs/hostile.md row 98).
     static let maxDamagedCount = 16
+    /// The number of failed reads of a head after which a file counts as damaged.
+    private static let maxReadCount = 4
     static let damagedSuffix = ".damaged"
     static let partSuffix = ".part"
 
@@ -54,15 +56,21 @@ struct AttachmentFolder: Sendable {
         return paths
     }
 
+    /// Opens a file; nil if its head cannot be read repeatedly, or is not valid.
+    private func opened(_ file: String) throws(FileError) -> AttachmentFile? {
+        for _ in 0..<Self.maxReadCount {
+            do throws(FileError) {
+                return try AttachmentFile(opening: file, isRecovered: false)
+            } catch {
+                guard error.isDamaged else { throw error }
+            }
+        }
+        return nil
+    }
+
     /// The attachment in a file; nil if the head cannot be read, is not valid or names another file.
     func attachment(in file: String) throws(FileError) -> (AttachmentIndex.Name, AttachmentIndex.Entry)? {
-        let opened: AttachmentFile?
-        do throws(FileError) {
-            opened = try AttachmentFile(opening: file, isRecovered: false)
-        } catch  where error.isDamaged {
-            opened = nil
-        }
-        guard let opened else { return nil }
+        guard let opened = try opened(file) else { return nil }
         let (head, slot) = (opened.head, opened.slot)
         let isPart = file.hasSuffix(Self.partSuffix)
         let name = AttachmentIndex.Name(room: head.room, digest: head.digest, account: isPart ? head.account : nil)

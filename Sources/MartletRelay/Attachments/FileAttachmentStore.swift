@@ -59,7 +59,7 @@ public final class FileAttachmentStore: AttachmentStore {
             throw AttachmentStoreError.cannotOpen(path: directory, "\(error)")
         }
         uploads = AttachmentUploads(folder, index, disk: disk ?? DiskSpace(of: directory)) { [clock = self.clock] in
-            clock.wallClock
+            clock.time
         }
     }
 

@@ -36,7 +36,7 @@ public final class InMemoryAttachmentStore: AttachmentStore {
 
     /// See `AttachmentStore`.
     public func begin(_ upload: AttachmentKey, byteCount: UInt64, mediaType: String?) async throws -> UInt64 {
-        let now = clock.wallClock
+        let now = clock.time
         return try state.withLock { state throws(AttachmentFailure) in
             let complete = upload.completeName
             if let entry = state.index[complete] {
@@ -70,7 +70,7 @@ public final class InMemoryAttachmentStore: AttachmentStore {
     public func write(
         _ chunks: [[UInt8]], at position: UInt64, of upload: AttachmentKey
     ) async throws -> (position: UInt64, byteCount: UInt64) {
-        let now = clock.wallClock
+        let now = clock.time
         return try state.withLock { state throws(AttachmentFailure) in
             let name = upload.incompleteName
             guard let entry = state.index[name] else { throw .unknown }

@@ -76,6 +76,20 @@ public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureSt
         self.init(bounds: bounds)
     }
 
+    /// A copy whose logs have other identities, as a restored backup has.
+    ///
+    /// - Parameter firstLog: The identity of the first log.
+    package func copy(firstLog: UInt64) -> InMemoryStore {
+        let copy = InMemoryStore(bounds: bounds, firstLog: firstLog)
+        var branched = logs.withLock { $0 }
+        branched.renew(firstLog: firstLog)
+        let (roles, memberships) = (roles.withLock { $0 }, memberships.withLock { $0 })
+        copy.logs.withLock { $0 = branched }
+        copy.roles.withLock { $0 = roles }
+        copy.memberships.withLock { $0 = memberships }
+        return copy
+    }
+
     /// The number and the bytes of messages of a room. Fewer are kept when the store is full.
     public var retention: RoomRetention {
         RoomRetention(

@@ -10,7 +10,7 @@ import MartletWire
 struct MemoryLogs {
     private struct Slot {
         let room: RoomName
-        let id: LogID
+        var id: LogID
         var log = MemoryLog()
         /// The counted size of the log, in bytes with objects.
         var byteCount = 0
@@ -35,6 +35,15 @@ struct MemoryLogs {
     }
 
     var count: Int { slotOfRoom.count }
+
+    /// Gives all logs other identities.
+    mutating func renew(firstLog: UInt64) {
+        nextLog = firstLog
+        for index in slots.indices {
+            slots[index].id = LogID(rawValue: nextLog)
+            nextLog &+= 1
+        }
+    }
 
     /// The log of a room; nil for a room that was not loaded or was removed.
     subscript(room: RoomName) -> MemoryLog? { slotOfRoom[room].map { slots[$0].log } }

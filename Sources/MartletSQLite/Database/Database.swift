@@ -10,6 +10,8 @@ package final class Database {
     package struct Options: Sendable {
         /// Whether the connection only reads. The file must then exist.
         package var isReadOnly = false
+        /// Whether the file cannot change while the connection is open, so that SQLite needs no files beside it.
+        var isImmutable = false
         /// The name of the VFS; nil for the default of SQLite.
         package var vfs: String?
         /// The duration for which a statement waits for the lock of another connection.
@@ -18,6 +20,9 @@ package final class Database {
         package var checkpointPageCount = 1000
         /// Whether a connection that writes changes the file to WAL mode.
         var usesWriteAheadLog = true
+        /// Whether a connection that writes is the only one of the file until it is closed. The index of the WAL is
+        /// then in memory, without a file and its descriptor.
+        var isExclusive = false
 
         package init() {}
     }
@@ -36,8 +41,10 @@ package final class Database {
     package init(path: String, options: Options = Options()) throws(DatabaseError) {
         self.path = path
         let access = options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let name = options.isImmutable ? Self.immutableURI(path) : path
         var opened: OpaquePointer?
-        let result = unsafe sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, options.vfs)
+        let result = unsafe sqlite3_open_v2(
+            name, &opened, access | SQLITE_OPEN_NOMUTEX | (options.isImmutable ? SQLITE_OPEN_URI : 0), options.vfs)
         // SQLite returns a handle with the error, except when memory is exhausted.
         guard let opened = unsafe opened else {
             throw DatabaseError(code: result, systemError: 0, message: "out of memory", path: path)
@@ -49,6 +56,7 @@ package final class Database {
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         unsafe sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
         if !options.isReadOnly {
+            if options.isExclusive { try execute("PRAGMA locking_mode=EXCLUSIVE") }
             // WAL mode begins with a transaction whose journal is deleted. EXTRA syncs the deletion: a journal that
             // reappeared after a loss of power would undo later transactions.
             try execute("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON")
@@ -64,6 +72,11 @@ package final class Database {
             // A WAL that grew while a reader was slow is truncated after the next checkpoint (R-161).
             try execute("PRAGMA journal_size_limit=\(max(1, options.checkpointPageCount) * Self.pageByteCount)")
         }
+    }
+
+    private static func immutableURI(_ path: String) -> String {
+        let path = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+        return "file:\(path)?immutable=1"
     }
 
     deinit {
@@ -85,8 +98,10 @@ package final class Database {
         return unsafe Statement(prepared, of: self)
     }
 
-    /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back.
+    /// Performs `body` in one transaction, which an error of `body` or of the commit rolls back. A call within `body`
+    /// is part of this transaction.
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        if isInTransaction { return try body() }
         try execute("BEGIN IMMEDIATE")
         do {
             let value = try body()

@@ -67,6 +67,15 @@ extension DatabaseError {
         }
     }
 
+    /// The number of times that damage is found before it counts.
+    package static let maxDamageCount = 4
+
+    /// Performs `body` again after damage: SQLite reports a failed read (EIO) as damage.
+    package static func confirmingDamage<Value>(_ body: () throws -> Value) throws -> Value {
+        for _ in 1..<maxDamageCount { do { return try body() } catch Self.corrupt {} }
+        return try body()
+    }
+
     /// Returns the value of `body`; nil for damage. All other errors, such as a full disk, are thrown.
     static func unlessDamaged<Value>(_ body: () throws -> Value) throws -> Value? {
         do { return try body() } catch let error as DatabaseError where error.isDamage { return nil }

@@ -77,8 +77,23 @@ package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
     ///
     /// - Parameter maxJobCount: The number of waiting jobs beyond which further ones fail with `queueFull`.
     /// - Throws: The error of `open`, or of the start of the thread.
-    package init(sharedWithMaxJobCount maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
-        let shared = SharedWriter<Context>(maxJobCount: maxJobCount, on: try WriterThread.next())
+    package convenience init(
+        sharedWithMaxJobCount maxJobCount: Int, open: @escaping @Sendable () throws -> Context
+    ) async throws {
+        try await self.init(maxJobCount: maxJobCount, on: try WriterThread.next(), open: open)
+    }
+
+    /// Creates a writer that performs its jobs on the threads of the callers, for virtual time.
+    package convenience init(inlineWithMaxJobCount maxJobCount: Int, open: @escaping @Sendable () throws -> Context)
+        async throws
+    {
+        try await self.init(maxJobCount: maxJobCount, on: WriterThread(isInline: true), open: open)
+    }
+
+    private init(
+        maxJobCount: Int, on thread: WriterThread, open: @escaping @Sendable () throws -> Context
+    ) async throws {
+        let shared = SharedWriter<Context>(maxJobCount: maxJobCount, on: thread)
         self.shared = shared
         queue = shared.queue
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in

@@ -1,3 +1,5 @@
+import MartletTransport
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -16,9 +18,33 @@ package final class FileLock: Sendable {
 
     /// The maximum number of symbolic links from one to the next.
     private static let maxLinkCount = 40
+    // F_OFD_SETLK, which not every C library declares. The lock belongs to the descriptor, not to the process: the end
+    // of another descriptor of the file does not release it.
+    #if canImport(Darwin)
+        private static let setLock: Int32 = 90
+    #else
+        private static let setLock: Int32 = 37
+    #endif
+
+    /// A byte that stands for a file in the file of the folder's locks.
+    private struct Byte {
+        let path: String
+        let offset: off_t
+        // Equal strings can have different bytes.
+        var key: [UInt8] { Array(path.utf8) }
+    }
+
+    private struct Folder {
+        let descriptor: Int32
+        var offsets: Set<off_t> = []
+    }
+
+    /// The folders of this process with locks of bytes.
+    private static let folders = Guarded<[[UInt8]: Folder]>([:])
 
     private let descriptor: Int32
     private let subject: String
+    private let byte: Byte?
 
     /// Locks the file, and creates it if it does not exist. The file remains. The call blocks.
     ///
@@ -29,14 +55,8 @@ package final class FileLock: Sendable {
     /// - Throws: `locked` if another object or process has the lock; `readOnly`, `full`, `cannotOpen`.
     package init(path: String, of subject: String, waiting limit: Duration = maxWait) throws(DatabaseError) {
         self.subject = subject
-        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            switch errno {
-            case ENOSPC, EDQUOT: throw .full(path: subject)
-            case EACCES, EROFS, EPERM: throw .readOnly(path: subject)
-            default: throw .cannotOpen(path: subject)
-            }
-        }
+        byte = nil
+        descriptor = try Self.openFile(path, of: subject)
         // The object is complete here, so that `deinit` closes the descriptor after the error.
         let end = ContinuousClock.now + limit
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
@@ -45,25 +65,81 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Locks the file as ``init(path:of:waiting:)``, and blocks no thread while it waits.
+    /// Locks a file by a byte of a file in its folder, which remains. All such locks of a process in a folder share one
+    /// descriptor (C-106). The call does not wait.
     ///
-    /// - Throws: The errors of the initializer; `CancellationError`.
-    package static func acquire(path: String, of subject: String) async throws -> FileLock {
-        let end = ContinuousClock.now + maxWait
-        while ContinuousClock.now < end {
-            if let lock = try free(path, subject) { return lock }
-            try await Task.sleep(for: .microseconds(Int64(pollMicroseconds)))
+    /// - Throws: The errors of ``init(path:of:waiting:)``.
+    init(inFolderOf subject: String) throws(DatabaseError) {
+        self.subject = subject
+        // The files are those of the user. Another user could not open the file of the locks.
+        let folder = Self.folder(of: subject)
+        // FNV-1a, so that the byte depends on nothing but the name.
+        let hash = subject.utf8.dropFirst(folder.utf8.count).reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
         }
-        return try FileLock(path: path, of: subject, waiting: .zero)
-    }
-
-    /// Locks the file; nil if another object or process has the lock.
-    private static func free(_ path: String, _ subject: String) throws -> FileLock? {
-        do { return try FileLock(path: path, of: subject, waiting: .zero) } catch DatabaseError.locked { return nil }
+        let byte = Byte(path: "\(folder).martlet-lock-\(geteuid())", offset: off_t(hash >> 2))
+        descriptor = try Self.folders.withLock { folders throws(DatabaseError) in
+            var folder = folders[byte.key] ?? Folder(descriptor: -1)
+            if folder.offsets.isEmpty { folder = Folder(descriptor: try Self.openFile(byte.path, of: subject)) }
+            defer { Self.keep(folder, of: byte, in: &folders) }
+            guard !folder.offsets.contains(byte.offset), Self.set(F_WRLCK, byte, folder.descriptor) else {
+                throw .locked(path: subject)
+            }
+            folder.offsets.insert(byte.offset)
+            return folder.descriptor
+        }
+        self.byte = byte
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard let byte else {
+            close(descriptor)
+            return
+        }
+        Self.folders.withLock { folders in
+            guard var folder = folders[byte.key] else { return }
+            _ = Self.set(F_UNLCK, byte, folder.descriptor)
+            folder.offsets.remove(byte.offset)
+            Self.keep(folder, of: byte, in: &folders)
+        }
+    }
+
+    /// Stores a folder, or closes its descriptor if it has no locks.
+    private static func keep(_ folder: Folder, of byte: Byte, in folders: inout [[UInt8]: Folder]) {
+        if folder.offsets.isEmpty { close(folder.descriptor) }
+        folders[byte.key] = folder.offsets.isEmpty ? nil : folder
+    }
+
+    private static func set(_ kind: Int32, _ byte: Byte, _ descriptor: Int32) -> Bool {
+        var lock = flock()
+        lock.l_type = Int16(kind)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = byte.offset
+        lock.l_len = 1
+        return unsafe fcntl(descriptor, setLock, &lock) == 0
+    }
+
+    private static func openFile(_ path: String, of subject: String) throws(DatabaseError) -> Int32 {
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor < 0 else { return descriptor }
+        switch errno {
+        case ENOSPC, EDQUOT: throw .full(path: subject)
+        case EACCES, EROFS, EPERM: throw .readOnly(path: subject)
+        default: throw .cannotOpen(path: subject)
+        }
+    }
+
+    /// Performs `body` until it no longer throws `locked`, and blocks no thread while it waits.
+    ///
+    /// - Throws: `locked` after ``maxWait``; the other errors of `body`; `CancellationError`.
+    static func waiting<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        let end = ContinuousClock.now + maxWait
+        while ContinuousClock.now < end {
+            do { return try await body() } catch DatabaseError.locked {
+                try await Task.sleep(for: .microseconds(Int64(pollMicroseconds)))
+            }
+        }
+        return try await body()
     }
 
     /// Whether `mark` was called for the file at any time.
@@ -90,10 +166,14 @@ package final class FileLock: Sendable {
             let count = unsafe readlink(path, &buffer, buffer.count)
             guard count > 0 else { return path }
             let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
-            path = target.hasPrefix("/") ? target : "\(folder)\(target)"
+            path = target.hasPrefix("/") ? target : "\(folder(of: path))\(target)"
         }
         return path
+    }
+
+    /// The part of a path up to the last slash, which can be empty.
+    static func folder(of path: String) -> Substring {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? ""
     }
 
     /// Creates a missing file for its owner only. SQLite gives the files beside a database the same permissions.

@@ -79,8 +79,8 @@ struct FileReplacement {
     }
 
     private var folder: String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+        let folder = FileLock.folder(of: path)
+        return folder.isEmpty ? "." : String(folder)
     }
 
     private func move(_ from: String, _ to: String) throws(DatabaseError) {

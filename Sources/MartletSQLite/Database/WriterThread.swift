@@ -21,10 +21,15 @@ final class WriterThread: Sendable {
 
     private static let pool = Guarded(Pool())
 
-    private let state = Guarded(State())
+    /// Whether the steps are performed on the threads of the callers, for virtual time.
+    private let isInline: Bool
+    private let state: Guarded<State>
     private let semaphore = DispatchSemaphore(value: 0)
 
-    private init() {}
+    init(isInline: Bool = false) {
+        self.isInline = isInline
+        state = Guarded(State(isWaiting: isInline))
+    }
 
     /// The thread of the next writer.
     ///
@@ -34,7 +39,7 @@ final class WriterThread: Sendable {
             defer { pool.assignedCount += 1 }
             if pool.threads.count < maxCount {
                 let thread = WriterThread()
-                let failure = startThread(named: "martlet-outbox") { while true { thread.performSteps() } }
+                let failure = startThread(named: "martlet-outbox") { thread.run() }
                 if let failure, pool.threads.isEmpty { throw failure }
                 if failure == nil { pool.threads.append(thread) }
             }
@@ -49,16 +54,25 @@ final class WriterThread: Sendable {
             defer { state.isWaiting = false }
             return state.isWaiting
         }
-        if wakes { semaphore.signal() }
+        guard wakes else { return }
+        guard isInline else { return _ = semaphore.signal() }
+        while performSteps() {}
     }
 
-    private func performSteps() {
+    private func run() {
+        while true {
+            if !performSteps() { semaphore.wait() }
+        }
+    }
+
+    /// Returns whether there were steps.
+    private func performSteps() -> Bool {
         let steps = state.withLock { state in
             defer { state.steps = [] }
             state.isWaiting = state.steps.isEmpty
             return state.steps
         }
-        if steps.isEmpty { semaphore.wait() }
         for step in steps { step() }
+        return !steps.isEmpty
     }
 }

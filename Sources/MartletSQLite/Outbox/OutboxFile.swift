@@ -13,19 +13,18 @@ struct OutboxFile {
     let path: String
     let options: SQLiteOutbox.Options
 
-    /// The path of the file of the lock.
-    var lockPath: String { path + "-lock" }
-
-    func open() throws -> OutboxTables { try open(FileLock(path: lockPath, of: path)) }
-
-    func open(_ lock: FileLock) throws -> OutboxTables {
+    /// Opens the file, and throws `locked` if another object or program uses it.
+    func open() throws -> OutboxTables {
+        let lock = try FileLock(inFolderOf: path)
         let replacement = FileReplacement(path: path)
         try replacement.finish(at: EventLoop.wallClock)
         // Only damage leads to a copy. Every other error is thrown (Specs/hostile.md row 70).
         do {
-            // SQLite would ignore lost transactions, and counters would be used again (C-104).
-            guard try !WriteAheadLog.isDamaged(ofDatabase: path) else { throw DatabaseError.corrupt(path: path) }
-            return try open(lock, recovery: nil)
+            return try DatabaseError.confirmingDamage {
+                // SQLite would ignore lost transactions, and counters would be used again (C-104).
+                guard try !WriteAheadLog.isDamaged(ofDatabase: path) else { throw DatabaseError.corrupt(path: path) }
+                return try open(lock, recovery: nil)
+            }
         } catch DatabaseError.corrupt {
             let now = EventLoop.wallClock
             let recovery = try replacement.copy {
@@ -33,26 +32,36 @@ struct OutboxFile {
             }
             try replacement.replace(at: now)
             return try open(lock, recovery: recovery)
+        } catch DatabaseError.locked {
+            // Another application may use its database.
+            try OutboxSchema.migrations.check(connect(path, isReadOnly: true))
+            throw DatabaseError.locked(path: path)
         }
     }
 
     private func open(_ lock: FileLock, recovery: SQLiteOutbox.Recovery?) throws -> OutboxTables {
         FileLock.createPrivately(path)
         let database = try connect(path)
-        try OutboxSchema.migrations.run(on: database)
-        let check = try database.prepare("PRAGMA quick_check(1)").firstText()
-        guard check == "ok" else { throw DatabaseError.corrupt(path: path) }
-        let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
-        // An invalid value counts as damage.
-        _ = try tables.load()
-        _ = try OwnerTable(database).account()
-        return tables
+        // One transaction, because each one waits for the disk.
+        return try database.transaction {
+            try OutboxSchema.migrations.run(on: database)
+            let check = try database.prepare("PRAGMA quick_check(1)").firstText()
+            guard check == "ok" else { throw DatabaseError.corrupt(path: path) }
+            let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
+            // An invalid value counts as damage.
+            _ = try tables.load()
+            _ = try OwnerTable(database).account()
+            return tables
+        }
     }
 
     private func connect(_ name: String, isReadOnly: Bool = false) throws(DatabaseError) -> Database {
         var connection = Database.Options()
         connection.vfs = options.vfs
         connection.isReadOnly = isReadOnly
+        connection.isExclusive = true
+        // The caller waits, because the thread serves other outboxes.
+        connection.busyTimeout = .zero
         return try Database(path: name, options: connection)
     }
 

@@ -5,9 +5,10 @@ public import MartletWire
 /// An outbox in a file, which survives the end of the process and the loss of power. A `send` returns when its message
 /// is synced to the disk; sends at the same time share one sync.
 ///
-/// The outboxes of a process share at most four threads that write. The file is an SQLite database. The same folder
-/// contains files with the suffixes `-wal`, `-shm` and `-lock`. One object of one process uses the file at a time, for
-/// clients of one account.
+/// The outboxes of a process share at most four threads that write. Each open one has two descriptors. The file is an
+/// SQLite database, which no other program can read meanwhile. The same folder contains a file with the suffix `-wal`,
+/// and a file `.martlet-lock-` with the number of the user for all outboxes of the folder. One object of one process
+/// uses the file at a time, for clients of one account.
 ///
 /// | state of a message | kept until |
 /// |---|---|
@@ -142,9 +143,9 @@ public final class SQLiteOutbox: GroupingOutbox {
     private func openWriter() async throws -> DatabaseWriter<OutboxTables> {
         if let writer = state.withLock({ $0.writer }) { return writer }
         let file = OutboxFile(path: FileLock.resolved(path), options: options)
-        // The thread does not wait for another process, because it serves other outboxes.
-        let lock = try await FileLock.acquire(path: file.lockPath, of: file.path)
-        let writer = try await DatabaseWriter(sharedWithMaxJobCount: Self.maxJobCount) { try file.open(lock) }
+        let writer = try await FileLock.waiting {
+            try await DatabaseWriter(sharedWithMaxJobCount: Self.maxJobCount) { try file.open() }
+        }
         let recovery: Recovery?
         do { recovery = try await writer.perform { $0.recovery } } catch {
             // The lock of the file ends with the thread.

@@ -3,12 +3,29 @@ import MartletTransport
 /// One thread that reads from a database with a connection of its own. Each job sees one state of the database.
 /// Completions are called on the thread. They return at once.
 package final class DatabaseReader<Context: DatabaseContext>: Sendable {
+    /// A connection that the callers use, one at a time.
+    private final class Inline: @unchecked Sendable {
+        var context: Context?
+
+        init(_ context: Context) {
+            self.context = context
+        }
+    }
+
     private let queue: JobQueue<Context>
+    private let inline: Inline?
+
+    /// Creates a reader that performs its jobs on the thread of the callers, for virtual time.
+    package init(inline context: Context) {
+        queue = JobQueue(maxCount: 0)
+        inline = Inline(context)
+    }
 
     /// Starts the thread, on which `open` creates the context.
     package init(maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
         let queue = JobQueue<Context>(maxCount: maxJobCount)
         self.queue = queue
+        inline = nil
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
             let failure = startThread(named: "martlet-read") {
                 do {
@@ -49,12 +66,17 @@ package final class DatabaseReader<Context: DatabaseContext>: Sendable {
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let job = Job<Context>(body) { continuation.resume(with: $0) }
-            if let refusal = queue.append([job]) { job.fail(refusal) }
+            if let context = inline?.context {
+                Self.perform(job, context)
+            } else if let refusal = queue.append([job]) {
+                job.fail(refusal)
+            }
         }
     }
 
     /// Performs the queued jobs, and closes the connection. Later jobs fail with `closed`.
     nonisolated(nonsending) package func close() async {
+        guard inline == nil else { return inline!.context = nil }
         await withCheckedContinuation { continuation in
             queue.close { continuation.resume() }
         }

@@ -91,7 +91,9 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
         }
         do {
             let stored = try await writer.perform { try $0.expiryTime() }
-            expiryClock = Guarded(ExpiryClock(stored: stored, wall: wallClock(), steady: .now))
+            let clock = ExpiryClock(stored: stored, wall: wallClock(), steady: .now)
+            try await writer.perform { try $0.saveExpiryTime(clock.now, every: Self.clockInterval) }
+            expiryClock = Guarded(clock)
             let lock = Guarded(try await writer.perform { $0.database.lock })
             reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
                 let held = lock.withLock { lock in lock.take() }

@@ -44,6 +44,7 @@ package final class StoreContents {
     package init(path: String, options: Database.Options = Database.Options()) throws {
         var options = options
         options.isReadOnly = true
+        options.isImmutable = Self.isImmutable(path)
         self.path = path
         guard try !StoreCopy.hasForeignLog(path, options) else { throw DatabaseError.corrupt(path: path + "-wal") }
         database = try Database(path: path, options: options)
@@ -51,6 +52,11 @@ package final class StoreContents {
         guard try database.schemaVersion() > 0 else { throw DatabaseError.otherFormat(path: path) }
         reader = try StoreReader(database)
         try database.execute("BEGIN")
+    }
+
+    /// Whether a file is on a read-only file system and has no write-ahead log. SQLite would otherwise create one.
+    private static func isImmutable(_ path: String) -> Bool {
+        unsafe access(path, W_OK) != 0 && errno == EROFS && access(path + "-wal", F_OK) != 0
     }
 
     /// The number of rooms.
@@ -180,7 +186,7 @@ package final class StoreContents {
         while try batches.step() {
             let first = batches.uint64(0)
             guard let messages = try? StoredBatch.decode(batches.bytes(4), firstOffset: first),
-                let expected = BatchRow(messages), batches.batchRow(from: 0) == expected
+                let expected = BatchRow(messages), batches.batchRow(from: 0)?.isRow(of: expected) == true
             else { throw StoreError.damaged(room, offset: first) }
             byteCount += expected.byteCount
             guard let edits else { continue }

@@ -118,9 +118,11 @@ package final class StoreFile {
             // Specs/hostile.md row 91
             let isCopy = try StoreCopy.isCopy(path, options)
             do {
-                let opened = try open(path, options, at: now, onEvent)
-                try check(opened)
-                database = opened
+                database = try DatabaseError.confirmingDamage {
+                    let opened = try open(path, options, at: now, onEvent)
+                    try check(opened)
+                    return opened
+                }
             } catch DatabaseError.corrupt { damage = isCopy ? .copy : .structure }
         }
         if let damage { onEvent(try StoreSalvage.setAside(path, damage, options, at: now)) }

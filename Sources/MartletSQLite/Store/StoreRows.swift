@@ -39,6 +39,13 @@ struct BatchRow: Equatable {
         self.acceptedAt = acceptedAt
     }
 
+    /// Whether this can be the row of messages, whose time the clock of R-155 raises.
+    func isRow(of messages: BatchRow) -> Bool {
+        var row = self
+        row.acceptedAt = min(acceptedAt, messages.acceptedAt)
+        return row == messages
+    }
+
     /// The row of messages; nil without messages.
     init?(_ messages: [LogEntry]) {
         guard let first = messages.first, let last = messages.last else { return nil }

@@ -19,6 +19,9 @@ package final class StoreWriter: DatabaseContext {
     private let replaceRoles: Statement
     private let countCreated: Statement
     private var cache = AppendCache()
+    /// The expiry clock when it was stored last. Nothing is older than this when it is stored, so that the clock that
+    /// was behind for a while does not make messages old (R-155).
+    private var earliestTime: UInt64 = 0
     private let selectCreator: Statement
     private let sumOfCreator: Statement
     private let replaceMembership: Statement
@@ -94,7 +97,7 @@ package final class StoreWriter: DatabaseContext {
         insertRoom.bind(2, log.rawValue)
         insertRoom.bind(3, firstOffset)
         insertRoom.bind(4, firstOffset - 1)
-        insertRoom.bind(5, now)
+        insertRoom.bind(5, max(now, earliestTime))
         try insertRoom.run()
     }
 
@@ -128,7 +131,7 @@ package final class StoreWriter: DatabaseContext {
             start = end
         }
         row.lastOffset += UInt64(entries.count)
-        row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0)
+        row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0, earliestTime)
         try recordDevices(of: entries, row.id)
         if !erasures.isEmpty {
             let offsets = try erasures.map(\.offset) + edits.take(erasures, from: row.id)
@@ -146,7 +149,7 @@ package final class StoreWriter: DatabaseContext {
         insertBatch.bind(2, first.offset)
         insertBatch.bind(3, Int64(entries.count))
         insertBatch.bind(4, Int64(byteCount))
-        insertBatch.bind(5, last.acceptedAt)
+        insertBatch.bind(5, max(last.acceptedAt, earliestTime))
         insertBatch.bind(6, StoredBatch.encode(entries))
         try insertBatch.run()
         try edits.add(entries, to: id)
@@ -303,6 +306,7 @@ package final class StoreWriter: DatabaseContext {
             INSERT INTO clock VALUES (1, ?1)
             ON CONFLICT (id) DO UPDATE SET time = ?1 WHERE time NOT BETWEEN ?1 - ?2 + 1 AND ?1
             """)
+        earliestTime = time
         replace.bind(1, Int64(clamping: time))
         replace.bind(2, Int64(clamping: interval))
         try replace.run()

@@ -6,9 +6,10 @@ public struct BrokenPromise: Sendable, CustomStringConvertible {
         case everyCallEnds = "every call ends"
         /// The offset of an accepted message is the place of the message in the relay's store.
         case acceptedIsStored = "accepted messages are stored"
-        /// A message that `send` has queued is stored once, unless it has failed; one that has failed or was refused is
-        /// not.
+        /// A message that `send` has queued is stored once, or is a dead letter with a reason.
         case queuedIsStoredOnce = "queued messages are stored once"
+        /// A call of `send` that throws leaves nothing in outbox, timeline and log.
+        case thrownLeavesNoTrace = "a call that throws leaves no trace"
         /// The messages of a device in a room are stored in the order of the calls of `send`.
         case sentInOrder = "messages are stored in the order of the calls"
         /// A message that was acknowledged, or handled before a stop, is not shown again, and messages are shown in the
@@ -21,8 +22,14 @@ public struct BrokenPromise: Sendable, CustomStringConvertible {
         case repliesAreStoredOnce = "replies are stored once"
         /// The messages of earlier clients have an outcome after the last fault, and all messages are shown.
         case everythingSettles = "everything settles"
-        /// After the last fault, snapshots have the last offset of the log, and only members that are in the room.
+        /// After the last fault, snapshots have the last offset of the log, and the members that are in the room.
         case snapshotsAreCurrent = "snapshots are current"
+        /// After the last fault, no outbox has a message without an outcome.
+        case outboxesAreEmpty = "outboxes are empty"
+        /// After the last fault, all devices of an account show the same marks, which are those of the other accounts.
+        case marksAgree = "marks agree on all devices"
+        /// After the last fault, timelines have the messages, changes, unread counts and rooms of log, outbox and list.
+        case timelinesAgree = "timelines agree with log and outbox"
         /// After the last fault, lists of rooms have the state of each membership record that the answers to its
         /// changes permit, the last message of the log, and the number of messages after the read mark.
         case listsAreCurrent = "lists of rooms are current"

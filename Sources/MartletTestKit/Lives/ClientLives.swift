@@ -1,7 +1,7 @@
 import Martlet
 import MartletProtocol
 import MartletRelay
-import MartletWire
+public import MartletWire
 
 /// Lives of applications on real clients and a real relay, in a ``TestWorld``: they start, send, receive, leave loops,
 /// are cancelled, stopped and killed, over faulty paths and with failing storages. The promises of the public API are
@@ -44,11 +44,15 @@ public enum ClientLives {
     ///   - seed: The seed, which determines the run.
     ///   - duration: The virtual duration before the faults end.
     ///   - keepsTrace: Whether the result contains the observations.
-    public static func run(seed: UInt64, duration: Duration = .seconds(3600), keepsTrace: Bool = false) -> Result {
-        let scenario = LifeScenario(seed: seed, duration: duration)
+    ///   - makeTimeline: Makes the timeline of an account on a device; nil for devices without timelines.
+    public static func run(
+        seed: UInt64, duration: Duration = .seconds(3600), keepsTrace: Bool = false,
+        makeTimeline: ((AccountName) -> any LifeTimeline)? = nil
+    ) -> Result {
+        let scenario = LifeScenario(seed: seed, duration: duration, hasTimelines: makeTimeline != nil)
         let world = TestWorld(seed: seed)
         let ledger = LifeLedger(world, keepsTrace: keepsTrace)
-        let run = LifeRun(scenario, ledger)
+        let run = LifeRun(scenario, ledger, makeTimeline)
         do {
             try world.run(timeLimit: duration + settleTimeout * 3) { try await run.play() }
         } catch {
@@ -68,13 +72,17 @@ public enum ClientLives {
 private final class LifeRun: @unchecked Sendable {  // used by the thread that runs the world
     private let scenario: LifeScenario
     private let ledger: LifeLedger
+    private let makeTimeline: ((AccountName) -> any LifeTimeline)?
     private var world: TestWorld { ledger.world }
     private var applications: [LifeApplication] = []
     private(set) var faultCount = 0
+    /// The number of devices that have ended each phase of the settling.
+    private var arrivals: [Int: Int] = [:]
 
-    init(_ scenario: LifeScenario, _ ledger: LifeLedger) {
+    init(_ scenario: LifeScenario, _ ledger: LifeLedger, _ makeTimeline: ((AccountName) -> any LifeTimeline)?) {
         self.scenario = scenario
         self.ledger = ledger
+        self.makeTimeline = makeTimeline
     }
 
     var lifeCount: Int { applications.reduce(0) { $0 + $1.lifeCount } }
@@ -83,13 +91,16 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
 
     func play() async throws {
         let weather = StorageWeather(world, maxDelay: .milliseconds(100))
-        let base = InMemoryStore(firstLog: world.nextRandom())
-        let store: any RoomStore =
-            scenario.hasDelayedStore
-            ? DelayedStore(base, weather, ledger.log) : RecordedStore(base, weather, ledger.log)
-        let relay = try world.startRelay(store: store) { $0.loopCount = scenario.loopCount }
-        applications = scenario.devices.indices.map { LifeApplication($0, in: scenario, ledger) }
-        let faults = LifeFaults(ledger, relay, applications, weather)
+        let base = LifeStore(InMemoryStore(firstLog: world.nextRandom()), weather, ledger.log)
+        let store: any RoomStore = scenario.hasDelayedStore ? DelayedStore(base, weather) : base
+        let policy = LifePolicy()
+        let relay = try world.startRelay(store: store, policy: policy) { $0.loopCount = scenario.loopCount }
+        applications = scenario.devices.indices.map { index in
+            let plan = scenario.devices[index]
+            return LifeApplication(
+                index, in: scenario, ledger, plan.reading == .timeline ? makeTimeline?(plan.account) : nil)
+        }
+        let faults = LifeFaults(ledger, relay, applications, weather, base, policy, scenario)
         let end = ledger.now + scenario.duration
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await faults.act(every: self.scenario.faultInterval, until: end) }
@@ -99,9 +110,9 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
             watch.cancel()
         }
         faultCount = faults.count
-        await settle()
+        let views = await settle()
         ledger.checkThatCallsEnded()
-        ledger.checkLog()
+        LifeAgreement(ledger, scenario, base).check(views)
     }
 
     private func watchCalls() async {
@@ -112,21 +123,26 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
     }
 
     /// All devices receive until nothing is pending anywhere, because some send replies meanwhile.
-    private func settle() async {
+    private func settle() async -> [LifeView] {
         let end = ledger.now + ClientLives.settleTimeout
-        await withTaskGroup(of: Void.self) { group in
+        return await withTaskGroup(of: [LifeView].self) { group in
             for application in applications {
-                application.waitForPeers = {
-                    while self.ledger.now < end, !Task.isCancelled, !self.applications.allSatisfy(\.isSettled) {
-                        try? await self.world.sleep(for: .milliseconds(500))
+                group.addTask {
+                    await application.settle(within: ClientLives.settleTimeout) { phase in
+                        self.arrivals[phase, default: 0] += 1
+                        while self.ledger.now < end, !Task.isCancelled, !self.haveAllSettled(phase) {
+                            try? await self.world.sleep(for: .milliseconds(500))
+                        }
+                        // The last replies and marks arrive.
+                        try? await self.world.sleep(for: .seconds(10))
                     }
-                    // The last replies and marks arrive.
-                    try? await self.world.sleep(for: .seconds(10))
                 }
-                group.addTask { await application.settle(within: ClientLives.settleTimeout) }
             }
+            return await group.reduce(into: []) { $0 += $1 }.sorted { ($0.room, $0.device) < ($1.room, $1.device) }
         }
-        // The closures retain the run.
-        for application in applications { application.waitForPeers = nil }
+    }
+
+    private func haveAllSettled(_ phase: Int) -> Bool {
+        arrivals[phase] == applications.count && applications.allSatisfy(\.isSettled)
     }
 }

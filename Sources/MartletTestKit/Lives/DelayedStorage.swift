@@ -69,37 +69,37 @@ final class DelayedOutbox: Outbox {
     }
 }
 
-/// A store whose calls take virtual time and can fail, and which reports what is durable.
-final class DelayedStore: RoomMembershipStore {
-    private let base: InMemoryStore
+/// A store whose calls take virtual time.
+final class DelayedStore: RoomErasureStore, RoomMembershipStore {
+    private let base: LifeStore
     private let weather: StorageWeather
-    private let log: LifeLog
 
-    init(_ base: InMemoryStore, _ weather: StorageWeather, _ log: LifeLog) {
+    init(_ base: LifeStore, _ weather: StorageWeather) {
         self.base = base
         self.weather = weather
-        self.log = log
     }
 
     var retention: RoomRetention { base.retention }
 
     func load(_ room: RoomName) async throws -> RoomSnapshot {
         await weather.delay()
-        return base.load(room)
+        return base.snapshot(of: room)
     }
 
     func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+        try await append(entries, erasing: [], to: room)
+    }
+
+    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) async throws -> UInt64 {
         await weather.delay()
-        try weather.check()
-        let first = try base.append(entries, to: room)
-        log.append(entries, to: room)
+        let first = try base.store(entries, erasures, room)
         await weather.delay()
         return first
     }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
         await weather.delay()
-        return base.read(range, of: room)
+        return base.present.read(range, of: room)
     }
 
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {
@@ -109,93 +109,13 @@ final class DelayedStore: RoomMembershipStore {
 
     func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
         await weather.delay()
-        try weather.check()
-        let refused = base.saveMemberships(changes, of: room)
+        let refused = try base.keep(changes, of: room)
         await weather.delay()
         return refused
     }
 
     func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
         await weather.delay()
-        return base.memberships(of: account, read)
-    }
-}
-
-extension InMemoryStore {
-    /// Calls the synchronous method.
-    fileprivate func keep(_ progress: [AccountName: AccountProgress], of room: RoomName) {
-        saveProgress(progress, of: room)
-    }
-}
-
-/// A store without delay, which reports what is durable.
-final class RecordedStore: ImmediateRoomStore, RoomMembershipStore {
-    private let base: InMemoryStore
-    private let weather: StorageWeather
-    private let log: LifeLog
-
-    init(_ base: InMemoryStore, _ weather: StorageWeather, _ log: LifeLog) {
-        self.base = base
-        self.weather = weather
-        self.log = log
-    }
-
-    var retention: RoomRetention { base.retention }
-
-    func load(_ room: RoomName) -> RoomSnapshot { base.load(room) }
-
-    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
-        try weather.check()
-        let first = try base.append(entries, to: room)
-        log.append(entries, to: room)
-        return first
-    }
-
-    func read(_ range: ReadRange, of room: RoomName) -> RoomHistory { base.read(range, of: room) }
-
-    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) {
-        base.saveProgress(progress, of: room)
-    }
-
-    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName> {
-        try weather.check()
-        return base.saveMemberships(changes, of: room)
-    }
-
-    func memberships(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
-        base.memberships(of: account, read)
-    }
-}
-
-/// The durable messages of all rooms, by offset.
-final class LifeLog: @unchecked Sendable {  // used by the thread that runs the world
-    struct Entry {
-        let offset: UInt64
-        let id: MessageID
-        let text: String
-    }
-
-    private(set) var entries: [RoomName: [Entry]] = [:]
-
-    func append(_ new: [LogEntry], to room: RoomName) {
-        for entry in new {
-            let stored = LifeLog.entry(entry)
-            precondition(stored.offset == UInt64(self[room].count + 1), "the log of a room has a gap")
-            entries[room, default: []].append(stored)
-        }
-    }
-
-    subscript(room: RoomName) -> [Entry] { entries[room] ?? [] }
-
-    /// The entry at an offset; nil beyond the end.
-    func entry(at offset: UInt64, in room: RoomName) -> Entry? {
-        let entries = self[room]
-        return offset > 0 && offset <= entries.count ? entries[Int(offset) - 1] : nil
-    }
-
-    private static func entry(_ entry: LogEntry) -> Entry {
-        Entry(
-            offset: entry.offset, id: MessageID(sender: entry.sender, device: entry.device, counter: entry.counter),
-            text: (try? Message(parsing: entry.body.rawBytes))?.text ?? "")
+        return base.present.memberships(of: account, read)
     }
 }

@@ -22,15 +22,16 @@ extension LifeApplication {
 
     private func act(on client: Client, _ room: Room, _ group: inout TaskGroup<Void>) async {
         switch random.next() % 100 {
-        case 0..<50: await send(in: room, &group)
-        case 50..<54:
-            for _ in 0..<(2 + random.next() % 10) { await send(in: room, &group) }
+        case 0..<40: await send(in: room)
+        case 40..<54:
+            // Several tasks send at once.
+            for _ in 0..<(1 + random.next() % 8) { group.addTask { await self.send(in: room) } }
         case 54..<58: client.enterBackground()
         case 58..<64: client.enterForeground()
         case 64..<68: client.retryNow()
         case 68..<72: _ = try? await call("statistics", within: .seconds(1)) { await client.statistics }
         case 72..<76: room.setTyping(happens(perMille: 500))
-        case 76..<80: room.markRead(upTo: room.lastOffset)
+        case 76..<80: await markRead(room.name)
         case 80..<84: group.addTask { await self.ask(in: room) }
         case 84..<90: group.addTask { await self.readHistory(of: room) }
         case 90..<92:
@@ -39,8 +40,8 @@ extension LifeApplication {
                 try? await self.world.sleep(for: .seconds(5))
                 room.resume()
             }
-        case 92..<94: _ = try? await call("deadLetters", within: .seconds(30)) { try await room.deadLetters() }
-        case 94..<95: await openTwice(client, room)
+        case 92..<94: await sortDeadLetters(of: room)
+        case 94..<95: if !hasRefusals { await openTwice(client, room) }
         case 95..<98: group.addTask { await self.changeMembership(client) }
         case 98: group.addTask { _ = try? await self.call("rooms") { try await client.rooms() } }
         default: try? room.sendTransient(kind: .text, content: OutgoingMessage(text: "wave").content.bytes)
@@ -49,27 +50,87 @@ extension LifeApplication {
 
     // MARK: - Sending
 
-    private func send(in room: Room, _ group: inout TaskGroup<Void>) async {
-        let text = nextText()
+    func send(in room: Room) async {
         let timeToLive: Duration? = happens(perMille: 100) ? .seconds(Int64(1 + random.next() % 20)) : nil
-        guard let message = try? OutgoingMessage(text: text, timeToLive: timeToLive) else { return }
-        ledger.sending(text, from: number, in: room.name)
+        // The number of the text is the place of the call.
+        let text = nextText()
+        guard let message = message(text, timeToLive, in: room.name) else { return }
+        // Other messages than those with the text are compared in the log only.
+        if LifeLog.text(of: message.content) == text { ledger.sending(text, from: number, in: room.name) }
         do {
-            let handle = try await call("send") { try await room.send(message) }
+            let handle = try await call("send") { try await submit(message, in: room) }
             queuedNow(text)
-            ledger.note(text, timeToLive == nil ? .isStored : .mayBeStored)
+            ledger.note(text, .isStored, as: handle?.id)
+            guard let handle else { return }
             if happens(perMille: 100) {
                 try? await world.sleep(for: duration(around: .milliseconds(300)))
                 await cancel(handle, text)
             } else if happens(perMille: 300) {
-                group.addTask { await self.observe(handle, in: room) }
+                await observe(handle, in: room)
             } else if happens(perMille: 200) {
-                group.addTask { await self.observeStates(of: handle, text) }
+                await observeStates(of: handle, text)
             }
-        } catch MartletError.Code.stopped {
-            // The outbox may have stored the message.
         } catch {
-            ledger.note(text, .isNotStored)
+            // The outbox may have stored the last messages of a process that was killed.
+            ledger.note(text, isKilled ? .mayBeStored : .isNotStored)
+        }
+    }
+
+    /// Sends by the timeline, if there is one.
+    func submit(_ message: OutgoingMessage, in room: Room) async throws -> MessageHandle? {
+        guard let timeline else { return try await room.send(message) }
+        return room.message(try await timeline.send(message, in: room.name))
+    }
+
+    /// A text, a change of one of the latest messages, or a command.
+    private func message(_ text: String, _ timeToLive: Duration?, in room: RoomName) -> OutgoingMessage? {
+        let latest = ledger.log[room].suffix(40)
+        let target = latest.isEmpty ? nil : latest[latest.startIndex + Int(random.next() % UInt64(latest.count))]
+        let kind = random.next() % 20
+        let reference = target.flatMap { target -> MessageReference? in
+            switch target.body {
+            case .text?, .reply?: MessageReference(target.id, offset: target.offset)
+            default: nil
+            }
+        }
+        guard let target, let reference, kind < 7 else {
+            return try? OutgoingMessage(text: text, timeToLive: timeToLive)
+        }
+        switch kind {
+        case 0, 1: return try? .reply(to: reference, text: text)
+        case 2...3 where target.id.sender == plan.account: return try? .edit(of: reference, text: text)
+        case 4 where target.id.sender == plan.account: return try? .delete(reference)
+        case 5: return try? .reaction("+", to: reference, isRemoved: random.next() % 4 == 0)
+        case 6: return try? OutgoingMessage(["n": number])
+        default: return try? OutgoingMessage(text: text, timeToLive: timeToLive)
+        }
+    }
+
+    func markRead(_ name: RoomName) async {
+        if let timeline {
+            try? await call("markRead", within: .seconds(30)) { try await timeline.markRead(name) }
+        } else if let room = rooms[name] {
+            room.markRead(upTo: room.lastOffset - min(room.lastOffset, random.next() % 4))
+        }
+    }
+
+    /// Retries and discards the messages that have failed.
+    private func sortDeadLetters(of room: Room) async {
+        guard let letters = try? await call("deadLetters", within: .seconds(30), { try await room.deadLetters() }),
+            timeline == nil, !hasRestored
+        else { return }
+        for letter in letters where letter.failure != .outcomeUnknown && happens(perMille: 500) {
+            guard let text = LifeLog.text(of: letter.content) else { continue }
+            if happens(perMille: 500) {
+                ledger.retried(text)
+                _ = try? await call("retry") { try await room.retry(letter) }
+            } else {
+                ledger.note(text, .mayBeStored)
+                do {
+                    try await call("discard") { try await room.discard(letter) }
+                    ledger.note(text, .isNotStored)
+                } catch {}
+            }
         }
     }
 
@@ -77,7 +138,7 @@ extension LifeApplication {
         guard let isCancelled = try? await call("cancel", within: .seconds(1), { await handle.cancel() }) else {
             return
         }
-        if isCancelled { ledger.note(text, .isNotStored) }
+        if isCancelled { ledger.note(text, .isCancelled) }
     }
 
     private func observeStates(of handle: MessageHandle, _ text: String) async {
@@ -85,7 +146,7 @@ extension LifeApplication {
             for await state in handle.states {
                 ledger.note(number, "has a state")
                 switch state {
-                case .failed(.expired), .failed(.cancelled): ledger.note(text, .isNotStored)
+                case .failed(.cancelled): ledger.note(text, .isCancelled)
                 case .accepted: return
                 case .queued, .sent, .delivered, .read, .failed: break
                 }

@@ -2,7 +2,7 @@ import Martlet
 import MartletProtocol
 import MartletWire
 
-/// The membership records of an application's account, and its list of rooms.
+/// The membership records of an application's account.
 extension LifeApplication {
     /// Changes a record of this account, or invites another account.
     func changeMembership(_ client: Client) async {
@@ -25,44 +25,6 @@ extension LifeApplication {
         } catch {
             // A request that was refused may have been executed, because the answer of the store can be lost.
             ledger.members.end(pending, isExecuted: nil)
-        }
-    }
-
-    /// Checks the list of rooms against the log and the answers to earlier calls.
-    func checkRooms() async {
-        guard let client, let list = try? await call("rooms", within: .seconds(60), { try await client.rooms() }) else {
-            return ledger.fail(.everythingSettles, "device \(number) receives no list of rooms")
-        }
-        for reader in readers {
-            let summary = list.first { $0.name == reader.room }
-            let state: LifeMembers.State = summary.map { $0.isJoined ? .joined : .invited } ?? .none
-            let possible = ledger.members.possible(of: plan.account, in: reader.room)
-            if !possible.contains(state) {
-                ledger.fail(
-                    .listsAreCurrent, "device \(number): the record of \(reader.room) is \(state), not of \(possible)")
-            }
-            if let summary { check(summary, of: reader) }
-        }
-    }
-
-    private func check(_ summary: RoomSummary, of reader: LifeReader) {
-        let log = ledger.log[reader.room]
-        let unread = log.suffix(Int(RoomEntry.maxScannedCount)).count {
-            $0.offset > summary.readUpTo && $0.id.sender != plan.account
-        }
-        let expected = min(unread, RoomSummary.maxUnreadCount)
-        if summary.lastOffset != UInt64(log.count) || summary.unreadCount != expected {
-            ledger.fail(
-                .listsAreCurrent,
-                "device \(number): \(reader.room) ends at \(summary.lastOffset) of \(log.count) with "
-                    + "\(summary.unreadCount) unread messages, not \(expected)")
-        }
-        if let text = summary.lastMessage?.text, text != log.last?.text {
-            ledger.fail(.listsAreCurrent, "device \(number): \(reader.room) ends with \"\(text)\"")
-        }
-        let mark = rooms[reader.room]?.snapshot.readOffset ?? 0
-        if mark > summary.readUpTo {
-            ledger.fail(.listsAreCurrent, "device \(number): \(reader.room) is read up to \(mark), the list differs")
         }
     }
 }

@@ -4,28 +4,71 @@ import MartletWire
 
 /// The rooms of an application, and its iterations over them.
 extension LifeApplication {
-    /// Opens a room and receives its messages, until the client ends.
-    func open(_ reader: LifeReader) async {
-        guard let room = await openRoom(reader.room) else { return }
-        rooms[reader.room] = room
-        reader.begin()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.answerRequests(in: room) }
-            group.addTask { try? await self.call("snapshots") { for await _ in room.snapshots {} } }
-            for handle in room.pending { group.addTask { await self.observe(handle, in: room) } }
-            while await read(reader, in: room) {
-                try? await world.sleep(for: isSettling ? .milliseconds(10) : duration(around: .seconds(5)))
+    /// Opens a room and receives its messages, again while the relay refuses it, until the client ends.
+    func keepOpen(_ reader: LifeReader) async {
+        while !Task.isCancelled, await open(reader) {
+            rooms[reader.room] = nil
+            do { try await world.sleep(for: isSettling ? .seconds(2) : duration(around: .seconds(10))) } catch {
+                return
             }
         }
     }
 
-    private func openRoom(_ name: RoomName) async -> Room? {
-        guard let client else { return nil }
+    /// Opens a room and receives its messages until it ends. Returns whether the relay has closed it.
+    private func open(_ reader: LifeReader) async -> Bool {
+        await withTaskGroup(of: Void.self) { group in
+            if let timeline {
+                // Several tasks open the room at once.
+                for _ in 0..<(isSettling ? 0 : random.next() % 3) {
+                    group.addTask { await self.sendOpening(reader.room, timeline) }
+                }
+            }
+            let room: Room
+            do { room = try await openRoom(reader.room) } catch { return isClosed(error) }
+            rooms[reader.room] = room
+            reader.begin()
+            // Some messages are sent by several tasks before the relay has opened the room.
+            if happens(perMille: 300), !isSettling {
+                for _ in 0..<(2 + random.next() % 6) { group.addTask { await self.send(in: room) } }
+            }
+            group.addTask { await self.answerRequests(in: room) }
+            for handle in room.pending { group.addTask { await self.observe(handle, in: room) } }
+            if timeline != nil {
+                await followSnapshots(of: room)
+                return !Task.isCancelled && client != nil
+            }
+            group.addTask { await self.followSnapshots(of: room) }
+            while true {
+                switch await read(reader, in: room) {
+                case .again: try? await world.sleep(for: isSettling ? .milliseconds(10) : duration(around: .seconds(5)))
+                case .closed: return true
+                case .over: return false
+                }
+            }
+        }
+    }
+
+    private func followSnapshots(of room: Room) async {
+        try? await call("snapshots") { for await _ in room.snapshots {} }
+    }
+
+    private func isClosed(_ error: any Error) -> Bool {
+        if case MartletError.Code.roomClosed = error { true } else { false }
+    }
+
+    private func openRoom(_ name: RoomName) async throws -> Room {
+        guard let client else { throw CancellationError() }
+        if let timeline { return try await call("open") { try await timeline.open(name) } }
         let waits = happens(perMille: 500)
         let options = Room.Options(waitsForRelay: waits)
-        return try? await call("open", within: waits ? nil : .seconds(1)) {
+        return try await call("open", within: waits ? nil : .seconds(1)) {
             try await client.open(room: name, options: options)
         }
+    }
+
+    private func sendOpening(_ name: RoomName, _ timeline: any LifeTimeline) async {
+        guard let room = try? await call("open", { try await timeline.open(name) }) else { return }
+        await send(in: room)
     }
 
     func observe(_ handle: MessageHandle, in room: Room) async {
@@ -45,23 +88,33 @@ extension LifeApplication {
         }
     }
 
-    /// Iterates once. Returns whether another iteration may follow.
-    private func read(_ reader: LifeReader, in room: Room) async -> Bool {
+    private enum Iteration {
+        case again
+        case closed
+        case over
+    }
+
+    /// Iterates once.
+    private func read(_ reader: LifeReader, in room: Room) async -> Iteration {
         ledger.note(number, "iterates")
         let limit = isSettling ? Int.max : 1 + Int(random.next() % 30)
         do {
-            switch plan.reading {
-            case .deliveries: return try await call("deliveries") { try await readDeliveries(reader, room, limit) }
-            case .messages: return try await call("messages") { try await readMessages(reader, room, limit) }
-            case .items: return try await call("items") { try await readItems(reader, room, limit) }
-            }
+            let isRead =
+                switch plan.reading {
+                case .deliveries: try await call("deliveries") { try await readDeliveries(reader, room, limit) }
+                case .messages: try await call("messages") { try await readMessages(reader, room, limit) }
+                case .items, .timeline: try await call("items") { try await readItems(reader, room, limit) }
+                }
+            return isRead ? .again : .over
         } catch MartletError.Code.gaveUp {
-            return true
+            return .again
+        } catch MartletError.Code.roomClosed {
+            return .closed
         } catch {
             if !(error is CancellationError), error as? MartletError != .stopped {
                 ledger.fail(.errorsAreDocumented, "device \(number): an iteration throws \(error)")
             }
-            return false
+            return .over
         }
     }
 
@@ -84,7 +137,9 @@ extension LifeApplication {
             switch item {
             case .message(let message): reader.show(message)
             case .gap(let offsets): ledger.fail(.nothingIsSkipped, "device \(number) has the gap \(offsets)")
-            case .logReplaced: ledger.fail(.nothingIsSkipped, "device \(number) has another log")
+            case .logReplaced(let previous, _):
+                guard ledger.log.branch(of: previous.log, in: room.name) == .max else { break }
+                ledger.fail(.nothingIsSkipped, "device \(number) has another log")
             }
             await pause()
         }
@@ -118,7 +173,7 @@ extension LifeApplication {
             if count >= limit, happens(perMille: 500) { return true }
             // The acknowledgement of a later delivery includes this one.
             if !isSettling, replies.count < 32, happens(perMille: 200) { continue }
-            guard await acknowledge(delivery, replies, reader) else { return !isSettling || client != nil }
+            guard try await acknowledge(delivery, replies, reader) else { return !isSettling || client != nil }
             replies = []
             if count >= limit { return true }
         }
@@ -128,14 +183,14 @@ extension LifeApplication {
     /// The text of the reply to a message; nil if this application does not answer it.
     private func reply(to message: RoomMessage, in room: Room) -> String? {
         guard plan.replies, message.offset % 3 == 0, message.text?.hasPrefix("message") == true else { return nil }
-        return "reply \(number) \(message.offset) \(room.name)"
+        return "reply \(number) \(message.offset) of \(message.cursor.log?.rawValue ?? 0) in \(room.name)"
     }
 
     /// Acknowledges a delivery; false if that fails.
-    private func acknowledge(_ delivery: Room.Delivery, _ texts: [String], _ reader: LifeReader) async -> Bool {
+    private func acknowledge(_ delivery: Room.Delivery, _ texts: [String], _ reader: LifeReader) async throws -> Bool {
         let offset = delivery.message.offset
         let before = reader.mayBeHandled
-        reader.beginHandling(upTo: offset)
+        reader.beginHandling(upTo: delivery.message.cursor)
         let replies = texts.compactMap { try? OutgoingMessage(text: $0) }
         let limit: Duration? = replies.isEmpty ? .seconds(30) : nil
         let acknowledging = Task(executorPreference: world.scheduler) {
@@ -148,14 +203,14 @@ extension LifeApplication {
         do {
             try await acknowledging.value
             ledger.note(number, "acknowledges", offset)
-            reader.endHandling(upTo: offset)
-            for text in texts { ledger.replied(text) }
+            reader.endHandling(upTo: delivery.message.cursor)
+            for text in texts { ledger.replied(text, of: number, in: reader.room) }
             return true
-        } catch MartletError.Code.stopped {
-            // The outbox has stored the cursor and the replies, or neither.
-            return false
         } catch {
+            // A client that was stopped or killed has stored the cursor and the replies, or neither.
+            if isKilled || error as? MartletError == .stopped { return false }
             reader.refuseHandling(upTo: offset, before: before)
+            if isClosed(error) { throw error }
             return false
         }
     }

@@ -12,7 +12,14 @@ final class LifeApplication: @unchecked Sendable {
     let ledger: LifeLedger
     let world: TestWorld
     let weather: StorageWeather
-    let readers: [LifeReader]
+    private(set) var readers: [LifeReader] = []
+    let base: InMemoryOutbox
+    /// Present if the application reads by a timeline.
+    let timeline: (any LifeTimeline)?
+    /// The IDs that the device has had.
+    private var deviceIDs: Set<DeviceID> = []
+    private var backup: (outbox: InMemoryOutbox, nextCounter: UInt64)?
+    private(set) var hasRestored = false
     var random: SeededRandom
     private(set) var lifeCount = 0
     /// Whether all faults are over, and the application only receives.
@@ -22,23 +29,38 @@ final class LifeApplication: @unchecked Sendable {
     private var lastText = 0
     /// The number of requests from other members that were answered.
     var answerCount = 0
+    /// Whether the present client was killed.
+    private(set) var isKilled = false
     private let peers: [AccountName]
+    let hasRefusals: Bool
 
-    init(_ number: Int, in scenario: LifeScenario, _ ledger: LifeLedger) {
+    init(_ number: Int, in scenario: LifeScenario, _ ledger: LifeLedger, _ timeline: (any LifeTimeline)?) {
+        self.timeline = timeline
         self.number = number
         self.ledger = ledger
         plan = scenario.devices[number]
         world = ledger.world
         random = SeededRandom(seed: world.nextRandom())
         peers = scenario.devices.map(\.account)
+        hasRefusals = scenario.hasRefusals
         let id = DeviceID(rawValue: UInt64(number + 1))
-        let base = InMemoryOutbox(device: id)
+        base = InMemoryOutbox(device: id)
         weather = StorageWeather(world, maxDelay: .milliseconds(200))
         device = world.device(
             plan.account.text, outbox: plan.hasDelayedOutbox ? DelayedOutbox(base, weather) : base,
             conditions: plan.conditions)
         device.configuration.maxPendingMessages = plan.maxPendingMessages
-        readers = scenario.rooms.map { LifeReader($0, device: number, ownID: id, ledger) }
+        ledger.note(number, plan.restoresOutbox ? "restores its outbox, reads as" : "reads as", plan.reading.number)
+        readers = scenario.rooms.map { room in
+            LifeReader(room, device: number, ownIDs: { [unowned self] in noteDevice() }, ledger)
+        }
+    }
+
+    /// The IDs of the device. The client can have replaced the present one.
+    @discardableResult
+    private func noteDevice() -> Set<DeviceID> {
+        deviceIDs.insert(base.device)
+        return deviceIDs
     }
 
     func happens(perMille: Int) -> Bool { random.happens(perMille: perMille) }
@@ -72,8 +94,39 @@ final class LifeApplication: @unchecked Sendable {
         while ledger.now < end, !Task.isCancelled {
             await live(for: min(duration(around: .seconds(600)), end - ledger.now))
             try? await world.sleep(for: duration(around: .seconds(20)))
+            if plan.restoresOutbox { await copyOrRestoreOutbox() }
         }
     }
+
+    // MARK: - Files
+
+    /// Copies the outbox, or replaces it by the copy. Of the used counters the relay knows the last 64 (R-150).
+    private func copyOrRestoreOutbox() async {
+        // The calls of an earlier client end.
+        try? await world.sleep(for: .seconds(1))
+        let nextCounter = base.open().nextCounter
+        if let backup, nextCounter - backup.nextCounter < 60 {
+            restore(backup.outbox)
+            self.backup = nil
+        } else {
+            let copy = InMemoryOutbox(device: base.device)
+            copy.restore(base)
+            backup = (copy, nextCounter)
+        }
+    }
+
+    private func restore(_ other: InMemoryOutbox) {
+        noteDevice()
+        base.restore(other)
+        noteDevice()
+        hasRestored = true
+        let state = base.open()
+        ledger.restored(number, pending: state.pending.map(\.content))
+        for reader in readers { reader.restore(state.cursors[reader.room]) }
+        ledger.note(number, "has an earlier outbox", state.nextCounter)
+    }
+
+    // MARK: - Parts of a life
 
     private enum Ending: CaseIterable {
         case stop
@@ -95,6 +148,7 @@ final class LifeApplication: @unchecked Sendable {
                 noteRelease()
                 group.cancelAll()
                 await group.waitForAll()
+                await timeline?.end()
             }
             await end(ending)
             acting.cancel()
@@ -102,15 +156,18 @@ final class LifeApplication: @unchecked Sendable {
         }
         client = nil
         rooms = [:]
+        await timeline?.end()
         await device.kill()
     }
 
     /// Starts a client; false if that fails.
     private func begin() async -> Bool {
         lifeCount += 1
+        isKilled = false
         guard let client = try? device.makeClient() else { return false }
         do {
             try await call("start", within: .seconds(5)) { try await client.start() }
+            try await timeline?.begin(client)
         } catch {
             await device.kill()
             return false
@@ -126,9 +183,10 @@ final class LifeApplication: @unchecked Sendable {
             try? await call("stop", within: .seconds(30)) { await client.stop() }
         case .kill:
             ledger.note(number, "is killed")
-            let delay: Duration = weather.fails || plan.hasDelayedOutbox ? .seconds(10) : .milliseconds(100)
+            let delay: Duration = weather.fails || plan.hasDelayedOutbox ? .seconds(20) : .milliseconds(100)
             if plan.reading != .deliveries { for reader in readers { reader.killed(durableAfter: delay) } }
             noteKill()
+            isKilled = true
             await device.kill()
         case .release:
             // The release of the last reference stops the client without a flush.
@@ -143,7 +201,7 @@ final class LifeApplication: @unchecked Sendable {
     /// The cursors of handled messages may not have reached the outbox.
     private func noteRelease() {
         guard plan.reading != .deliveries else { return }
-        for reader in readers { reader.killed(durableAfter: .seconds(weather.fails ? 3600 : 10)) }
+        for reader in readers { reader.killed(durableAfter: .seconds(weather.fails ? 3600 : 20)) }
     }
 
     /// A message that was queued at this instant may not have reached the outbox.
@@ -158,7 +216,10 @@ final class LifeApplication: @unchecked Sendable {
     }
 
     private func addReaders(to group: inout TaskGroup<Void>) {
-        for reader in readers { group.addTask { await self.open(reader) } }
+        for reader in readers { group.addTask { await self.keepOpen(reader) } }
+        if let timeline {
+            group.addTask { _ = try? await self.call("timeline") { try await timeline.run() } }
+        }
         if let status = client?.status {
             group.addTask {
                 try? await self.call("status") { for await _ in status { self.ledger.note(self.number, "status") } }
@@ -168,34 +229,74 @@ final class LifeApplication: @unchecked Sendable {
 
     // MARK: - The last life
 
-    /// Receives all messages and waits until nothing is pending. Returns after `limit` at the latest.
-    func settle(within limit: Duration) async {
+    /// Receives all messages, waits until nothing is pending, and sends a last message to each room. Each phase returns
+    /// after `limit` at the latest.
+    ///
+    /// - Parameter waitForPeers: Waits until the other devices have ended a phase, because they can send replies.
+    /// - Returns: The state of the device in each room.
+    func settle(within limit: Duration, waitForPeers: @Sendable (_ phase: Int) async -> Void) async -> [LifeView] {
         isSettling = true
         guard await begin() else {
-            return ledger.fail(.everythingSettles, "device \(number) cannot start")
+            ledger.fail(.everythingSettles, "device \(number) cannot start")
+            return []
         }
-        let end = ledger.now + limit
+        var views: [LifeView] = []
         await withTaskGroup(of: Void.self) { group in
             addReaders(to: &group)
-            while ledger.now < end, !Task.isCancelled, !isSettled { try? await world.sleep(for: .milliseconds(500)) }
-            if !isSettled { ledger.fail(.everythingSettles, "device \(number): \(remainder)") }
-            await waitForPeers?()
-            checkSnapshots()
-            await checkRooms()
+            await waitUntilSettled(within: limit)
+            await waitForPeers(0)
+            for room in readers.map(\.room) { await sendLast(to: room) }
+            await waitUntilSettled(within: limit)
+            await waitForPeers(1)
+            for room in readers.map(\.room) where happens(perMille: 600) { await markRead(room) }
+            // A dead connection is noticed, and the marks are sent on the next one.
+            try? await world.sleep(for: .seconds(90))
+            for room in readers.map(\.room) { if let view = await view(of: room) { views.append(view) } }
+            await waitForPeers(2)
             await self.end(.stop)
         }
         client = nil
         rooms = [:]
+        await timeline?.end()
         await device.kill()
+        return views
     }
 
-    /// Called before the last client stops, because other devices may send replies until then.
-    var waitForPeers: (() async -> Void)?
+    private func waitUntilSettled(within limit: Duration) async {
+        let end = ledger.now + limit
+        while ledger.now < end, !Task.isCancelled, !isSettled {
+            try? await world.sleep(for: .milliseconds(500))
+            await noteCursors()
+        }
+        if !isSettled { ledger.fail(.everythingSettles, "device \(number): \(remainder)") }
+    }
+
+    /// The timeline stores its cursors.
+    private func noteCursors() async {
+        guard let timeline else { return }
+        for reader in readers {
+            guard let cursor = try? await timeline.cursor(of: reader.room) else { continue }
+            reader.restore(cursor)
+        }
+    }
+
+    private func sendLast(to name: RoomName) async {
+        let text = "last \(nextText())"
+        guard let room = rooms[name], let message = try? OutgoingMessage(text: text) else { return }
+        ledger.sending(text, from: number, in: name)
+        do {
+            let handle = try await call("send") { try await submit(message, in: room) }
+            ledger.note(text, .isStored)
+            _ = try await call("accepted", within: .seconds(60)) { try await handle?.accepted() }
+        } catch {
+            ledger.fail(.everythingSettles, "device \(number): the last message to \(name) throws \(error)")
+        }
+    }
 
     var isSettled: Bool {
         readers.allSatisfy { reader in
             guard let room = rooms[reader.room] else { return false }
-            return room.pending.isEmpty && reader.mayBeHandled >= reader.lastForeign
+            return room.pending.isEmpty && reader.hasHandledAll
         }
     }
 
@@ -204,18 +305,22 @@ final class LifeApplication: @unchecked Sendable {
             guard let room = rooms[reader.room] else { return "\(reader.room) is not open" }
             return
                 "\(reader.room) has \(room.pending.count) pending messages, and has handled \(reader.mayBeHandled) of "
-                + "\(reader.lastForeign)"
+                + "\(ledger.log[reader.room].count)"
         }.joined(separator: "; ") + "; the client is \(client?.currentStatus.description ?? "gone")"
     }
 
-    private func checkSnapshots() {
-        for reader in readers {
-            guard let room = rooms[reader.room] else { continue }
-            let (last, count) = (room.snapshot.lastOffset, UInt64(ledger.log[reader.room].count))
-            if last != count {
-                ledger.fail(
-                    .snapshotsAreCurrent, "device \(number) knows \(last) of \(count) messages of \(reader.room)")
-            }
+    private func view(of name: RoomName) async -> LifeView? {
+        guard let client, let room = rooms[name] else { return nil }
+        do {
+            let list = try await call("rooms", within: .seconds(60)) { try await client.rooms() }
+            let letters = try await call("deadLetters", within: .seconds(30)) { try await room.deadLetters() }
+            return LifeView(
+                device: number, account: plan.account, room: name, snapshot: room.snapshot,
+                summary: list.first { $0.name == name }, pendingCount: base.open().pending.count, letters: letters,
+                timeline: try await timeline?.view(of: name))
+        } catch {
+            ledger.fail(.everythingSettles, "device \(number) cannot be compared: \(error)")
+            return nil
         }
     }
 

@@ -20,12 +20,26 @@ final class LifeLedger: @unchecked Sendable {
 
     /// The outcome of a call of `send`, as far as the application knows it.
     enum Sent {
-        /// The call has not returned, or its process was killed at that time.
+        /// The call has not returned, or its process was killed at that time, or a restored file has lost the message.
         case mayBeStored
-        /// The call has returned a handle.
+        /// The call has returned a handle: the log or the dead letters have the message.
         case isStored
-        /// The call has thrown, or the message has failed before it was written to a connection.
+        /// The call has thrown, or the message was discarded: nothing has it.
         case isNotStored
+        /// The message was cancelled. An outbox that is killed can forget this before it was sent.
+        case isCancelled
+    }
+
+    /// A message of the applications, by its text.
+    struct Record {
+        let device: Int
+        let room: RoomName
+        var state = Sent.mayBeStored
+        var id: MessageID?
+        /// Whether it has not the place of its first call.
+        var isRetried = false
+        /// Whether a restored outbox may publish it under a second ID.
+        var mayRepeat = false
     }
 
     let world: TestWorld
@@ -35,9 +49,10 @@ final class LifeLedger: @unchecked Sendable {
     private(set) var broken: [BrokenPromise] = []
     private var calls: [Int: Call] = [:]
     private var lastCall = 0
-    private var sent: [String: (device: Int, room: RoomName, state: Sent)] = [:]
-    /// Replies that an acknowledgement has stored.
-    private var replies: Set<String> = []
+    /// The messages of `send`, and the replies that an acknowledgement has stored.
+    private(set) var sent: [String: Record] = [:]
+    /// The devices whose outboxes were restored, so that they acknowledge messages again.
+    private(set) var restoredDevices: Set<Int> = []
     private(set) var messageCount = 0
     private(set) var shownCount = 0
 
@@ -101,67 +116,50 @@ final class LifeLedger: @unchecked Sendable {
 
     func sending(_ text: String, from device: Int, in room: RoomName) {
         messageCount += 1
-        sent[text] = (device, room, .mayBeStored)
+        sent[text] = Record(device: device, room: room)
     }
 
-    func note(_ text: String, _ state: Sent) {
+    func note(_ text: String, _ state: Sent, as id: MessageID? = nil) {
         sent[text]?.state = state
+        if let id { sent[text]?.id = id }
+    }
+
+    func retried(_ text: String) {
+        sent[text]?.isRetried = true
+        sent[text]?.state = .mayBeStored
     }
 
     func accepted(_ id: MessageID, at offset: UInt64, in room: RoomName) {
-        guard offset > 0, log.entry(at: offset, in: room)?.id != id else { return }
+        guard offset > 0, !log.hasHad(id, at: offset, in: room) else { return }
         fail(.acceptedIsStored, "\(id) is accepted at \(offset) of \(room), which has \(log[room].count) messages")
     }
 
-    func replied(_ text: String) {
-        replies.insert(text)
+    func replied(_ text: String, of device: Int, in room: RoomName) {
+        sent[text] = Record(device: device, room: room, state: .isStored)
     }
 
     func shown(_ message: RoomMessage, in room: RoomName) {
         shownCount += 1
-        guard let entry = log.entry(at: message.offset, in: room), entry.id == message.id, entry.text == message.text
+        guard let entry = log.entry(at: message.offset, in: room, of: message.cursor.log), entry.id == message.id,
+            message.kind == .erased ? entry.erasedAt != nil : message.text == entry.body?.text
         else { return fail(.nothingIsSkipped, "\(message.id) at \(message.offset) of \(room) is not in the store") }
     }
 
-    // MARK: - End
+    // MARK: - Files
 
-    /// Checks the log after all messages have settled.
-    func checkLog() {
-        for room in log.entries.keys.sorted() {
-            var counts: [String: Int] = [:]
-            var last: [String: Int] = [:]
-            for entry in log[room] {
-                counts[entry.text, default: 0] += 1
-                checkOrder(of: entry, in: room, &last)
-            }
-            for (text, count) in counts.sorted(by: { $0.key < $1.key }) where count > 1 {
-                let promise: BrokenPromise.Promise = text.hasPrefix("re") ? .repliesAreStoredOnce : .queuedIsStoredOnce
-                fail(promise, "\"\(text)\" is stored \(count) times in \(room)")
-            }
-            for text in replies.sorted() where text.hasSuffix(room.text) && counts[text] == nil {
-                fail(.repliesAreStoredOnce, "\"\(text)\" is not stored")
-            }
-            for (text, record) in sent.sorted(by: { $0.key < $1.key }) where record.room == room {
-                switch record.state {
-                case .mayBeStored: break
-                case .isStored where counts[text] == nil:
-                    fail(.queuedIsStoredOnce, "\"\(text)\" of device \(record.device) is not stored")
-                case .isNotStored where counts[text] != nil:
-                    fail(.queuedIsStoredOnce, "\"\(text)\" of device \(record.device) is stored although it has failed")
-                case .isStored, .isNotStored: break
-                }
-            }
+    /// Reports that the outbox of a device was replaced by an earlier one, which has these messages without an outcome.
+    func restored(_ device: Int, pending: [MessageContent]) {
+        restoredDevices.insert(device)
+        let pending = Set(pending.compactMap(LifeLog.text))
+        for (text, record) in sent where record.device == device || pending.contains(text) {
+            sent[text]?.state = .mayBeStored
+            if pending.contains(text) { sent[text]?.mayRepeat = true }
         }
     }
 
-    /// The texts of a device contain rising numbers.
-    private func checkOrder(of entry: LifeLog.Entry, in room: RoomName, _ last: inout [String: Int]) {
-        let words = entry.text.split(separator: " ")
-        guard words.count == 3, words[0] == "message", let number = Int(words[2]) else { return }
-        let device = String(words[1])
-        if let before = last[device], before > number {
-            fail(.sentInOrder, "\"\(entry.text)\" is stored after number \(before) in \(room)")
-        }
-        last[device] = number
+    /// Reports that the store was replaced by an earlier one, which has lost messages.
+    func restoredStore() {
+        members.restored()
+        for (text, record) in sent where record.state == .isStored { sent[text]?.state = .mayBeStored }
     }
 }

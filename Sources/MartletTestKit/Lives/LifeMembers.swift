@@ -89,6 +89,14 @@ final class LifeMembers: @unchecked Sendable {  // used by the thread that runs 
         records[call.key] = record
     }
 
+    /// Records that the store was replaced by an earlier copy.
+    func restored() {
+        for key in records.keys {
+            records[key]!.possible = Set(State.allCases)
+            records[key]!.alone = nil
+        }
+    }
+
     /// The states that the record of an account can have.
     func possible(of account: AccountName, in room: RoomName) -> Set<State> {
         records[Key(account: account, room: room)]?.possible ?? [.none]

@@ -9,26 +9,35 @@ import MartletWire
 /// | handled | the application has acknowledged, or handled, the messages up to it |
 /// | mayBeHandled | an acknowledgement up to it may have been stored, such as one of a client that was stopped |
 /// | shown | the last message of the present iteration |
+///
+/// All offsets are of one log. When a message of another log is shown, they are lowered to the offset up to which both
+/// logs have the same messages.
 final class LifeReader: @unchecked Sendable {  // used by the thread that runs the world
     let room: RoomName
     private let device: Int
-    private let ownID: DeviceID
+    private let ownIDs: () -> Set<DeviceID>
     private let ledger: LifeLedger
+    private var log: LogID?
     private(set) var handled: UInt64 = 0
     private(set) var mayBeHandled: UInt64 = 0
     private var shown: UInt64 = 0
     /// The handled offsets with their times, until they are durable.
     private var recent: [(at: Instant, offset: UInt64)] = []
 
-    init(_ room: RoomName, device: Int, ownID: DeviceID, _ ledger: LifeLedger) {
+    /// - Parameter ownIDs: The IDs that the device has had. Their messages can be left out.
+    init(_ room: RoomName, device: Int, ownIDs: @escaping () -> Set<DeviceID>, _ ledger: LifeLedger) {
         self.room = room
         self.device = device
-        self.ownID = ownID
+        self.ownIDs = ownIDs
         self.ledger = ledger
     }
 
-    /// The last message of another device in the log.
-    var lastForeign: UInt64 { ledger.log[room].last { $0.id.device != ownID }?.offset ?? 0 }
+    /// Whether all messages of other devices are handled.
+    var hasHandledAll: Bool {
+        let ids = ownIDs()
+        let lastForeign = ledger.log[room].last { !ids.contains($0.id.device) }?.offset ?? 0
+        return min(mayBeHandled, ledger.log.branch(of: log, in: room) ?? 0) >= lastForeign
+    }
 
     /// A life, or an iteration over deliveries, begins with the first message that is not handled.
     func begin() {
@@ -38,6 +47,9 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
     func show(_ message: RoomMessage) {
         ledger.note(device, "shows", message.offset)
         ledger.shown(message, in: room)
+        // A loop begins with deliveries of an earlier log that were not acknowledged.
+        guard ledger.log.branch(of: log, to: message.cursor.log, in: room) != nil else { return }
+        follow(message.cursor.log)
         if message.offset <= shown {
             ledger.fail(
                 .shownOnceInOrder,
@@ -45,8 +57,9 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
         }
         let known = max(shown, mayBeHandled)
         if message.offset > known + 1 {
-            let skipped = (known + 1..<message.offset).filter {
-                ledger.log.entry(at: $0, in: room)?.id.device != ownID
+            let ids = ownIDs()
+            let skipped = (known + 1..<message.offset).filter { offset in
+                ledger.log.entry(at: offset, in: room, of: log).map { !ids.contains($0.id.device) } ?? true
             }
             if let first = skipped.first {
                 ledger.fail(
@@ -57,19 +70,36 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
         shown = max(shown, message.offset)
     }
 
-    /// Reports an acknowledgement whose outcome is not known.
-    func beginHandling(upTo offset: UInt64) {
-        mayBeHandled = max(mayBeHandled, offset)
+    /// Begins another log, whose messages up to the branch are known.
+    private func follow(_ other: LogID?) {
+        guard other != log else { return }
+        let branch = ledger.log.branch(of: log, to: other, in: room) ?? 0
+        log = other
+        (handled, mayBeHandled, shown) = (min(handled, branch), min(mayBeHandled, branch), min(shown, branch))
+        recent = recent.map { ($0.at, min($0.offset, branch)) }
+    }
+
+    /// Reports an acknowledgement whose outcome is not known. One of an earlier log has no effect.
+    func beginHandling(upTo cursor: RoomCursor) {
+        if cursor.log == log { mayBeHandled = max(mayBeHandled, cursor.offset) }
     }
 
     /// Reports that the outbox has stored an acknowledgement.
-    func endHandling(upTo offset: UInt64) {
-        handled = max(handled, offset)
+    func endHandling(upTo cursor: RoomCursor) {
+        if cursor.log == log { handled = max(handled, cursor.offset) }
     }
 
     /// Reports that nothing was stored.
     func refuseHandling(upTo offset: UInt64, before: UInt64) {
         if mayBeHandled == offset { mayBeHandled = max(before, handled) }
+    }
+
+    /// Reports that a file has another cursor: an earlier copy of it, or one that stores each message.
+    func restore(_ cursor: RoomCursor?) {
+        log = cursor?.log
+        handled = cursor?.offset ?? 0
+        mayBeHandled = handled
+        recent = handled > 0 ? [(ledger.now, handled)] : []
     }
 
     // MARK: - Without acknowledgements

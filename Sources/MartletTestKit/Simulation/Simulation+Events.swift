@@ -107,7 +107,7 @@ extension Simulation {
                 limit: device.client.configuration.limits.maxMessageByteCount,
                 log: log(of: room, on: device), by: device.id, at: now)
             device.skip(offsets, in: room)
-        case .closed(nil): break
+        case .delayed, .closed(nil): break
         case .closed(let code) where scenario.usesRoles: removed(device, from: room, code)
         case .closed(let code):
             ledger.fail(

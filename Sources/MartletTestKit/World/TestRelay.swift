@@ -118,6 +118,13 @@ final class FencedStore<Base: RoomStore>: RoomStore {
     }
 }
 
+extension FencedStore: RoomErasureStore where Base: RoomErasureStore {
+    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) async throws -> UInt64 {
+        try check()
+        return try await base.append(entries, erasing: erasures, to: room)
+    }
+}
+
 extension FencedStore: RoomRoleStore where Base: RoomRoleStore {
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
         try check()
@@ -163,5 +170,12 @@ extension FencedStore: ImmediateRoomRoleStore where Base: ImmediateRoomRoleStore
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
         try check()
         try base.saveRoles(roles, of: room, creation: creation)
+    }
+}
+
+extension FencedStore: ImmediateRoomErasureStore where Base: ImmediateRoomErasureStore {
+    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64 {
+        try check()
+        return try base.append(entries, erasing: erasures, to: room)
     }
 }

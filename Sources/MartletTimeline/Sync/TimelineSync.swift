@@ -108,7 +108,7 @@ public final class TimelineSync: Sendable {
         }
         if let room { return room }
         if isFirst {
-            Task {
+            client.startTask { [self] in
                 let result: Result<SyncedRoom, any Error>
                 do { result = .success(try await opened(name)) } catch { result = .failure(error) }
                 let waiting = state.withLock { $0.opening.removeValue(forKey: name) ?? [] }

@@ -12,6 +12,8 @@ struct ChatSession: Sendable {
     /// A closure that receives all events to display.
     let show: @Sendable (ChatModel.Event) -> Void
     private let known = KnownMessages()
+    /// The interval between two notices of the same delay.
+    private static let noticeInterval = Duration.seconds(60)
 
     init(client: Client, room: Room, sentLines: SentLines, show: @escaping @Sendable (ChatModel.Event) -> Void) {
         self.client = client
@@ -128,8 +130,13 @@ struct ChatSession: Sendable {
 
     private func reportEvents() async {
         show(.members(room.members))
+        var delay: (code: ErrorCode, time: ContinuousClock.Instant)?
         for await event in room.events {
             switch event {
+            case .delayed(let code):
+                if delay?.code == code, let time = delay?.time, .now - time < Self.noticeInterval { break }
+                delay = (code, .now)
+                show(.notice("\(code); retrying"))
             case .opened: show(.members(room.members))
             case .presence(let name, .left): show(.presence(name, nil))
             case .presence(let name, .online): show(.presence(name, .online))

@@ -40,7 +40,7 @@ enum ClientOptions {
     /// Returns the client for the options. An invalid name of the room is a usage error.
     static func client(
         _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil, outbox: SQLiteOutbox? = nil,
-        earlier: EarlierMessages? = nil
+        earlier: EarlierMessages? = nil, monitor: TransferMonitor? = nil
     ) throws -> Client {
         _ = try roomName(arguments)
         var configuration = Client.Configuration()
@@ -50,8 +50,10 @@ enum ClientOptions {
         configuration.tls = try TLSArguments.client(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         configuration.agent = "\(MartletTool.program.title) \(agent)"
-        if let earlier = earlier ?? outbox.map({ EarlierMessages(path: $0.path) }) {
-            configuration.logger = { earlier.note($0) }
+        let reports = earlier ?? outbox.map { EarlierMessages(path: $0.path) }
+        configuration.logger = { event in
+            reports?.note(event)
+            monitor?.note(event)
         }
         let credentials = try credentials(arguments)
         do {

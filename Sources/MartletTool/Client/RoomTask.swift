@@ -7,9 +7,9 @@ enum RoomTask {
     static func run(
         _ arguments: ParsedArguments, agent: String, _ body: @escaping @Sendable (Client, Room) async throws -> Void
     ) async throws {
-        let client = try ClientOptions.client(arguments, agent: agent)
-        let name = try ClientOptions.roomName(arguments)
         let monitor = TransferMonitor(.none)
+        let client = try ClientOptions.client(arguments, agent: agent, monitor: monitor)
+        let name = try ClientOptions.roomName(arguments)
         try await withClient(client) { client in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }

@@ -33,6 +33,10 @@ final class TransferMonitor: Sendable {
         var replacedLogs: UInt64 = 0
         /// The number of bytes of accepted lines.
         var acceptedByteCount = 0
+        /// The reason for which the relay has not served the room, and the lines that it had accepted then.
+        fileprivate var delay: (reason: String, accepted: Int)?
+        /// The reason, until a line is accepted.
+        fileprivate var delayReason: String? { delay?.accepted == accepted ? delay?.reason : nil }
     }
 
     private let counts = Guarded(Counts())
@@ -59,6 +63,16 @@ final class TransferMonitor: Sendable {
     /// - Throws: An error if the client has stopped, or had no connection for longer than `timeout`.
     func watch(_ client: Client, timeout: Duration?) async throws {
         try await ConnectionWatch.run(client, timeout: timeout, report: report) { await show(client) }
+    }
+
+    /// Reports that the relay cannot serve the room at present, once until a line is accepted.
+    @Sendable func note(_ event: Client.LogEvent) {
+        guard event.name == "room.delayed" else { return }
+        let isNew = counts.withLock { counts in
+            defer { counts.delay = (event.message, counts.accepted) }
+            return counts.delayReason != event.message
+        }
+        if isNew { report("\(event.message); retrying") }
     }
 
     /// Writes a message, except in the style JSON, whose reports contain the state of the connection.
@@ -123,7 +137,7 @@ final class TransferMonitor: Sendable {
         report.bytesReceived = statistics.bytesReceived
         report.seconds = Quantity.seconds(begin.duration(to: .now))
         report.online = status.isOnline
-        report.status = status.explanation
+        report.status = status.explanation + (counts.delayReason.map { "; \($0)" } ?? "")
         return report
     }
 }

@@ -20,9 +20,9 @@ enum BotCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let outbox = ClientOptions.outbox(arguments)
-        let client = try ClientOptions.client(arguments, agent: "bot", outbox: outbox)
-        let options = Room.Options(from: outbox == nil ? .latest(count: 0) : .stored)
         let monitor = TransferMonitor(.none)
+        let client = try ClientOptions.client(arguments, agent: "bot", outbox: outbox, monitor: monitor)
+        let options = Room.Options(from: outbox == nil ? .latest(count: 0) : .stored)
         do {
             try await withClient(client) { client in
                 ClientOptions.reportRecovery(of: outbox)

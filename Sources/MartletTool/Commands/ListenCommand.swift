@@ -79,12 +79,12 @@ enum ListenCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let outbox = ClientOptions.outbox(arguments)
-        let client = try ClientOptions.client(arguments, agent: "listen", outbox: outbox)
+        let monitor = TransferMonitor(arguments[ProgressStyle.option] ?? .auto, totalCount: arguments[count])
+        let client = try ClientOptions.client(arguments, agent: "listen", outbox: outbox, monitor: monitor)
         let room = try ClientOptions.roomName(arguments)
         let file = try arguments[cursorFile].map { path throws(CommandError) in
             try CursorFile(path: path, room: room)
         }
-        let monitor = TransferMonitor(arguments[ProgressStyle.option] ?? .auto, totalCount: arguments[count])
         let listening = Listening(
             begin: StartingPoint(arguments[from] ?? .latest, kept: file?.cursor?.room),
             count: arguments[count],

@@ -32,8 +32,8 @@ enum ModerateCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let (room, command, operation) = try parse(arguments.operands)
-        let client = try ClientOptions.client(arguments, agent: "room")
         let monitor = TransferMonitor(.none)
+        let client = try ClientOptions.client(arguments, agent: "room", monitor: monitor)
         let isJSON = arguments.has(json)
         do {
             try await withClient(client) { client in

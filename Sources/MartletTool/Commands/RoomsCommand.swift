@@ -49,8 +49,8 @@ enum RoomsCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let (action, operands) = try action(arguments)
-        let client = try ClientOptions.client(arguments, agent: "rooms")
         let monitor = TransferMonitor(.none)
+        let client = try ClientOptions.client(arguments, agent: "rooms", monitor: monitor)
         do {
             try await withClient(client) { client in
                 try await withThrowingTaskGroup(of: Void.self) { group in

@@ -6,7 +6,8 @@ import MartletToolSupport
 /// `martlet send`: sends lines as messages.
 enum SendCommand {
     private static let file = Option.text(
-        "file", "PATH", help: "send the file PATH as an attachment, in place of standard input")
+        "file", "PATH", help: "send the file PATH as an attachment, in place of standard input"
+    ).acceptingAnyBytes
     private static let mediaType = Option.text(
         "media-type", "TYPE", help: "with --file: its media type, such as image/jpeg")
     private static let json = Option.flag("json", help: "print a summary as a JSON object at the end")
@@ -51,7 +52,8 @@ enum SendCommand {
     private static func send(file path: String, _ arguments: ParsedArguments) async throws -> ExitCode {
         let type = arguments[mediaType]
         try await AttachmentTransfer.run(arguments, agent: "send") { room in
-            let attachment = try await room.upload(fileAt: path, mediaType: type).value()
+            let bytes = CommandLineProgram.path(path) ?? Array(path.utf8)
+            let attachment = try await room.upload(fileWithPath: bytes, mediaType: type).value()
             _ = try await room.send(.attachment(attachment)).accepted()
         }
         return .success
@@ -82,12 +84,13 @@ enum SendCommand {
         if let path = arguments[file] { return try await send(file: path, arguments) }
         let outbox = ClientOptions.outbox(arguments)
         let earlier = outbox.map { EarlierMessages(path: $0.path) }
-        // The messages of an outbox are sent by the next command, so the end does not wait for them.
-        let client = try ClientOptions.client(
-            arguments, agent: "send", flushTimeout: outbox == nil ? nil : .zero, outbox: outbox, earlier: earlier)
         let input = StandardInput()
         let monitor = TransferMonitor(
             arguments[ProgressStyle.option] ?? .auto, totalByteCount: input.fileByteCount)
+        // The messages of an outbox are sent by the next command, so the end does not wait for them.
+        let client = try ClientOptions.client(
+            arguments, agent: "send", flushTimeout: outbox == nil ? nil : .zero, outbox: outbox, earlier: earlier,
+            monitor: monitor)
         let isSummaryWanted = arguments.has(json)
         var failure: (any Error)?
         var report = TransferReport()

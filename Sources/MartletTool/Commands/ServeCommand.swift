@@ -213,7 +213,7 @@ enum ServeCommand {
                     note(.reopened(failure(of: { try audit?.reopen() })))
                     continue
                 }
-                let failure = await reload(relay, access, audit, hasTLS: TLSArguments.hasCertificate(arguments))
+                let failure = await reload(relay, access, audit, webhook, arguments)
                 note(.reloaded(failure))
                 audit?.add(.reloaded(failure))
             }
@@ -237,13 +237,15 @@ enum ServeCommand {
 
     /// Reads all files again, and applies all of them, or none if one has a fault. Returns the fault.
     private static func reload(
-        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, hasTLS: Bool
+        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ arguments: ParsedArguments
     ) async -> String? {
         do {
             let contents = try access.read()
+            let secret = try PushArguments.secret(arguments)
             // The certificate is the last one that can have a fault.
-            let reloadTLS: () throws -> Void = { if hasTLS { try relay.reloadTLS() } }
+            let reloadTLS: () throws -> Void = { if TLSArguments.hasCertificate(arguments) { try relay.reloadTLS() } }
             if let audit { try audit.reopen(after: reloadTLS) } else { try reloadTLS() }
+            if let secret { try webhook?.replaceSecret(by: secret) }
             await access.apply(contents, to: relay)
             return nil
         } catch {

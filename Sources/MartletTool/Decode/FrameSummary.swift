@@ -53,7 +53,7 @@ extension Frame {
         case .opened(let opened):
             Self.list([
                 "head \(opened.head)", "first \(opened.first)", opened.log.map { "log \($0)" },
-                opened.upTo.map { "of the earlier log up to \($0)" },
+                opened.upTo.map { "of the earlier log up to \($0)" }, opened.counter.map { "counter \($0)" },
                 Self.prefix(opened.members.map { Self.shown($0.text) }).map { "members " + $0 },
             ])
         case .close(let close): Self.list([close.code?.name, close.reason.map(Self.shown)])

@@ -112,6 +112,9 @@ final class AuditLog: Sendable {
             return
         }
         guard unsafe access(path, W_OK) == 0 else { throw CommandError.system(.cannotCreate, "cannot open \(path)") }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw CommandError(.cannotCreate, "cannot open \(path): it is a folder")
+        }
     }
 
     /// Returns when all records are written, or after `LogBounds.finishTimeout`.

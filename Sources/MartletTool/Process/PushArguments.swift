@@ -35,17 +35,13 @@ enum PushArguments {
             if let given { throw UsageError(message: "'--\(given.0.name)' requires '--push-webhook'") }
             return nil
         }
-        var key: [UInt8]?
-        if let path = arguments[secretFile] { key = try secret(in: path) }
+        let key = try secret(arguments)
         do throws(WebhookError) {
             var configuration = try Webhook.Configuration(url: address, secret: key)
             configuration.includesContent = arguments.has(content)
             return Webhook(configuration)
         } catch {
-            guard error == .shortSecret, let path = arguments[secretFile] else {
-                throw UsageError(message: "'--push-webhook': \(error)")
-            }
-            throw CommandError(.noInput, "\(path): \(error)")
+            throw UsageError(message: "'--push-webhook': \(error)")
         }
     }
 
@@ -54,9 +50,14 @@ enum PushArguments {
         if let delay = arguments[delay] { configuration.engine.undeliveredDelay = delay }
     }
 
-    /// The first line of a file, without its end.
-    private static func secret(in path: String) throws(CommandError) -> [UInt8] {
+    /// The secret, which is the first line of its file without the end; nil without the option.
+    static func secret(_ arguments: ParsedArguments) throws(CommandError) -> [UInt8]? {
+        guard let path = arguments[secretFile] else { return nil }
         let line = try InputFile.read(path, "the secret").prefix { $0 != UInt8(ascii: "\n") }
-        return Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+        let secret = Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+        guard secret.count >= Webhook.Configuration.minSecretByteCount else {
+            throw CommandError(.noInput, "\(path): \(WebhookError.shortSecret)")
+        }
+        return secret
     }
 }

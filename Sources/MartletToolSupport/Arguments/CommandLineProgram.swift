@@ -38,7 +38,8 @@ package struct CommandLineProgram: Sendable {
             report(error)
             exit(error.code.rawValue)
         }
-        guard let words = Self.arguments else {
+        let words = Self.arguments
+        guard words.indices.allSatisfy({ Self.isUTF8(Self.bytes[$0]) || isPath(at: $0, of: words) }) else {
             Output.report("\(name): an argument is not UTF-8")
             exit(ExitCode.usage.rawValue)
         }
@@ -49,17 +50,36 @@ package struct CommandLineProgram: Sendable {
         dispatchMain()
     }
 
-    /// The arguments of the process without its name; nil if one is not UTF-8. `CommandLine.arguments` replaces other
-    /// bytes, and is empty if a library has changed the environment before main.
-    static var arguments: [String]? {
-        var words: [String] = []
+    /// The arguments of the process without its name. Bytes that are not UTF-8 are replaced by U+FFFD.
+    static var arguments: [String] { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The bytes of the arguments. `CommandLine.arguments` is empty if a library has changed the environment before
+    /// main.
+    private static let bytes: [[UInt8]] = {
         let count = martlet_argument_count()
-        for index in 1..<max(count > 0 ? count : CommandLine.argc, 1) {
+        return (1..<max(count > 0 ? count : CommandLine.argc, 1)).map { index in
             let word = unsafe count > 0 ? martlet_argument(index) : UnsafePointer(CommandLine.unsafeArgv[Int(index)])
-            guard let word = unsafe word, let text = unsafe String(validatingCString: word) else { return nil }
-            words.append(text)
+            return unsafe word.map { unsafe Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
         }
-        return words
+    }()
+
+    private static func isUTF8(_ bytes: [UInt8]) -> Bool { String(validating: bytes, as: UTF8.self) != nil }
+
+    /// Whether an argument is the value of an option whose value can have any bytes.
+    private func isPath(at index: Int, of words: [String]) -> Bool {
+        words.first.flatMap(command(named:))?.options.contains { option in
+            let name = "--\(option.name)"
+            return option.acceptsAnyBytes && (words[index - 1] == name || words[index].hasPrefix("\(name)="))
+        } == true
+    }
+
+    /// The bytes of a path in the arguments that is not UTF-8, and is `text` with replaced bytes; nil if there is none.
+    package static func path(_ text: String) -> [UInt8]? {
+        for word in bytes where !isUTF8(word) {
+            let value = word.starts(with: "--".utf8) ? Array(word.drop { $0 != UInt8(ascii: "=") }.dropFirst()) : word
+            if String(decoding: value, as: UTF8.self) == text { return value }
+        }
+        return nil
     }
 
     /// Runs a command and returns its exit code. Messages are written to standard error.

@@ -14,6 +14,8 @@ package struct OptionSpec: Sendable {
     package var expectation: String
     /// Whether the option may be given more than once. Each use adds a value.
     package var repeats = false
+    /// Whether the value is a path with any bytes; see `CommandLineProgram.path`.
+    package var acceptsAnyBytes = false
     /// A closure that converts text to a value, or returns nil for invalid text.
     package var parse: @Sendable (String) -> (any Sendable)?
 }
@@ -34,6 +36,13 @@ package struct Option<Value: Sendable>: Sendable {
         spec = OptionSpec(
             name: name, short: short, placeholder: placeholder, help: help, fallback: shown, expectation: expectation
         ) { parse($0) }
+    }
+
+    /// The same option, whose value can be a path that is not UTF-8.
+    package var acceptingAnyBytes: Option {
+        var option = self
+        option.spec.acceptsAnyBytes = true
+        return option
     }
 
     /// The same option, which may be given more than once.

@@ -50,13 +50,26 @@ package final class RegularFile: Sendable {
     }
 
     /// Opens a file. Anything else in its place, such as a symbolic link, a folder or a pipe, is an error.
-    package init(_ path: String, _ mode: Mode) throws(FileError) {
+    package convenience init(_ path: String, _ mode: Mode) throws(FileError) { try self.init(Array(path.utf8), mode) }
+
+    /// Opens a file whose path has any bytes.
+    package init(_ path: [UInt8], _ mode: Mode) throws(FileError) {
+        let path = path.map(CChar.init(bitPattern:)) + [0]
         let flags = mode == .read ? O_RDONLY : O_RDWR | O_CREAT
         // Without O_NONBLOCK the call would wait for the writer of a named pipe.
         let result = unsafe martlet_unless_reserved(open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
         descriptor = result
         guard result >= 0 else { throw FileError("open", -result) }
         guard try status().st_mode & S_IFMT == S_IFREG else { throw FileError("open", EINVAL) }
+    }
+
+    /// The absolute form of a path that is relative to the working directory.
+    package static func absolutePath(_ path: String) throws(FileError) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let folder = unsafe getcwd(nil, 0) else { throw FileError("getcwd") }
+        defer { unsafe free(folder) }
+        guard let text = unsafe String(validatingCString: folder) else { throw FileError("getcwd", EILSEQ) }
+        return "\(text)/\(path)"
     }
 
     deinit {

@@ -14,18 +14,24 @@ public struct Opened: FrameBody {
     /// The highest offset up to which the log that `open` names has the messages of this log; nil if `open` names this
     /// log, none or an unknown one.
     public let upTo: UInt64?
+    /// The highest counter that the relay has taken from the device in the room; nil if there is none.
+    public let counter: UInt64?
     /// The accounts of the room's members, at most 256.
     public let members: [AccountName]
 
     /// Creates the frame.
     ///
     /// - Precondition: There are at most ``maxMemberCount`` members.
-    public init(head: UInt64, first: UInt64, log: LogID? = nil, upTo: UInt64? = nil, members: [AccountName] = []) {
+    public init(
+        head: UInt64, first: UInt64, log: LogID? = nil, upTo: UInt64? = nil, counter: UInt64? = nil,
+        members: [AccountName] = []
+    ) {
         precondition(members.count <= Self.maxMemberCount, "more members than a frame may name")
         self.head = head
         self.first = first
         self.log = log
         self.upTo = upTo
+        self.counter = counter
         self.members = members
     }
 
@@ -37,6 +43,7 @@ public struct Opened: FrameBody {
         var first: UInt64?
         var log: LogID?
         var upTo: UInt64?
+        var counter: UInt64?
         var members: [AccountName] = []
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -45,6 +52,7 @@ public struct Opened: FrameBody {
             case .first: try first.fill(.first, field.uint64())
             case .log: try log.fill(.log, LogID(rawValue: field.uint64()))
             case .upTo: try upTo.fill(.upTo, field.uint64())
+            case .counter: try counter.fill(.counter, field.positive())
             case .member: try members.append(field.name(), limit: Self.maxMemberCount)
             default: try field.skip()
             }
@@ -53,6 +61,7 @@ public struct Opened: FrameBody {
         self.first = try first.required(.first)
         self.log = log
         self.upTo = upTo
+        self.counter = counter
         self.members = members
     }
 
@@ -62,6 +71,7 @@ public struct Opened: FrameBody {
         writer.append(.first, uint64: first)
         if let log { writer.append(.log, uint64: log.rawValue) }
         if let upTo { writer.append(.upTo, uint64: upTo) }
+        if let counter { writer.append(.counter, uint64: counter) }
         for member in members { writer.append(.member, name: member) }
     }
 }

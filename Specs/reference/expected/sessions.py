@@ -115,6 +115,9 @@ def openeds(file):
               {"head": "9", "first": "3", "log": str(LAST), "upTo": "5"}, FROM_SERVER)
     file.bad("opened with two parts of an earlier log", "W-25", 0x5002,
              [head, first, t(0x62, u64(5)), t(0x62, u64(5))], "duplicateField", FROM_SERVER)
+    file.good("opened with the highest counter of the device", "W-56", 0x5002, [head, first, t(0x40, u64(7))],
+              {"head": "9", "first": "3", "counter": "7"}, FROM_SERVER)
+    file.bad("opened with the counter 0", "W-30", 0x5002, [head, first, t(0x40, u64(0))], "invalidValue", FROM_SERVER)
     file.bad("opened with a log of seven bytes", "W-30", 0x5002, [head, first, t(0x59, u64(7)[1:])], "invalidValue",
              FROM_SERVER)
     file.bad("opened without a head", "W-56", 0x5002, first, "missingField", FROM_SERVER)

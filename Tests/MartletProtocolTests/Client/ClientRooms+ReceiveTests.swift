@@ -116,6 +116,19 @@ import Testing
         #expect(receipts.last == .progress(Receipt.Progress(.delivered, upTo: 2)))
     }
 
+    //
+    @Test func `a message of this client that is marked as read → a receipt with its offset`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby, head: 0, log: LogID(rawValue: 7))
+        try stage.engine.send(
+            counter: 1, content: MessageContent(text: "own"), timeToLive: nil, in: room, now: stage.now)
+        stage.act { _, _ in }
+        stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)]), on: .first)
+        stage.act { $0.markRead(room, upTo: 2, now: $1) }
+        stage.run(for: .seconds(1))
+        #expect(stage.log.last(Receipt.self) == .progress(Receipt.Progress(.read, upTo: 1)))
+    }
+
     //
     @Test func `tail is sent until the room is opened, a later open has a cursor instead`() throws {
         let stage = ClientStage()

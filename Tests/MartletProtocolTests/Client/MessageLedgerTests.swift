@@ -373,6 +373,25 @@ import Testing
         #expect(parts == [run] && !ledger.hasReused)
     }
 
+    //
+    @Test func `a counter of another copy of the device far above pending messages → their answers are ignored`() {
+        var ledger = ledger()
+        ledger.restore(counter: 1, hello, timeToLive: nil, isCompressible: true, resendableUntil: .distantFuture)
+        ledger.restore(counter: 2, hello, timeToLive: nil, isCompressible: true)
+        ledger.restore(counter: 60, hello, timeToLive: nil, isCompressible: true)
+        _ = ledger.stored(upTo: 60, now: .zero)
+        ledger.handedOver(upTo: 60, now: .zero)
+        ledger.endSession()
+        let answers = [1, 60, 65, 66].map { ledger.isSetBack(below: $0) }
+        #expect(answers == [false, false, false, true] && ledger.hasReused)
+        let parts = ledger.accepted(AcceptedRun(firstCounter: 1, count: 60, firstOffset: 5), head: 70)
+        #expect(parts.flatMap(\.counters) == [1, 60])
+        let isRefused = ledger.refuse(2, .refused(.counterTooOld, reason: nil))
+        #expect(!isRefused)
+        ledger.replaceDevice()
+        #expect(ledger.pendingCounters == [2] && !ledger.hasReused)
+    }
+
     // R-21, C-80
     @Test func `a message of an earlier session whose window has ended → outcomeUnknown, also a restored one`() throws {
         let end = Instant.zero + (ResendWindow.lifetime - ResendWindow.margin)

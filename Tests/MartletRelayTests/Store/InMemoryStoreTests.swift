@@ -241,8 +241,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("membership records beyond the bound of all rooms are refused, and a removed one makes room")
-    func maxMemberships() throws {
+    @Test func `membership records beyond the bound of all rooms → refused, and a removed one makes room`() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMembershipCount = 3
         let store = InMemoryStore(bounds: bounds)

@@ -33,6 +33,19 @@ struct DatabaseTests {
         #expect(try !row.step())
     }
 
+    @Test func `an immutable file, whose name has characters of URIs → its contents, and no file beside it`() throws {
+        let path = folder.file("a%20b?c#d.db")
+        do {
+            let database = try Database(path: path)
+            try database.execute("CREATE TABLE a (i); INSERT INTO a VALUES (7)")
+        }
+        var options = Database.Options()
+        (options.isReadOnly, options.isImmutable) = (true, true)
+        let database = try Database(path: path, options: options)
+        #expect(try database.prepare("SELECT i FROM a").firstInt64() == 7)
+        #expect(!FileManager.default.fileExists(atPath: path + "-shm"))
+    }
+
     @Test func `an error in a transaction → nothing of it remains`() throws {
         let database = try Database(path: path)
         try database.execute("CREATE TABLE a (i INTEGER PRIMARY KEY)")

@@ -47,4 +47,34 @@ import Testing
         #expect(await closed == 0)
         withExtendedLifetime(lock) {}
     }
+
+    // C-106
+    @Test func `files of a folder with locks of bytes → each locked once, by any path of the folder`() throws {
+        let names = ["a", "b", "caf\u{E9}", "cafe\u{301}", "\u{301}"]
+        var locks = try names.map { try FileLock(inFolderOf: folder.file($0)) }
+        for name in names {
+            #expect(throws: DatabaseError.self) { try FileLock(inFolderOf: folder.file(name)) }
+            // The other path has a descriptor of its own, like another process.
+            let path = "\(folder.path)/./\(name)"
+            #expect(throws: DatabaseError.locked(path: path)) { try FileLock(inFolderOf: path) }
+        }
+        locks.removeFirst()
+        #expect(throws: Never.self) { try FileLock(inFolderOf: "\(folder.path)/./a") }
+        #expect(throws: DatabaseError.self) { try FileLock(inFolderOf: "\(folder.path)/./b") }
+        withExtendedLifetime(locks) {}
+    }
+
+    // C-106
+    @Test func `a copy of the file of the locks by the same process → the lock remains`() throws {
+        let lock = try FileLock(inFolderOf: path)
+        try FileManager.default.copyItem(atPath: folder.path, toPath: folder.path + "-copy")
+        try FileManager.default.removeItem(atPath: folder.path + "-copy")
+        #expect(throws: DatabaseError.self) { try FileLock(inFolderOf: "\(folder.path)/./lock") }
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func `a folder that does not exist → cannotOpen`() {
+        let path = folder.file("none/a")
+        #expect(throws: DatabaseError.cannotOpen(path: path)) { try FileLock(inFolderOf: path) }
+    }
 }

@@ -89,9 +89,14 @@ struct SQLiteOutboxTests {
         let disk = try FaultyDisk()
         var options = SQLiteOutbox.Options()
         options.maxMessageCount = 2
+        options.maxCursorCount = 2
         options.vfs = disk.name
         let (outbox, entries) = try await opened(options)
-        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1)] })
+        try await outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(1)]
+                $0.cursors = ["x": RoomCursor(offset: 3)]
+            })
         let next = OutboxTables.reservedCount + 2
         // The second transaction reserves counters, and fails in its commit.
         disk.fail(disk.callCount + 1, count: 1_000_000, fault_enospc)
@@ -99,16 +104,21 @@ struct SQLiteOutboxTests {
             try await outbox.commit(
                 entries.transaction {
                     $0.appended = [entries.entry(next)]
-                    $0.cursors = ["a": RoomCursor(offset: 3)]
+                    $0.cursors = ["y": RoomCursor(offset: 3)]
                 })
         }
         disk.fail(0, count: 0, fault_none)
-        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(next)] })
+        #expect(try await outbox.open().cursors.keys.sorted() == ["x"])
+        try await outbox.commit(
+            entries.transaction {
+                $0.appended = [entries.entry(next)]
+                $0.cursors = ["y": RoomCursor(offset: 3)]
+            })
         await #expect(throws: MartletError.outboxFull(limit: .messages(2))) {
             try await outbox.commit(entries.transaction { $0.appended = [entries.entry(next + 1)] })
         }
         let state = try await outbox.open()
-        #expect(state.pending.map(\.id.counter) == [1, next] && state.cursors.isEmpty)
+        #expect(state.pending.map(\.id.counter) == [1, next] && state.cursors.keys.sorted() == ["x", "y"])
         #expect(state.nextCounter > next)
         await outbox.close()
         let reopened = SQLiteOutbox(path: path, options: options)
@@ -247,7 +257,9 @@ struct SQLiteOutboxTests {
 
     #if os(Linux)
         // C-106
-        @Test func `a hundred outboxes with messages in one process → at most four threads write`() async throws {
+        @Test func `a hundred outboxes with messages in one process → four threads at most, two descriptors of each`()
+            async throws
+        {
             let outboxes = (0..<100).map { SQLiteOutbox(path: folder.file("outbox \($0)")) }
             for outbox in outboxes {
                 let entries = Entries(device: try await outbox.open().device)
@@ -257,6 +269,12 @@ struct SQLiteOutboxTests {
                 (try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)) == "martlet-outbox\n"
             }
             #expect((1...WriterThread.maxCount).contains(threads))
+            let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
+                let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+                return file?.hasPrefix(folder.path) == true
+            }
+            // That of the locks of the folder is the last one.
+            #expect(descriptors == 2 * outboxes.count + 1)
             for outbox in outboxes {
                 #expect(try await outbox.open().pending.count == 1)
                 await outbox.close()
@@ -271,6 +289,26 @@ struct SQLiteOutboxTests {
         await outbox.close()
         _ = try await second.open()
         await second.close()
+    }
+
+    // C-106
+    @Test func `a file that another program reads → locked while it is open, and not to be read while in use`()
+        async throws
+    {
+        let (outbox, _) = try await opened()
+        #expect(throws: DatabaseError.locked(path: path)) { try read() }
+        await outbox.close()
+        let database = try Database(path: path)
+        _ = try database.schemaVersion()
+        await #expect(throws: DatabaseError.locked(path: path)) { try await outbox.open() }
+        withExtendedLifetime(database) {}
+    }
+
+    private func read() throws {
+        var options = Database.Options()
+        options.isReadOnly = true
+        options.busyTimeout = .zero
+        _ = try Database(path: path, options: options).schemaVersion()
     }
 
     @Test func `the file of another application → otherFormat, and it is not changed`() async throws {

@@ -114,6 +114,14 @@ struct FileMessageTests {
         }
     }
 
+    // M-25
+    @Test func `a relative path → the message has the absolute path`() async throws {
+        let text = URL(fileURLWithPath: FileManager.default.currentDirectoryPath).path
+        let up = String(repeating: "../", count: text.split(separator: "/").count)
+        let message = try await OutgoingMessage.file(at: up + file.dropFirst())
+        #expect(message.file == "\(text)/\(up)\(file.dropFirst())")
+    }
+
     // M-26
     @Test func `a missing file → no message`() async throws {
         await #expect(throws: MartletError.self) { try await OutgoingMessage.file(at: folder.file("none")) }

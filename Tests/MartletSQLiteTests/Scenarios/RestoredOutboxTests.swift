@@ -49,6 +49,31 @@ struct RestoredOutboxTests {
         }
     }
 
+    //
+    @Test func `an offline message under a counter far below the used ones → in the log, by a later process`()
+        async throws
+    {
+        try await withRelay { relay in
+            let first = try await send("first", at: relay)
+            try copy(path, to: folder.file("backup"))
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                for number in 1...99 { try await lobby.send("\(number)") }
+                _ = try await lobby.send("100").accepted()
+            }
+            try copy(folder.file("backup"), to: path)
+            try await withClient("alice", at: nowhere, outbox: path) { alice in
+                _ = try await alice.open(room: "lobby", options: .offline).send("offline")
+            }
+            // Early frames can overtake the message, which the end of the client waits for.
+            _ = try await send("last", at: relay)
+            let end = try await send("end", at: relay)
+            #expect(end.device != first.device)
+            let texts = try await texts(103, in: "lobby", at: relay)
+            #expect(texts.contains("offline"))
+        }
+    }
+
     // C-103
     @Test func `dead letters of a replaced device → their IDs, and retried once`() async throws {
         let outbox = SQLiteOutbox(path: path)

@@ -25,6 +25,21 @@ struct TestRelayTests {
         #expect(texts == ["before", "while the relay is down"])
     }
 
+    //
+    @Test("a deleted message is erased in the store of the world")
+    func erased() throws {
+        let kinds = try world.run {
+            try world.startRelay(store: InMemoryStore())
+            let client = try await world.device("alice").start()
+            let room = try await client.open(room: "lobby")
+            let message = try await room.send("secret")
+            _ = try await message.accepted()
+            _ = try await room.delete(message).accepted()
+            return try await room.messages(before: nil, limit: 10).messages.map(\.kind)
+        }
+        #expect(kinds == [.erased, .delete])
+    }
+
     @Test("an asynchronous store and authenticator that take virtual time serve a client")
     func slowParts() throws {
         let world = world

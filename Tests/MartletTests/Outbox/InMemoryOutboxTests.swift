@@ -1,3 +1,5 @@
+import MartletProtocol
+import MartletWire
 import Testing
 
 @testable import Martlet
@@ -19,6 +21,25 @@ struct InMemoryOutboxTests {
         let outbox = InMemoryOutbox()
         #expect(outbox.open().device == outbox.open().device)
         #expect(outbox.open().device != InMemoryOutbox().open().device)
+    }
+
+    // C-103
+    @Test func `a message that is stored behind the replacement of its device → it has the present one, and ends`() {
+        let outbox = InMemoryOutbox(device: DeviceID(rawValue: 1))
+        func id(_ device: UInt64) -> MessageID {
+            MessageID(sender: AccountName("alice"), device: DeviceID(rawValue: device), counter: 1)
+        }
+        var transaction = OutboxTransaction()
+        transaction.device = DeviceID(rawValue: 2)
+        outbox.commit(transaction)
+        transaction = OutboxTransaction()
+        transaction.appended = [OutboxEntry(id: id(1), room: "a", content: MessageContent(text: "hi"))]
+        outbox.commit(transaction)
+        #expect(outbox.open().pending.map(\.id) == [id(2)])
+        transaction = OutboxTransaction()
+        transaction.outcomes = [OutboxOutcome(id: id(2), room: "a", result: .accepted(offset: 1))]
+        outbox.commit(transaction)
+        #expect(outbox.open().pending.isEmpty)
     }
 
     @Test func `more dead letters than the maximum → the oldest are removed`() {

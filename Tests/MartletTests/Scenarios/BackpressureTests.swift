@@ -115,8 +115,14 @@ struct BackpressureTests {
     }
 
     @Test func `close fails waiting sends with roomClosed`() async throws {
+        // The messages wait between two attempts. With those in the early frames of an attempt, the outcome is unknown.
+        var configuration = narrow
+        configuration.reconnect.base = .seconds(3600)
+        configuration.reconnect.cap = .seconds(3600)
+        configuration.reconnect.peerClosedBase = .seconds(3600)
         try await withBarredRelay { _, proxy in
-            try await withClient("alice", at: proxy.endpoint, configuration: narrow) { alice in
+            try await withClient("alice", at: proxy.endpoint, configuration: configuration) { alice in
+                try await alice.status.first(until: { if case .waiting = $0.phase { true } else { false } })
                 let hers = try await alice.open(room: "lobby", options: .offline)
                 var queued: [MessageHandle] = []
                 for number in 1...4 { queued.append(try await hers.send("\(number)")) }

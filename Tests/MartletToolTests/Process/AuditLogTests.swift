@@ -113,6 +113,17 @@ import Testing
         }
     }
 
+    @Test func `a check of a folder, a file in a missing folder → an error; of a new file → no error and no file`()
+        async throws
+    {
+        try await withFolder { folder in
+            #expect(throws: CommandError.self) { try AuditLog.check(path: folder.path) }
+            #expect(throws: CommandError.self) { try AuditLog.check(path: "\(folder.path)/none/audit") }
+            try AuditLog.check(path: "\(folder.path)/audit")
+            #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/audit"))
+        }
+    }
+
     @Test func `a device without space -> the losses are reported once, and the rest at the end`() async throws {
         let losses = Guarded<[Int]>([])
         let log = try AuditLog(path: "/dev/full") { count in losses.withLock { $0.append(count) } }

@@ -57,11 +57,15 @@ struct KilledChatTests {
         await relay.shutdown()
     }
 
-    /// The number of messages in the file of a running process.
+    /// The number of messages in the file of a running process, which no other process can open: it is counted in a
+    /// copy.
     private func storedCount(_ path: String) -> Int {
-        var options = Database.Options()
-        options.isReadOnly = true
-        guard let database = try? Database(path: path, options: options) else { return 0 }
+        let copy = "\(path)-copy"
+        for suffix in ["", "-wal"] {
+            try? FileManager.default.removeItem(atPath: copy + suffix)
+            try? FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+        }
+        guard let database = try? Database(path: copy) else { return 0 }
         return (try? database.prepare("SELECT count(*) FROM message").firstInt64()).flatMap { $0 }.map { Int($0) } ?? 0
     }
 }

@@ -42,6 +42,23 @@ struct WebhookTests {
         await gateway.close()
     }
 
+    //
+    @Test("a request after the replacement of the secret is signed with the new one; a short one is refused")
+    func replacedSecret() async throws {
+        let gateway = try StubGateway((204, []))
+        let webhook = Webhook(try Webhook.Configuration(url: gateway.url, secret: Self.secret))
+        #expect(throws: WebhookError.shortSecret) { try webhook.replaceSecret(by: [1]) }
+        let secret = Array("fedcba9876543210".utf8)
+        try webhook.replaceSecret(by: secret)
+        try await webhook.report(.sample)
+        let request = try #require(gateway.requests.first)
+        let seconds = try #require(request.fields["martlet-timestamp"].flatMap { UInt64($0) })
+        #expect(
+            request.fields["martlet-signature"]
+                == WebhookSignature(request.body, secret: secret, at: seconds).signature)
+        await gateway.close()
+    }
+
     //
     @Test("without a secret there is no signature, and with the option the document has the text")
     func unsigned() async throws {

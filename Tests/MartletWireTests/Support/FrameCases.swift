@@ -124,7 +124,8 @@ let frameCases: [FrameCase] = [
         "open", .open(Open(room: RoomName("lobby"), kind: .file, cursor: 8, log: LogID(rawValue: 6), tail: 50)),
         required: [.room, .sessionKind, .cursor], texts: [.room: name]),
     FrameCase(
-        "opened", .opened(Opened(head: 9, first: 2, log: LogID(rawValue: 6), upTo: 5, members: [ada, noor])),
+        "opened",
+        .opened(Opened(head: 9, first: 2, log: LogID(rawValue: 6), upTo: 5, counter: 4, members: [ada, noor])),
         required: [.head, .first],
         repeats: [.member: 256], texts: [.member: name]),
     FrameCase(

@@ -181,7 +181,7 @@ extension SeededRandom {
             .opened(
                 Opened(
                     head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) },
-                    upTo: maybe { $0.number() },
+                    upTo: maybe { $0.number() }, counter: maybe { max($0.number(), 1) },
                     members: some(0...30) { $0.account() }))
         case .update: .update(RoomUpdate(maybe { $0.roomEntry() }))
         case .close: .close(Close(code: maybe { $0.code() }, reason: maybe { $0.reason() }))

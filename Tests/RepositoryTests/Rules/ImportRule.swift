@@ -47,7 +47,8 @@ enum ImportRule {
         ]),
         "MartletLab": cLibraries.union([
             "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
-            "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol", "MartletTransport",
+            "MartletTimeline", "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol",
+            "MartletTransport",
             "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
@@ -82,6 +83,10 @@ enum ImportRule {
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": ["MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+        "MartletStorageTests": [
+            "Martlet", "MartletAuthentication", "MartletFaultDisk", "MartletProtocol", "MartletRelay", "MartletSQLite",
+            "MartletTimeline", "MartletTransport", "MartletWire",
+        ],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
         "MartletTimelineTests": ["MartletRelay", "MartletTestKit"],
         "MartletObservationTests": ["MartletRelay", "MartletSQLite"],

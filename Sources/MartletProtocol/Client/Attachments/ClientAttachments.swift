@@ -158,6 +158,7 @@ struct ClientAttachments: Sendable {
             state.attempts += 1
             let ceiling = Duration.seconds(1 << min(state.attempts - 1, 5))
             state.retryAt = now + retryAfter + .uniform(below: ceiling, random: random)  // S-64
+            port.report(RoomID(rawValue: room), .delayed(code))
         }
         sessions[room] = state
     }
@@ -289,11 +290,14 @@ struct ClientAttachments: Sendable {
             answers = [entries[at: index].transfer.refused(request.request, response.status)]
         }
         let wait = max(.seconds(1), ClientRooms.bounded(response.retryAfter) ?? .zero)  // S-65
-        for answer in answers { perform(answer, of: request.transfer, retryAfter: wait, &port, now: now) }
+        for answer in answers {
+            perform(answer, of: request.transfer, response.status, retryAfter: wait, &port, now: now)
+        }
     }
 
     private mutating func perform(
-        _ answer: Transfer.OnAnswer, of id: TransferID, retryAfter: Duration, _ port: inout ClientPort, now: Instant
+        _ answer: Transfer.OnAnswer, of id: TransferID, _ code: ErrorCode, retryAfter: Duration,
+        _ port: inout ClientPort, now: Instant
     ) {
         guard let index = entries.index(of: id.rawValue) else { return }
         switch answer {
@@ -311,6 +315,7 @@ struct ClientAttachments: Sendable {
             for correlation in sent.keys where sent[correlation]?.transfer == id { sent[correlation] = nil }
             restart(at: index)
             entries[at: index].retryAt = now + retryAfter
+            if Transfer.delayCodes.contains(code) { port.report(entries[at: index].transfer.room, .delayed(code)) }
         }
     }
 

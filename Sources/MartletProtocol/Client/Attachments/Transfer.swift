@@ -194,10 +194,13 @@ struct Transfer: Sendable {
         return events
     }
 
+    /// The codes with which the relay refuses a request that it may grant later.
+    static let delayCodes: Set<ErrorCode> = [.tooManyRequests, .serverBusy, .storeUnavailable, .deadlineExceeded]
+
     /// The relay has refused a request.
     mutating func refused(_ request: AttachmentRequest, _ status: ErrorCode) -> OnAnswer {
         switch (request, status) {
-        case (_, .tooManyRequests), (_, .serverBusy), (_, .storeUnavailable), (_, .deadlineExceeded): return .retry
+        case (_, let code) where Self.delayCodes.contains(code): return .retry
         // The relay has lost the upload, or a part of it.
         case (.write, .unknownAttachment), (.write, .wrongPosition): return .retry
         default: return .event(.failed(.refused(status)))

@@ -45,6 +45,21 @@ import Testing
         #expect(owns(stage, last))
     }
 
+    //
+    @Test func `sessions that end for now, and a request that is refused for now → the room is delayed`() throws {
+        let stage = ClientStage { [features] in $0.features = features }
+        let room = try online(stage)
+        _ = try begin(stage, in: room)
+        let request = try #require(stage.log.all(Request.self).last)
+        let session = SessionID(rawValue: 3)
+        stage.say(Response(correlation: request.correlation, status: .storeUnavailable), on: session)
+        #expect(stage.events(in: room) == [.delayed(.storeUnavailable)])
+        stage.say(Reset(session: session, code: .serverBusy))
+        stage.say(Reset(session: .first, code: .storeUnavailable))
+        let delays: [RoomEvent] = [.delayed(.storeUnavailable), .delayed(.serverBusy), .delayed(.storeUnavailable)]
+        #expect(stage.events(in: room) == delays)
+    }
+
     // R-107, S-65
     @Test func `a request that is refused with retryAfter → begun again after this duration`() throws {
         let stage = ClientStage { [features] in $0.features = features }

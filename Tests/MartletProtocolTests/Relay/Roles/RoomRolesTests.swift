@@ -185,11 +185,18 @@ import Testing
         #expect(throws: RoomRolesError.malformed(.duplicateField(.access))) {
             try RoomRoles(decoding: start + start.dropFirst())
         }
-        writer.removeAll()
-        for number in 0...RoomRoles.maxRoleCount {
-            RoomStanding(.named("a\(10_000 + number)"), role: .member).encode(into: &writer)
+        let kinds: [(inout RoomStanding) -> Void] = [
+            { $0.role = .member }, { $0.isBanned = true }, { $0.mutedUntil = 1 },
+        ]
+        for kind in kinds {
+            writer.removeAll()
+            for number in 0...RoomRoles.maxRoleCount {
+                var standing = RoomStanding(.named("a\(10_000 + number)"))
+                kind(&standing)
+                standing.encode(into: &writer)
+            }
+            #expect(throws: RoomRolesError.tooManyAccounts) { try RoomRoles(decoding: start + writer.bytes) }
         }
-        #expect(throws: RoomRolesError.tooManyAccounts) { try RoomRoles(decoding: start + writer.bytes) }
     }
 
     @Test func `the largest stored form is within its bound`() {
