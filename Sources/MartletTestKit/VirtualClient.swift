@@ -105,7 +105,7 @@ public final class VirtualClient {
                 if remembers { received[room, default: []].append((now, message)) }
                 untaken.append((room, byteCount, RoomCursor(log: logs[room], offset: message.relay?.offset ?? 0)))
                 if takesMessages { takeAll(now: now) }
-            case .room(let room, .opened(_, _, _, let log)): logs[room] = log
+            case .room(let room, .opened(_, _, _, let log, _)): logs[room] = log
             case .room(let room, .accepted(let run)) where remembers:
                 accepted[room, default: []].formUnion(run.counters)
             case .transfer(let id, .needs(let position, let byteCount)):

@@ -62,6 +62,8 @@ extension ClientDriver {
 
     func open(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>) {
         guard phase == .running else { return refuse(promise, .stopped) }
+        // The application may have handled messages of a room that the relay has closed.
+        for core in rooms.watched.values where core.name == name { saveCursor(of: core) }
         if options.waitsForRelay, let reason = life.status.value.phase.stopReason {
             return refuse(promise, .gaveUp(reason))
         }
@@ -75,9 +77,10 @@ extension ClientDriver {
         defer { openBacklog() }
         if !rooms[id]!.options.areContinued(by: options) {
             // The messages of an earlier client are sent again on the new session.
-            rooms[id]!.core.reopened()
+            let stored = RoomOptions(options, stored: outbox.cursors[name])
+            rooms[id]!.core.reopened(in: stored.cursor.log)
             rooms[id]!.isOpen = false
-            engine.reopen(id, RoomOptions(options, stored: outbox.cursors[name]), now: now)
+            engine.reopen(id, stored, now: now)
         }
         rooms[id]!.options = options
         addOpener(id, promise, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
@@ -88,12 +91,13 @@ extension ClientDriver {
     }
 
     func create(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>?) {
+        let stored = RoomOptions(options, stored: outbox.cursors[name])
         let core = RoomCore(
-            id: engine.nextRoomID, name: name, account: life.identity.account, device: device,
+            id: engine.nextRoomID, name: name, account: life.identity.account, device: device, log: stored.cursor.log,
             configuration: configuration, source: outbox.counters, outbox: outbox.port.writer, mailbox: mailbox)
         let id: RoomID
         do throws(ClientError) {
-            id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name]), core, now: now)
+            id = try engine.open(name, stored, core, now: now)
         } catch {
             promise?.resolve(.failure(MartletError.tooManyRooms(limit: ClientConfiguration.maxRoomsLimit)))
             return
@@ -239,10 +243,10 @@ extension ClientDriver {
                 log(.warning, "log.replaced", "the relay has lost the log up to \(previous)", in: core)
             }
             arrive(.logReplaced(previous: previous, current: current), in: id)
-        case .opened(let head, let first, let members, let log):
+        case .opened(let head, let first, let members, let log, let branch):
             rooms[id]!.isOpen = true
             rooms[id]!.log = log
-            core.opened(firstOffset: first, lastOffset: head, members: members, log: log)
+            core.opened(firstOffset: first, lastOffset: head, members: members, log: log, branch: branch)
             resolveOpener(id)
             self.log(.info, "room.opened", "opened with offsets \(first) to \(head)", in: core)
         case .message(let message, let credit):

@@ -64,11 +64,14 @@ extension RoomCore {
 
     /// Discards the items and members, because the room is opened with another cursor before the application has
     /// received any item.
-    func reopened() {
+    func reopened(in log: LogID?) {
         wake { state in
             state.inbox = Inbox()
             state.unacknowledged.removeAll()
-            return state.changeView { $0.removeMembers() }
+            return state.changeView {
+                $0 = RoomView(log: log)
+                return true
+            }
         }
     }
 
@@ -159,10 +162,11 @@ extension RoomCore {
         state.withLock { $0.requests.cancel(request) }
     }
 
-    func opened(firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?) {
+    func opened(firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?, branch: UInt64?) {
         wake {
             $0.changeView {
-                $0.opened(firstOffset: firstOffset, lastOffset: lastOffset, members: members, log: log)
+                $0.opened(
+                    firstOffset: firstOffset, lastOffset: lastOffset, members: members, log: log, branch: branch)
             }
         }
         events.publish(.opened(firstOffset: firstOffset, lastOffset: lastOffset))

@@ -71,7 +71,7 @@ final class RoomCore: Waitable, LedgerOwner {
         var handled = HandledMark()
         var requests = RequestQueue()
         var changes = PendingChanges()
-        private(set) var view = RoomView()
+        private(set) var view: RoomView
         /// The number of changes of the view and of the marks.
         private(set) var viewVersion: UInt64 = 0
         var life = Life.open
@@ -118,8 +118,8 @@ final class RoomCore: Waitable, LedgerOwner {
     let discardsItems = Atomic(false)
 
     init(
-        id: RoomID, name: RoomName, account: AccountName, device: DeviceID, configuration: Client.Configuration,
-        source: CounterSource, outbox: OutboxWriter?, mailbox: Mailbox
+        id: RoomID, name: RoomName, account: AccountName, device: DeviceID, log: LogID? = nil,
+        configuration: Client.Configuration, source: CounterSource, outbox: OutboxWriter?, mailbox: Mailbox
     ) {
         self.id = id
         self.name = name
@@ -130,7 +130,7 @@ final class RoomCore: Waitable, LedgerOwner {
         maxContentByteCount = min(configuration.maxContentByteCount, configuration.maxPendingByteCount)
         let ledger = MessageLedger(
             maxCount: configuration.maxPendingMessages, maxByteCount: configuration.maxPendingByteCount)
-        state = Guarded(State(ledger: ledger, counters: RoomCounters(source)))
+        state = Guarded(State(ledger: ledger, counters: RoomCounters(source), view: RoomView(log: log)))
     }
 
     func withLedger<Value: Sendable, Failure: Error>(

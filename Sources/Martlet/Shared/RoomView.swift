@@ -15,8 +15,17 @@ struct RoomView: Sendable, Equatable {
     private(set) var readOffset: UInt64 = 0
     private(set) var log: LogID?
 
-    mutating func opened(firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?) -> Bool {
-        if log != self.log { readOffset = 0 }
+    /// - Parameter log: The log of the first session's cursor.
+    init(log: LogID? = nil) {
+        self.log = log
+    }
+
+    /// - Parameter branch: The offset up to which the log has the messages of the previous one, if that is a different
+    ///   one.
+    mutating func opened(
+        firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?, branch: UInt64? = nil
+    ) -> Bool {
+        readOffset = min(readOffset, branch ?? lastOffset)
         self.firstOffset = firstOffset
         self.lastOffset = lastOffset
         presences = Dictionary(members.map { ($0, .online) }, uniquingKeysWith: { first, _ in first })
@@ -54,13 +63,6 @@ struct RoomView: Sendable, Equatable {
     mutating func read(upTo cursor: RoomCursor) -> Bool {
         guard cursor.log == nil || cursor.log == log, cursor.offset > readOffset else { return false }
         readOffset = cursor.offset
-        return true
-    }
-
-    mutating func removeMembers() -> Bool {
-        guard !presences.isEmpty else { return false }
-        presences = [:]
-        typing = []
         return true
     }
 }

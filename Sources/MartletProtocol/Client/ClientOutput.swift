@@ -52,8 +52,8 @@ public enum RoomEvent: Equatable, Sendable {
     /// follows.
     case logReplaced(previous: RoomCursor, current: RoomCursor)
     /// The server has admitted the session, on each new link again. `log` is nil if the server does not identify its
-    /// logs.
-    case opened(head: UInt64, first: UInt64, members: [AccountName], log: LogID? = nil)
+    /// logs. Up to `branch` it has the messages of the previous log, if that is a different one.
+    case opened(head: UInt64, first: UInt64, members: [AccountName], log: LogID? = nil, branch: UInt64? = nil)
     /// A message, once and in order. `consumed` releases its credit of `creditByteCount`.
     case message(Message, creditByteCount: Int)
     /// Messages of this device were written to a connection.
@@ -82,6 +82,13 @@ public enum RoomEvent: Equatable, Sendable {
     case delayed(ErrorCode)
     /// The room is closed permanently. The code is the server's, or nil if the application closed the room.
     case closed(ErrorCode?)
+}
+
+extension RoomEvent {
+    init(_ opened: Opened, branch: UInt64?) {
+        self = .opened(
+            head: opened.head, first: opened.first, members: opened.members, log: opened.log, branch: branch)
+    }
 }
 
 /// The reason why a message was not accepted.

@@ -223,7 +223,7 @@ struct ClientRooms: ~Copyable {
             rooms[at: index].ledger.withLedger { $0.discardOffsets(above: opened.upTo ?? 0) }
             port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
         }
-        port.report(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
+        port.report(id, RoomEvent(opened, branch: rooms[at: index].reader.branch))
         scheduleReceipts(at: index, port.link.features, now: now)
         if let counter = opened.counter, rooms[at: index].ledger.withLedger({ $0.isSetBack(below: counter) }) {
             beginReplacingDevice(now: now)

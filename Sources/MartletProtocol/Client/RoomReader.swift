@@ -32,6 +32,8 @@ struct RoomReader: Sendable {
     /// The number of messages before the end of the log at which the first session begins; nil after the relay has
     /// admitted the session, which determines the cursor.
     private(set) var tail: UInt32?
+    /// The offset up to which the log has the messages of the previous one; nil if it is the same log.
+    private(set) var branch: UInt64?
     /// The room's last offset when the relay last admitted a session, or of a later message of this client.
     private var lastOffset: UInt64 = 0
     private var delivered: UInt64 = 0
@@ -62,7 +64,8 @@ struct RoomReader: Sendable {
     mutating func enter(_ opened: Opened) -> RoomCursor? {
         let before = cursor
         let isAnotherLog = before.log != nil && opened.log != nil && before.log != opened.log
-        let kept = isAnotherLog ? min(opened.upTo ?? 0, opened.head) : opened.head
+        branch = isAnotherLog ? min(opened.upTo ?? 0, opened.head) : nil
+        let kept = branch ?? opened.head
         cursor = RoomCursor(log: opened.log, offset: min(before.offset, kept))
         if let tail { cursor.offset = max(cursor.offset, opened.head - min(opened.head, UInt64(tail))) }
         tail = nil

@@ -78,6 +78,8 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
     private(set) var faultCount = 0
     /// The number of devices that have ended each phase of the settling.
     private var arrivals: [Int: Int] = [:]
+    /// The number of phases that have ended. A phase that has ended for one device has ended for all.
+    private var endedPhaseCount = 0
 
     init(_ scenario: LifeScenario, _ ledger: LifeLedger, _ makeTimeline: ((AccountName) -> any LifeTimeline)?) {
         self.scenario = scenario
@@ -143,6 +145,9 @@ private final class LifeRun: @unchecked Sendable {  // used by the thread that r
     }
 
     private func haveAllSettled(_ phase: Int) -> Bool {
-        arrivals[phase] == applications.count && applications.allSatisfy(\.isSettled)
+        if endedPhaseCount <= phase, arrivals[phase] == applications.count, applications.allSatisfy(\.isSettled) {
+            endedPhaseCount = phase + 1
+        }
+        return endedPhaseCount > phase
     }
 }

@@ -119,7 +119,7 @@ extension Simulation {
                 ledger.fail(
                     .logLossIsReported, at: now, "device \(device.id) received a loss of \(previous) of \(room)")
             }
-        case .opened(let head, _, let accounts, let log):
+        case .opened(let head, _, let accounts, let log, _):
             trace.note(now, device: device.number, "opens", head)
             members.opened(room, by: device.id, members: accounts)
             if !device.recordOpening(of: room, log, lastOffset: head) {

@@ -74,7 +74,7 @@ import Testing
         pair.world.run(for: .seconds(20))
         #expect(late.events(in: room).contains(.gap(1...500)))
         #expect(late.texts(in: room) == Array(lines.suffix(1500)))
-        guard case .opened(head: 2000, first: 501, _, _)? = late.events(in: room).first else {
+        guard case .opened(head: 2000, first: 501, _, _, _)? = late.events(in: room).first else {
             Issue.record("\(late.events(in: room).prefix(1))")
             return
         }
@@ -156,7 +156,7 @@ import Testing
         let carol = pair.world.addClient("carol")
         let hers = try pair.world.open(.lobby, for: carol)
         pair.world.run(for: .seconds(1))
-        guard case .opened(_, _, let members, _)? = carol.events(in: hers).first else {
+        guard case .opened(_, _, let members, _, _)? = carol.events(in: hers).first else {
             Issue.record("the room was not opened")
             return
         }

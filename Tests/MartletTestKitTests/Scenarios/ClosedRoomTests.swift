@@ -27,7 +27,6 @@ struct ClosedRoomTests {
                 error = thrown
             }
             // All messages count as handled.
-            try await world.sleep(for: .seconds(1))
             let again = try await bob.open(room: "lobby")
             try await alice.open(room: "lobby").send("d")
             let after = try await again.messages.first { _ in true }?.text

@@ -60,12 +60,27 @@ import Testing
         #expect(view.readOffset == 5)
     }
 
-    @Test func `a replaced log resets the read offset, the same log does not`() {
+    @Test func `another log → the read offset is at most the branch; the same log → it is at most the last offset`() {
         var view = opened()
         _ = view.read(upTo: RoomCursor(offset: 5))
         _ = view.opened(firstOffset: 1, lastOffset: 9, members: [], log: Self.log)
         #expect(view.readOffset == 5)
-        _ = view.opened(firstOffset: 1, lastOffset: 3, members: [], log: LogID(rawValue: 8))
+        _ = view.opened(firstOffset: 1, lastOffset: 4, members: [], log: Self.log)
+        #expect(view.readOffset == 4)
+        _ = view.opened(firstOffset: 1, lastOffset: 8, members: [], log: LogID(rawValue: 8), branch: 3)
+        #expect(view.readOffset == 3)
+        _ = view.opened(firstOffset: 1, lastOffset: 8, members: [], log: LogID(rawValue: 9), branch: 0)
         #expect(view.readOffset == 0)
+    }
+
+    @Test func `a read offset of the stored log before the room is open → kept`() {
+        var view = RoomView(log: Self.log)
+        let changes = [
+            view.read(upTo: RoomCursor(log: LogID(rawValue: 8), offset: 6)),
+            view.read(upTo: RoomCursor(log: Self.log, offset: 5)),
+        ]
+        _ = view.opened(firstOffset: 1, lastOffset: 9, members: [], log: Self.log)
+        #expect(changes == [false, true])
+        #expect(view.readOffset == 5)
     }
 }
