@@ -312,8 +312,3 @@ final class EntryTables {
         try changes.remove(id, room)
     }
 }
-
-extension ContentKind {
-    /// Whether messages of the kind change others.
-    fileprivate var isChange: Bool { self == .edit || self == .delete || self == .reaction }
-}

@@ -33,10 +33,13 @@ extension [MessageErasure] {
         guard isErased else { return nil }
         let stamp = RelayStamp(
             offset: entry.offset, acceptedAt: entry.acceptedAt, sender: entry.sender, device: entry.device)
-        let message = Message(counter: entry.counter, kind: .erased, content: [], relay: stamp)
+        // A reader ignores a change without a content, and shows a message of kind erased as deleted (M-1, M-37).
+        let isChange = kind?.isChange ?? false
+        let message = Message(
+            counter: entry.counter, kind: isChange ? kind ?? .erased : .erased, content: [], relay: stamp)
         var erased = entry
         erased.body = EncodedBody(message.encode(), isSummed: entry.body.checksum != nil)
-        return erased
+        return isChange && erased.body.byteCount == entry.body.byteCount ? nil : erased
     }
 }
 

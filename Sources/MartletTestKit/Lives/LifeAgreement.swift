@@ -188,14 +188,14 @@ struct LifeList {
             return Self.isMessage(entry)
         }
         unreadCount = min(unread, 100)
-        last = newest.last { $0.erasedAt != nil || Self.isMessage($0) }
+        last = newest.last(where: Self.isMessage)
         lastText = last.flatMap { LifeMessages(log).text(of: $0) }
     }
 
     /// The applications send no other kinds that count and are listed.
     static func isMessage(_ entry: LifeLog.Entry) -> Bool {
         switch entry.body {
-        case .text?, .reply?: true
+        case .text?, .reply?, .other(.erased)?: true
         default: false
         }
     }

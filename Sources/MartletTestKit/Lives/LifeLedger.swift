@@ -141,7 +141,7 @@ final class LifeLedger: @unchecked Sendable {
     func shown(_ message: RoomMessage, in room: RoomName) {
         shownCount += 1
         guard let entry = log.entry(at: message.offset, in: room, of: message.cursor.log), entry.id == message.id,
-            message.kind == .erased ? entry.erasedAt != nil : message.text == entry.body?.text
+            message.content.isErased ? entry.erasedAt != nil : message.text == entry.body?.text
         else { return fail(.nothingIsSkipped, "\(message.id) at \(message.offset) of \(room) is not in the store") }
     }
 

@@ -118,6 +118,6 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         let content = (try? Message(parsing: entry.body.rawBytes))?.content
         return Entry(
             offset: entry.offset, id: MessageID(sender: entry.sender, device: entry.device, counter: entry.counter),
-            body: content.flatMap { try? MessageBody($0) }, erasedAt: content?.kind == .erased ? entry.offset : nil)
+            body: content.flatMap { try? MessageBody($0) }, erasedAt: content?.isErased == true ? entry.offset : nil)
     }
 }

@@ -77,7 +77,4 @@ extension ContentKind {
         if self == LineContent.bytesKind { return "bytes" }
         return registeredName ?? (isApplicationDefined ? "application" : "unknown")
     }
-
-    /// Whether the kind is that of a change, which is ignored if it is damaged (M-1).
-    var isChange: Bool { [.edit, .delete, .reaction].contains(self) }
 }

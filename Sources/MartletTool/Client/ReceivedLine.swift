@@ -21,7 +21,7 @@ enum ReceivedLine {
         let original = try? message.body
         let present = original.flatMap { effects.body(of: $0) }
         var parts = MessageParts(message.content, present, name: name)
-        let isDeleted = effects.isDeleted || message.kind == .erased  // M-37
+        let isDeleted = effects.isDeleted || message.content.isErased  // M-37
         if isDeleted { parts = MessageParts(label: "deleted") }
         var labels = parts.label.map { [$0] } ?? []
         if present != original, !isDeleted { labels.append("edited") }
@@ -49,10 +49,11 @@ enum ReceivedLine {
             .init("counter", .count(message.id.counter)), .init("kind", .count(message.kind.rawValue)),
             .init("type", .string(message.kind.typeName)),
         ]
-        if original == nil { members.append(.init("damaged", .bool(true))) }
+        let isDeleted = effects.isDeleted || message.content.isErased
+        if original == nil, !isDeleted { members.append(.init("damaged", .bool(true))) }
         let present = original.flatMap { effects.body(of: $0) }
         switch LineContent(kind: message.kind, content: message.content.bytes) {
-        case _ where effects.isDeleted || message.kind == .erased: members.append(.init("deleted", .bool(true)))
+        case _ where isDeleted: members.append(.init("deleted", .bool(true)))
         case _ where present != original: members.append(.init("edited", .bool(true)))
         case .text(let text)?: if original == nil { members.append(.init("text", .string(text))) }
         case .bytes(let bytes)?: members.append(.init("data", .string(Base64.encode(bytes, .standard))))

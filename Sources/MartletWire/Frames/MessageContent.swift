@@ -62,6 +62,9 @@ public struct MessageContent: Hashable, Sendable {
         }
     }
 
+    /// Whether the relay has erased the message (M-37). An erased change keeps its kind, and has no effect.
+    public var isErased: Bool { kind == .erased || kind.isChange && byteCount == 0 }
+
     /// The text; nil if the content is of another kind.
     public var text: String? {
         switch form {

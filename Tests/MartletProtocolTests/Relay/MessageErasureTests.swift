@@ -48,7 +48,11 @@ import Testing
         throws
     {
         let erased = try #require(erasure().erased(edit(at: 6)))
-        #expect(MessageView.kind(in: erased.body.rawBytes) == .erased && erased.offset == 6 && erased.counter == 6)
+        let content = try Message(parsing: erased.body.rawBytes).content
+        #expect(content.kind == .edit && content.isErased && erased.offset == 6 && erased.counter == 6)
+        #expect(erasure(offset: 0).erased(erased) == nil)
+        let own = MessageID(sender: .alice, device: erased.device, counter: 6)
+        #expect(MessageErasure(offset: 6, id: own).erased(erased) == nil)
         #expect(try erasure(offset: 0).erased(edit(at: 1)) != nil)
         #expect(try erasure().erased(edit(at: 4)) == nil)
         #expect(try erasure().erased(edit(at: 6, by: .bob)) == nil)

@@ -11,10 +11,11 @@ import Testing
     }
 
     /// The kinds of the messages that a member was sent, by offset.
+    /// The kinds of messages by offset; `erased` also for erased changes.
     private func kinds(_ effects: [RoomScript.Effect], to name: String) -> [UInt64: ContentKind] {
         var kinds: [UInt64: ContentKind] = [:]
         for case .told(name, .message(let message)) in effects {
-            if let offset = message.relay?.offset { kinds[offset] = message.kind }
+            if let offset = message.relay?.offset { kinds[offset] = message.content.isErased ? .erased : message.kind }
         }
         return kinds
     }

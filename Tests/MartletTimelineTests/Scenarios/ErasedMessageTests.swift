@@ -12,4 +12,12 @@ import Testing
         try await script.apply(script.text(1, "a"), script.message(2, try MessageContent(kind: .erased, bytes: [])))
         #expect(try await script.page() == ["a", "deleted"])
     }
+
+    // M-37, M-1
+    @Test(arguments: [ContentKind.edit, .reaction])
+    func `an erased change → no entry, and not the last message of the room`(kind: ContentKind) async throws {
+        let script = try await TimelineScript()
+        try await script.apply(script.text(1, "a"), script.message(2, try MessageContent(kind: kind, bytes: [])))
+        #expect(try await script.page() == ["a"])
+    }
 }
