@@ -55,8 +55,8 @@ struct LifeAgreement {
             counts[entry.text, default: 0] += 1
             if counts[entry.text] == 1 { checkOrder(of: entry, in: room, &last) }
         }
-        // An edit can be erased by a deletion that is stored together with it.
-        let erased = Set(ledger.log[room].lazy.filter { $0.erasedAt == $0.offset }.map(\.id))
+        // An edit can be erased by a deletion that is stored together with it. With a new device ID it has the counter.
+        let erased = ledger.log[room].filter { $0.erasedAt == $0.offset }.map(\.id)
         let letters = Dictionary(grouping: views.flatMap(\.letters)) { LifeLog.text(of: $0.content) ?? "" }
         for (text, count) in counts.sorted(by: { $0.key < $1.key }) where count > 1 && !mayRepeat(text) {
             ledger.fail(
@@ -64,7 +64,7 @@ struct LifeAgreement {
                 "\"\(text)\" is stored \(count) times in \(room)")
         }
         for (text, record) in ledger.sent.sorted(by: { $0.key < $1.key }) where record.room == room {
-            let isErased = record.id.map(erased.contains) ?? false
+            let isErased = erased.contains { $0.sender == record.id?.sender && $0.counter == record.id?.counter }
             check(text, record, counts[text] ?? (isErased ? 1 : 0), letters[text] ?? [])
         }
     }
