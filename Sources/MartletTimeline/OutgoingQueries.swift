@@ -5,7 +5,7 @@ import MartletWire
 final class OutgoingQueries {
     private let entries: Statement
     private let changes: Statement
-    private let exists: Statement
+    private let accepted: Statement
     private let path: String
 
     init(_ database: Database) throws {
@@ -18,8 +18,11 @@ final class OutgoingQueries {
             WHERE room = ? AND generation = \(TimelineSchema.pendingGeneration) ORDER BY counter
             """)
         let own = "room = ?1 AND sender = ?2 AND device = ?3 AND counter = ?4"
-        exists = try database.prepare(
-            "SELECT 1 FROM entry WHERE \(own) UNION ALL SELECT 1 FROM change WHERE \(own)")
+        accepted = try database.prepare(
+            """
+            SELECT 1 FROM entry WHERE \(own) AND state = 0 UNION ALL
+            SELECT 1 FROM change WHERE \(own) AND generation < \(TimelineSchema.pendingGeneration)
+            """)
     }
 
     func unsettled(_ room: Int64) throws -> [UnsettledMessage] {
@@ -51,13 +54,13 @@ final class OutgoingQueries {
         return MessageID(sender: sender, device: DeviceID(rawValue: row.uint64(1)), counter: row.uint64(2))
     }
 
-    /// The messages that the timeline has, as entries or as changes.
-    func contained(_ ids: [MessageID], _ room: Int64) throws -> Set<MessageID> {
+    /// The messages that the relay has accepted, as entries or as changes.
+    func accepted(_ ids: [MessageID], _ room: Int64) throws -> Set<MessageID> {
         var found: Set<MessageID> = []
         for id in ids {
-            exists.bind(1, room)
-            exists.bind(identity: id, from: 2)
-            if try exists.firstInt64() != nil { found.insert(id) }
+            accepted.bind(1, room)
+            accepted.bind(identity: id, from: 2)
+            if try accepted.firstInt64() != nil { found.insert(id) }
         }
         return found
     }

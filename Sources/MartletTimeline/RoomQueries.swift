@@ -153,7 +153,8 @@ extension TimelineEntry {
         self.init(
             id: 0, position: Position(generation: generation, offset: Int64(clamping: message.offset), id: 0),
             message: message.id, offset: message.offset, time: message.acceptedAt,
-            content: (try? message.body).map { .message($0) } ?? .damaged(message.content.kind), state: .accepted,
-            isEdited: false, reactions: [])
+            content: message.content.isErased
+                ? .deleted : (try? message.body).map { .message($0) } ?? .damaged(message.content.kind),
+            state: .accepted, isEdited: false, reactions: [])
     }
 }

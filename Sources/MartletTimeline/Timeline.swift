@@ -287,11 +287,11 @@ public final class Timeline: Sendable {
         try await read { try $0.unsettled(in: room) }
     }
 
-    /// The messages that the timeline has, as entries or as changes.
-    nonisolated(nonsending) package func contained(
+    /// The messages that the relay has accepted, as entries or as changes.
+    nonisolated(nonsending) package func accepted(
         _ ids: [MessageID], in room: RoomName
     ) async throws -> Set<MessageID> {
-        try await read { try $0.contained(ids, in: room) }
+        try await read { try $0.accepted(ids, in: room) }
     }
 
     /// Reports a change of a room that is not in the file.

@@ -133,9 +133,9 @@ final class TimelineReader: DatabaseContext {
         return try outgoing.unsettled(room)
     }
 
-    func contained(_ ids: [MessageID], in name: RoomName) throws -> Set<MessageID> {
+    func accepted(_ ids: [MessageID], in name: RoomName) throws -> Set<MessageID> {
         guard let room = try roomID(name) else { return [] }
-        return try outgoing.contained(ids, room)
+        return try outgoing.accepted(ids, room)
     }
 
     // MARK: Rooms

@@ -9,11 +9,11 @@ import Testing
 struct ListTableTests {
     private func summary(
         _ name: String, text: String = "last", offset: UInt64 = 9, unread: UInt32 = 3,
-        log: LogID? = TimelineScript.log, _ membership: RoomMembershipState = .joined
+        log: LogID? = TimelineScript.log, _ membership: RoomMembershipState = .joined, content: MessageContent? = nil
     ) throws -> RoomSummary {
         let stamp = RelayStamp(
             offset: offset, acceptedAt: 1000 + offset, sender: AccountName("bob"), device: DeviceID(rawValue: 7))
-        let body = Message(counter: offset, content: MessageContent(text: text), relay: stamp).encode()
+        let body = Message(counter: offset, content: content ?? MessageContent(text: text), relay: stamp).encode()
         return try #require(
             RoomSummary(
                 bytes: RoomUpdate(
@@ -40,6 +40,14 @@ struct ListTableTests {
         #expect(try await script.timeline.cursor(of: "a") == nil)
         try await script.timeline.apply(.changed(summary("a", text: "more", offset: 11, unread: 4)))
         #expect(try await list(script) == ["a more 4", "b hi 3"])
+    }
+
+    // M-28, M-37
+    @Test func `a room that was never opened, whose last message the relay has erased → deleted`() async throws {
+        let script = try await TimelineScript()
+        let erased = try MessageContent(kind: .erased, bytes: [])
+        try await script.timeline.apply(.list([summary("a", content: erased)]))
+        #expect(try await script.timeline.rooms().map(\.lastEntry?.content) == [.deleted])
     }
 
     // M-27, M-28

@@ -54,7 +54,7 @@ extension ClientDriver {
         return switch error.code {
         case .attachmentRefused: .refused(error.errorCode ?? .refused, reason: nil)
         case .fileFailed, .attachmentDamaged: .fileFailed
-        case .attachmentsUnsupported: .refused(.unsupportedKind, reason: nil)
+        case .attachmentsUnsupported: .refused(.unsupportedKind, reason: error.description)
         default: nil
         }
     }

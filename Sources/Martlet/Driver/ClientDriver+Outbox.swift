@@ -4,6 +4,9 @@ import MartletWire
 
 /// The outbox of a client's driver, and the state that an earlier client left in it.
 struct DriverOutbox {
+    /// The maximum number of dead letters that are compared with received messages. Others remain until the application
+    /// retries or discards them.
+    static let maxLetterCount = 4096
     let port: OutboxPort
     let counters: CounterSource
     /// The counter of the first message of this client. Those below belong to earlier ones.
@@ -12,6 +15,8 @@ struct DriverOutbox {
     fileprivate var backlog: [RoomName: [OutboxEntry]]
     /// Outcomes of an earlier client's messages, until the application has received their room.
     fileprivate var outcomes: [RoomName: [OutboxOutcome]]
+    /// The messages that have become dead letters.
+    private var letters: Set<MessageID> = []
     var cursors: RoomCursors
     fileprivate(set) var failureCount: UInt64 = 0
 
@@ -28,8 +33,17 @@ struct DriverOutbox {
         } else {
             port = .queued(OutboxWriter(life.outbox, mailbox: life.mailbox))
         }
+        noteLetters(of: opened.outcomes)
     }
 
+    fileprivate mutating func noteLetters(of outcomes: [OutboxOutcome]) {
+        for outcome in outcomes {
+            if case .failed(let failure) = outcome.result, failure != .cancelled { letters.insert(outcome.id) }
+        }
+        while letters.count > Self.maxLetterCount { letters.removeFirst() }
+    }
+
+    fileprivate mutating func takeLetter(_ id: MessageID) -> Bool { !letters.isEmpty && letters.remove(id) != nil }
 }
 
 extension ClientDriver {
@@ -145,6 +159,7 @@ extension ClientDriver {
             }
         }
         if !outcomes.isEmpty { outbox.port.commit { $0.outcomes += outcomes } }
+        outbox.noteLetters(of: outcomes)
     }
 
     /// Marks all messages as in flight if there is a connection. Those with a time to live are then sent (C-75).
@@ -218,12 +233,21 @@ extension ClientDriver {
         core.messagesChanged { $0 == counter }
         let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name, result: .failed(failure))
         outbox.port.commit { $0.outcomes.append(outcome) }
+        outbox.noteLetters(of: [outcome])
         keep([outcome], of: core)
         rooms.withSettledMessages.append(core.id)
         if rooms[core.id]?.unmarked.remove(counter) == true {
             engine.messagesStored(upTo: 0, releasedUpTo: rooms[core.id]!.unmarked.releasedUpTo, in: core.id, now: now)
         }
         fileMessageFailed(counter, of: core)
+    }
+
+    /// Removes the dead letter of a message that the log of the room has (C-77).
+    func received(_ id: MessageID, in core: RoomCore) {
+        guard outbox.takeLetter(id) else { return }
+        // The outbox may be storing other changes when the application reads the dead letters.
+        _ = core.state.withLock { $0.letters.claim(id) }
+        outbox.port.commit { $0.discarded.append(id) }
     }
 
     /// Keeps the outcomes of an earlier client's messages until the application receives the room. The room can end

@@ -251,6 +251,7 @@ extension ClientDriver {
             self.log(.info, "room.opened", "opened with offsets \(first) to \(head)", in: core)
         case .message(let message, let credit):
             guard let message = RoomMessage(message, log: rooms[id]!.log) else { break }
+            received(message.id, in: core)
             arrive(.message(message, creditByteCount: credit), in: id)
         case .gap(let offsets):
             arrive(.gap(offsets, of: rooms[id]!.log), in: id)

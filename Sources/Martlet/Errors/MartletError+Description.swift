@@ -25,6 +25,8 @@ extension MartletError: CustomStringConvertible {
         case .gaveUp(let reason): "the client has stopped retrying: \(reason)"
         case .roomClosed(nil, _): "the room has been closed"
         case .roomClosed(let code?, _): "the relay closed the room: \(code)"
+        // The relay serves no session for the file of the message.
+        case .notAccepted(.refused(.unsupportedKind, let reason?)): "the message was refused: \(reason)"
         case .notAccepted(.refused(let code, let reason)):
             "the message was refused: \(code)\(reason.map { ", \($0)" } ?? "")"
         case .notAccepted(.fileFailed): "the file of the message could not be read, or has changed"

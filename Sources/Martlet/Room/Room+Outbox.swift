@@ -18,7 +18,8 @@ extension Room {
     }
 
     /// The messages of this device that have failed with another reason than `cancelled`, in ascending order of their
-    /// counters, until they are retried or discarded. The outbox bounds their number.
+    /// counters, until they are retried or discarded, or received from the log of the room
+    /// (``Room/Options/includesOwnMessages``). The outbox bounds their number.
     ///
     /// - Throws: `outboxFailed`, `stopped`.
     nonisolated(nonsending) public func deadLetters() async throws -> [DeadLetter] {
@@ -31,7 +32,8 @@ extension Room {
     /// Queues a dead letter as a new message with a new ID, behind all others. One transaction of the outbox stores the
     /// message and removes the dead letter (C-77).
     ///
-    /// - Returns: The handle of the new message; nil if the dead letter was retried or discarded before.
+    /// - Returns: The handle of the new message; nil if the dead letter was retried or discarded before, or if the log
+    ///   has its message.
     /// - Throws: The errors of ``send(_:)-(OutgoingMessage)``. The dead letter then remains.
     @discardableResult
     nonisolated(nonsending) public func retry(_ letter: DeadLetter) async throws -> MessageHandle? {

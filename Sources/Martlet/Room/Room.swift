@@ -154,7 +154,8 @@ public final class Room: Sendable {
 
     /// Leaves the room.
     ///
-    /// Messages that are not yet accepted fail with `closed` and become dead letters (``deadLetters()``); wait for
+    /// Messages that are not yet accepted fail and become dead letters (``deadLetters()``): those already sent with
+    /// `outcomeUnknown`, because the relay may accept them, and others with `closed`. Wait for
     /// ``MessageHandle/accepted()`` first if they are to be sent. The method returns without waiting for the relay.
     /// Cancellation of the calling task has no effect.
     nonisolated(nonsending) public func close() async {

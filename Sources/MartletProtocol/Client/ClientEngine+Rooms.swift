@@ -25,7 +25,7 @@ extension ClientEngine {
         return id
     }
 
-    /// Leaves a room. Unaccepted messages fail with `closed`.
+    /// Leaves a room. Unaccepted messages fail: those that were published with `outcomeUnknown`, others with `closed`.
     public mutating func close(_ id: RoomID, now: Instant) { rooms.close(id, &port, now: now) }
 
     /// Opens a room again with other options, from their cursor. Unaccepted messages are sent again (W-62).

@@ -144,7 +144,7 @@ struct ClientRooms: ~Copyable {
         if let session = room.session { leave(session, &port) }
         for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
         let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
-        let failures = room.ledger.withLedger { $0.failAll(failure, isOpen: room.openSession != nil) }
+        let failures = room.ledger.withLedger { $0.failAll(failure, isOpen: code == nil || room.openSession != nil) }
         for (counter, failure) in failures { port.report(id, .failed(counter: counter, failure)) }
         port.report(id, .closed(code))
         continueLaggingRooms(&port, now: now)

@@ -396,9 +396,9 @@ package struct MessageLedger: Sendable {
         !fail(failure, from: counter, to: counter).isEmpty
     }
 
-    /// Fails all pending messages, because the room ends. The relay may have accepted those that were published on a
-    /// session that it had opened, as it has the current one if `isOpen` (C-74). A room that lacks a session is opened
-    /// again later.
+    /// Fails all pending messages, because the room ends. The relay may have accepted those that were published, unless
+    /// it has refused their session, as it has the current one unless `isOpen` (C-74). A room that lacks a session is
+    /// opened again later.
     mutating func failAll(_ failure: SendFailure, isOpen: Bool) -> [(counter: UInt64, failure: SendFailure)] {
         var publishedUpTo = isOpen ? handedUpTo : min(handedUpTo, earlierUpTo)
         if failure == .refused(.tooManySessions, reason: nil) { publishedUpTo = 0 }

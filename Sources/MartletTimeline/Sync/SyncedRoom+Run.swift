@@ -9,7 +9,7 @@ extension SyncedRoom {
 
     /// Synchronizes the timeline with the outbox. The method can be called again after an error.
     nonisolated(nonsending) func restore() async throws {
-        let letters = try await room.deadLetters()
+        let letters = try await readLetters()
         let shown = try await timeline.unsettled(in: name)
         let intents = Dictionary(shown.compactMap { message in message.intent.map { (message.id, $0) } }) { $1 }
         let pending = room.pending.compactMap { handle in handle.content.map { (handle.id, $0) } }
@@ -18,16 +18,13 @@ extension SyncedRoom {
         for (id, content) in pending where intents[id] == nil {
             steps.append(former[id].map { .replace($0, by: id, content) } ?? .add(id, content))
         }
-        let known = try await timeline.contained(letters.map(\.id), in: name)
         for letter in letters where intents[letter.id] == nil {
-            if !known.contains(letter.id) { steps.append(.add(letter.id, letter.content)) }
-            steps.append(.settle(letter.id, .failed(letter.failure), log: nil))
+            steps += [.add(letter.id, letter.content), .settle(letter.id, .failed(letter.failure), log: nil)]
         }
         let decided = Set(pending.map(\.0)).union(letters.map(\.id))
         let undecided = shown.filter { !decided.contains($0.id) && !former.values.contains($0.id) }
         let progress = room.progress(of: undecided.map(\.id))
         for message in undecided { steps += Self.steps(for: message, progress[message.id]) }
-        state.withLock { $0.letters = letters }
         try await perform(steps)
         state.withLock { state in
             state.unsettled.formUnion(pending.map(\.0))
@@ -91,6 +88,7 @@ extension SyncedRoom {
         while true {
             do {
                 for try await batch in room.itemBatches(maxCount: Self.maxBatchCount) {
+                    removeLetters(of: batch)
                     try await timeline.apply(batch, in: name, isModerator: isModerator)
                     try await storeReadMark()
                 }
@@ -105,6 +103,18 @@ extension SyncedRoom {
             } catch MartletError.Code.roomClosed {
                 return
             }
+        }
+    }
+
+    /// The client has removed the dead letters of messages that the log has (C-77).
+    private func removeLetters(of batch: [RoomItem]) {
+        state.withLock { state in
+            guard !state.letters.isEmpty else { return }
+            let ids = batch.compactMap { item -> MessageID? in
+                if case .message(let message) = item { message.id } else { nil }
+            }
+            let received = Set(ids)
+            state.letters.removeAll { received.contains($0.id) }
         }
     }
 

@@ -25,6 +25,7 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
 /// | unsettled | any, or missing | pending, with the content of the outbox |
 /// | accepted | pending | accepted at its offset; the log corrects place and content |
 /// | failed, a dead letter | pending, or missing | failed, with the reason |
+/// | failed, a dead letter | accepted | accepted; the dead letter is removed |
 /// | unknown | pending | failed with `outcomeUnknown`, unless the log has the message |
 /// | unknown | failed | failed; a retry sends its content |
 /// | dead letter, or unknown | retrying | sent again, or removed because the retry was stored |
@@ -241,7 +242,7 @@ public final class SyncedRoom: Sendable {
         guard claim(id) else { return nil }
         defer { unclaim(id) }
         try await turn.begin()
-        if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+        if let letter = try await readLetters().first(where: { $0.id == id }) {
             try await perform([.mark(id, .retry)])
             return try await retry(letter, turn)
         }
@@ -271,10 +272,11 @@ public final class SyncedRoom: Sendable {
         case .ended(.failed(.cancelled))?: break
         case .ended(.failed)?, nil:
             do {
-                if let letter = try await room.deadLetters().first(where: { $0.id == id }) {
+                guard try await timeline.accepted([id], in: name).isEmpty else { return false }
+                if let letter = try await readLetters().first(where: { $0.id == id }) {
                     try await room.discard(letter)
+                    try await readLetters()
                 }
-                try await readLetters()
             } catch {
                 await write([.unmark(id)])
                 throw error
@@ -295,7 +297,7 @@ public final class SyncedRoom: Sendable {
             await write([.remove(letter.id)])
             return nil
         }
-        try? await readLetters()
+        _ = try? await readLetters()
         await show([.replace(letter.id, by: handle.id, letter.content)], of: handle.id)
         return handle.id
     }
@@ -358,8 +360,14 @@ public final class SyncedRoom: Sendable {
         return ids.subtracting(renewed.map(\.0)).union(renewed.map(\.1))
     }
 
-    nonisolated(nonsending) func readLetters() async throws {
-        let letters = try await room.deadLetters()
+    /// Reads the dead letters, and removes those whose messages the relay has accepted (C-77).
+    @discardableResult
+    nonisolated(nonsending) func readLetters() async throws -> [DeadLetter] {
+        let all = try await room.deadLetters()
+        let accepted = try await timeline.accepted(all.map(\.id), in: name)
+        let letters = all.filter { !accepted.contains($0.id) }
         state.withLock { $0.letters = letters }
+        for letter in all where accepted.contains(letter.id) { try await room.discard(letter) }
+        return letters
     }
 }

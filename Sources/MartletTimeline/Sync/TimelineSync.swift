@@ -156,7 +156,8 @@ public final class TimelineSync: Sendable {
             room: name, options: Room.Options(from: from, includesOwnMessages: true, waitsForRelay: false))
     }
 
-    /// Closes a room. Messages that are not accepted fail with `closed`; the timeline shows them as failed.
+    /// Closes a room. Messages that are not accepted fail, those already sent with `outcomeUnknown`, others with
+    /// `closed`; the timeline shows them as failed, until the log has them.
     nonisolated(nonsending) public func close(room name: RoomName) async {
         await state.withLock { $0.rooms[name] }?.room.close()
     }

@@ -134,7 +134,8 @@ enum RoomsCommand {
         let isMore = room.unreadCount == RoomSummary.maxUnreadCount
         if room.unreadCount > 0 { parts.append("\(room.unreadCount)\(isMore ? " or more" : "") unread") }
         if let message = room.lastMessage {
-            let text = message.text.map { SafeText.line($0) } ?? "[\(message.kind.typeName)]"
+            let kind = message.content.isErased ? "deleted" : message.kind.typeName  // M-37
+            let text = message.text.map { SafeText.line($0) } ?? "[\(kind)]"
             parts.append("\(SafeText.line(message.sender.text)): \(text)\(room.isLastMessageShortened ? "…" : "")")
         }
         return parts.joined(separator: "  ")

@@ -112,6 +112,17 @@ import Testing
         #expect(stage.log.frames.count == frames)
     }
 
+    // C-74
+    @Test func `a room that is closed while its session is opening → sent messages have an unknown outcome`() throws {
+        let stage = ClientStage()
+        stage.goOnline()
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        try send(1...1, in: room, on: stage)
+        stage.act { $0.close(room, now: $1) }
+        #expect(sent(stage) == [1])
+        #expect(stage.events(in: room).suffix(2) == [.failed(counter: 1, .outcomeUnknown), .closed(nil)])
+    }
+
     @Test func `suspend and resume of a room are sent once, and suspend again on the next link`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

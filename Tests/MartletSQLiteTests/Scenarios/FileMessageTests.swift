@@ -77,6 +77,22 @@ struct FileMessageTests {
         }
     }
 
+    //
+    @Test func `a message with a file at a relay without attachments → the failure states it as an upload does`()
+        async throws
+    {
+        let ids = try await send()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: path) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                let error = await #expect(throws: MartletError.self) {
+                    try await lobby.message(ids[0])?.accepted()
+                }
+                #expect(error?.description == "the message was refused: \(MartletError.attachmentsUnsupported)")
+            }
+        }
+    }
+
     // M-26
     @Test func `the cancellation of a message with a file → the message behind it is published`() async throws {
         let ids = try await send()

@@ -5,8 +5,7 @@ import Testing
 
 @Suite("A loop over a room that the relay has closed")
 struct ClosedRoomTests {
-    @Test("a loop that is left after the relay has closed the room → the next loop has the remaining messages")
-    func nextLoop() throws {
+    @Test func `a loop left after the relay has closed the room → the next loop has the remaining messages`() throws {
         let world = TestWorld(seed: 3)
         let (texts, error, after) = try world.run {
             let relay = try world.startRelay()

@@ -166,6 +166,29 @@ struct OutboxTests {
         }
     }
 
+    // C-77
+    @Test func `a dead letter whose message the client receives from the log → removed, and not retried`() async throws
+    {
+        let (outbox, other) = (InMemoryOutbox(), InMemoryOutbox())
+        let ids = try await leave(["accepted"], in: outbox)
+        other.restore(outbox)
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: other) { _ in }
+            var transaction = OutboxTransaction()
+            transaction.outcomes = [OutboxOutcome(id: ids[0], room: "lobby", result: .failed(.closed))]
+            outbox.commit(transaction)
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let options = Room.Options(from: .start, includesOwnMessages: true)
+                let lobby = try await alice.open(room: "lobby", options: options)
+                let letter = DeadLetter(
+                    OutboxEntry(id: ids[0], room: "lobby", content: .init(text: "accepted")), failure: .closed)
+                #expect(try await lobby.messages.first(1).map(\.id) == ids)
+                #expect(try await lobby.deadLetters().isEmpty)
+                #expect(try await lobby.retry(letter) == nil)
+            }
+        }
+    }
+
     // R-21, C-80
     @Test func `a message in memory that was in flight long ago by the wall clock → published again`() async throws {
         let outbox = InMemoryOutbox()

@@ -89,6 +89,57 @@ struct SyncRestartTests {
         }
     }
 
+    /// The files of a life whose message "1" the relay has accepted, and those of a life in which it has failed.
+    private func letterOfAcceptedMessage(at relay: String) async throws -> (FileImage, accepted: FileImage) {
+        let accepted = FileImage()
+        try await end(accepted) { _, room in try await room.send("1") }
+        let failed = try accepted.copy()
+        _ = try await restart(accepted, at: relay) { $0 == ["1"] }
+        try await end(failed) { life, room in
+            await life.sync.close(room: "a")
+            let letters = try await room.room.deadLetters()
+            #expect(letters.map(\.failure) == [.closed])
+        }
+        return (failed, accepted)
+    }
+
+    // C-77
+    @Test func `failed in the outbox, and received from the log → accepted, no longer unsent, not retried`()
+        async throws
+    {
+        try await withRelay { relay in
+            let (files, _) = try await letterOfAcceptedMessage(at: relay)
+            for address in [relay, nowhere] {
+                try await SyncLife.run(files, at: address) { life in
+                    let room = try await life.sync.open(room: "a")
+                    let entry = try #require(try await life.page { $0 == ["1"] }.first)
+                    #expect(entry.offset == 1 && room.unsent.isEmpty)
+                    #expect(try await room.room.deadLetters().isEmpty)
+                    #expect(try await room.retry(try #require(entry.message)) == nil)
+                }
+            }
+            #expect(try await texts(at: relay) == ["1"])
+        }
+    }
+
+    // C-77
+    @Test func `failed in the outbox and accepted in the timeline → no longer unsent, neither retried nor discarded`()
+        async throws
+    {
+        try await withRelay { relay in
+            let (files, accepted) = try await letterOfAcceptedMessage(at: relay)
+            try await files.replaceTimeline(by: accepted)
+            try await end(files) { life, room in
+                let id = try #require(try await life.timeline.page(of: "a").first?.message)
+                #expect(room.unsent.isEmpty)
+                #expect(try await room.room.deadLetters().isEmpty)
+                #expect(try await room.retry(id) == nil)
+                #expect(try await room.discard(id) == false)
+                #expect(try await life.timeline.page(of: "a").map(TimelineScript.short) == ["1"])
+            }
+        }
+    }
+
     @Test func `failed in the outbox and pending in the timeline → failed, with the reason`() async throws {
         let files = FileImage()
         try await end(files) { life, room in
