@@ -388,6 +388,13 @@ public struct Link: Sendable {
         sessions.slot(of: id).map { sessions[$0].send.byteCount } ?? 0
     }
 
+    /// Whether a condition applies to bodies of a session that were not completely sent on this connection, or to any
+    /// without one.
+    func hasUnsent(on id: SessionID, where condition: (FrameType, SendBatches.Bodies) -> Bool) -> Bool {
+        guard let slot = sessions.slot(of: id) else { return false }
+        return sessions[slot].send.hasUnsent(isAttached: isAttached, where: condition)
+    }
+
     /// Whether the link holds memory that an idle link does not need.
     ///
     /// An idle link takes a few numbers for each session. Queues and `OnDemand` state get memory at their first use.

@@ -7,6 +7,12 @@ struct SendBatches: Sendable {
         /// The sequence of the first frame.
         let first: UInt64
         let bodies: Bodies
+
+        /// The bodies of the frames from a sequence on.
+        func bodies(from sequence: UInt64) -> Bodies {
+            guard case .messages(let messages) = bodies, sequence > first else { return bodies }
+            return .messages(messages.dropFirst(Int(sequence - first)))
+        }
     }
 
     enum Bodies: Sendable {

@@ -83,6 +83,18 @@ struct SendQueue: Neutral, Sendable {
 
     var hasUnsent: Bool { sentCount < frames.count || !lostSequences.isEmpty }
 
+    /// Whether a condition applies to bodies that were not completely sent on this connection, or to any without one.
+    func hasUnsent(
+        isAttached: Bool, _ totals: Totals, where condition: (FrameType, SendBatches.Bodies) -> Bool
+    ) -> Bool {
+        let next = totals.base + UInt64(isAttached ? sentCount : 0)
+        guard next < totals.base + UInt64(frames.count) else { return false }
+        return (bodies.index(of: next)..<bodies.count).contains { index in
+            let batch = bodies[index]
+            return condition(frame(max(batch.first, next), totals).type, batch.bodies(from: next))
+        }
+    }
+
     func entry(_ sequence: UInt64, _ totals: Totals) -> SendStream.Entry {
         let (body, fragment) = bodies.body(of: sequence)
         return SendStream.Entry(body: body, fragment: fragment, type: frame(sequence, totals).type)

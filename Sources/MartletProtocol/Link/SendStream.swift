@@ -76,6 +76,10 @@ struct SendStream: Sendable {
     var hasUnacknowledged: Bool { queue.value.sentCount > 0 }
     /// Whether it has frames to send, with or without credit for them.
     var hasUnsent: Bool { queue.isAllocated && queue.value.hasUnsent }
+    /// Whether a condition applies to bodies that were not completely sent on this connection, or to any without one.
+    func hasUnsent(isAttached: Bool, where condition: (FrameType, SendBatches.Bodies) -> Bool) -> Bool {
+        queue.isAllocated && queue.value.hasUnsent(isAttached: isAttached, totals, where: condition)
+    }
     /// The highest sequence that the peer can have received.
     var highestSent: UInt64 { neverSent - 1 }
 

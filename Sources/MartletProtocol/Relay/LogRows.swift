@@ -64,26 +64,23 @@ package struct LogRows: Sendable {
     }
 
     /// Replaces the bodies of erased messages. A row with one of them gets bodies of its own, because the earlier ones
-    /// may share a storage with the replaced one. Returns the offsets of these messages.
-    @discardableResult
-    package mutating func erase(_ erasures: [MessageErasure]) -> [UInt64] {
-        guard let least = erasures.map(\.offset).min(), let start = rowIndex(of: max(least, first)) else { return [] }
-        var found: [UInt64] = []
+    /// may share a storage with the replaced one.
+    package mutating func erase(_ erasures: [MessageErasure]) {
+        guard let least = erasures.map(\.offset).min(), let start = rowIndex(of: max(least, first)) else { return }
         for index in rows.indices.dropFirst(start) {
             var entries = rows[index].entries
-            let count = found.count
+            var isChanged = false
             for position in entries.indices {
                 guard let erased = erasures.erased(entries[position]) else { continue }
                 entries[position] = erased
-                found.append(erased.offset)
+                isChanged = true
             }
-            guard found.count > count else { continue }
+            guard isChanged else { continue }
             for position in entries.indices { entries[position].body = entries[position].body.detached() }
             guard let row = Row(entries) else { continue }
             byteCount += row.byteCount - rows[index].byteCount
             rows[index] = row
         }
-        return found
     }
 
     /// Removes the oldest messages that exceed the bounds.

@@ -22,6 +22,11 @@ public struct MessageErasure: Hashable, Sendable {
 extension [MessageErasure] {
     /// Returns the entry with the body of an erased message, if it belongs to one of the erasures.
     package func erased(_ entry: LogEntry) -> LogEntry? {
+        // A body with a layout is a text, which is no edit.
+        let mayBeEdit = entry.body.layout == .unknown
+        guard contains(where: { $0.offset == entry.offset || mayBeEdit && $0.offset < entry.offset }) else {
+            return nil
+        }
         let kind = MessageView.kind(in: entry.body.rawBytes)
         guard kind != .delete, kind != .erased, entry.offset > 0, entry.counter > 0 else { return nil }
         let id = MessageID(sender: entry.sender, device: entry.device, counter: entry.counter)
@@ -40,6 +45,56 @@ extension [MessageErasure] {
         var erased = entry
         erased.body = EncodedBody(message.encode(), isSummed: entry.body.checksum != nil)
         return isChange && erased.body.byteCount == entry.body.byteCount ? nil : erased
+    }
+}
+
+extension [MessageErasure] {
+    /// Whether queued frames of a session have the body of an erased message: a message, a page of a room's history,
+    /// or an entry of a room in the list of an account.
+    func concern(_ type: FrameType, _ bodies: SendBatches.Bodies, in room: RoomName? = nil) -> Bool {
+        let body: EncodedBody
+        switch bodies {
+        case .messages(let entries): return entries.contains { erased($0) != nil }
+        case .fragments(let single): body = single
+        }
+        switch type {
+        case .data: return concern(message: body.rawBytes)
+        case .update:
+            guard let room else { return false }
+            return concern(entry: body.rawBytes, in: room)
+        case .response:
+            guard let content = (try? Response(parsing: body.rawBytes))?.content else { return false }
+            var reader = TLVReader(content.rawBytes)
+            while let field = try? reader.next() {
+                if let room {
+                    if field.tag == .entry, concern(entry: field.value, in: room) { return true }
+                } else if field.tag == .message, concern(message: field.value) {
+                    return true
+                }
+            }
+            return false
+        default: return false
+        }
+    }
+
+    private func concern(message body: RawSpan) -> Bool {
+        guard let message = try? Message(parsing: body), let stamp = message.relay else { return false }
+        let entry = LogEntry(
+            offset: stamp.offset, sender: stamp.sender, device: stamp.device, counter: message.counter,
+            acceptedAt: stamp.acceptedAt, body: EncodedBody([UInt8](copying: body)))
+        return erased(entry) != nil
+    }
+
+    /// Whether an entry has the text of an erased message, or of an erased edit, which shows in an earlier message of
+    /// its author (M-28).
+    private func concern(entry body: RawSpan, in room: RoomName) -> Bool {
+        guard let entry = (try? RoomUpdate(parsing: body))?.entry, entry.room == room,
+            let shown = entry.lastMessage?.relay
+        else { return false }
+        return contains {
+            $0.id.sender == shown.sender
+                && ($0.offset == 0 || shown.offset <= $0.offset && $0.offset <= entry.lastOffset)
+        }
     }
 }
 

@@ -45,37 +45,15 @@ extension Room {
         return target.offset
     }
 
-    /// Deletions are durable: the messages and their edits are erased in memory. A link without a connection whose
-    /// queue may have one of them loses its session, and reads the log again.
+    /// Deletions are durable: the messages and their edits are erased in memory, in the results of reads that are in
+    /// progress, and in the queues of sessions.
     mutating func eraseStored(into effects: inout Deque<RoomEffect>) {
         let erasures = publication.takeErasures(durable: log.lastOffset)
         guard !erasures.isEmpty else { return }
-        // The erased messages are shorter than those in the queues.
-        let away = members.slots.filter { members.isPresent($0) && members[$0].isAway }
-            .compactMap { slot in firstQueuedOffset(slot).map { (slot: slot, first: $0) } }
-        let erased = log.erase(erasures)
-        for (slot, first) in away {
-            let cursor = members[slot].cursor
-            // Edits that are not in memory may be queued, after their target.
-            let isQueued =
-                first == 0
-                ? erasures.contains { $0.offset <= cursor } : erased.contains { first <= $0 && $0 <= cursor }
-            guard isQueued else { continue }
-            effects.append(.reset(members[slot].key, .slowConsumer))
-            leave(handle(slot), into: &effects)
+        log.erase(erasures)
+        if isWatched { changes.note(erasures) }
+        for slot in members.slots where members.isLive(slot) && members[slot].credit < RoomMember.creditByteCount {
+            effects.append(.erased(members[slot].key, erasures))
         }
-    }
-
-    /// The lowest offset that a member was sent and has not acknowledged, by the bytes of the messages; 0 if it is not
-    /// in memory, and nil if the member has acknowledged everything.
-    private func firstQueuedOffset(_ slot: Int) -> UInt64? {
-        var rest = RoomMember.creditByteCount - members[slot].credit
-        guard rest > 0 else { return nil }
-        var offset = members[slot].cursor
-        while rest > 0, let entry = log.tail[offset] {
-            rest -= entry.body.byteCount
-            offset -= 1
-        }
-        return rest > 0 ? 0 : offset + 1
     }
 }

@@ -313,7 +313,7 @@ extension Room {
             } else {
                 members[slot].isReading = true
                 let range = ReadRange(from: wanted, maxCount: Room.readCount, maxByteCount: Room.readByteCount)
-                return effects.append(.read(name, ReadID(member: handle(slot)), range))
+                return effects.append(.read(name, ReadID(member: handle(slot), erasureCount: log.erasureCount), range))
             }
         }
     }

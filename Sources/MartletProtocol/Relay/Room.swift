@@ -12,6 +12,8 @@ public enum RoomEffect: Sendable {
     case send(MemberKey, FrameType, EncodedBody)
     /// Messages for a session, in their order.
     case deliver(MemberKey, ArraySlice<LogEntry>)
+    /// Messages are erased that a session may have queued.
+    case erased(MemberKey, [MessageErasure])
     /// A transient frame for a session.
     case sendTransient(MemberKey, EncodedBody)
     /// Receipts, cancels or presence are pending for a session; its link requests them with `RoomCall.sendPending`
@@ -37,8 +39,8 @@ public enum RoomEffect: Sendable {
     case saveMemberships(RoomName, MembershipChanges)
     /// The answer to a request on an account's session, with the request's number as its correlation.
     case answered(MemberKey, Response)
-    /// A room has changed for accounts of one loop.
-    case changed(loop: Int, RoomName, [RoomChange])
+    /// A room has changed for accounts of one loop, among others by erasures.
+    case changed(loop: Int, RoomName, [RoomChange], erased: [MessageErasure] = [])
     /// The rooms of one loop are watched for an account of another one.
     case watched(loop: Int, AccountName, by: Int)
     /// Accounts that have joined the room have not received its messages.
@@ -74,6 +76,8 @@ public struct ReadID: Hashable, Sendable {
     var member: MemberHandle
     /// The number of the request in the room; nil for messages that are delivered.
     var request: UInt64?
+    /// The number of erasures in the room before the read.
+    var erasureCount: UInt64 = 0
 
     /// The loop of the room.
     package var loop: UInt8 { member.loop }
@@ -428,7 +432,7 @@ struct Room: Sendable {
     @inline(__always)
     mutating func takeChargeChange() -> Int {
         var byteCount = Room.baseByteCount + name.text.utf8.count + log.tail.byteCount
-        byteCount += log.tail.count * Room.entryByteCount
+        byteCount += (log.tail.count + log.recentErasures.count) * Room.entryByteCount
         if isBusy {
             byteCount += publication.pendingByteCount + publication.entryCount * Room.entryByteCount
             byteCount += Room.publicationByteCount

@@ -115,6 +115,9 @@ struct RoomLog: Sendable {
     /// Bytes of bodies in one array, which a queue that holds any of them retains.
     static let rowByteCount = 64 * 1024
 
+    /// The number of erasures during a read beyond which it fails (Specs/hostile.md row 100).
+    static let maxErasureCount = 256
+
     /// The log's identity in the store.
     private(set) var id: LogID?
     private let branches: [LogID: UInt64]
@@ -124,6 +127,9 @@ struct RoomLog: Sendable {
     private(set) var lastOffset: UInt64 = 0
     /// Whether messages have become durable that the members were not offered.
     private(set) var hasUnoffered = false
+    /// The number of erasures that have become durable, and the last of them.
+    private(set) var erasureCount: UInt64 = 0
+    private(set) var recentErasures: [MessageErasure] = []
 
     init() { branches = [:] }
 
@@ -167,8 +173,22 @@ struct RoomLog: Sendable {
         }
     }
 
-    /// Replaces the bodies of erased messages that are in memory. Returns their offsets.
-    mutating func erase(_ erasures: [MessageErasure]) -> [UInt64] { tail.erase(erasures) }
+    /// Replaces the bodies of erased messages that are in memory.
+    mutating func erase(_ erasures: [MessageErasure]) {
+        tail.erase(erasures)
+        erasureCount += UInt64(erasures.count)
+        recentErasures = (recentErasures + erasures).suffix(RoomLog.maxErasureCount)
+    }
+
+    /// The result of a read that began after a number of erasures, with the bodies of messages that were erased since
+    /// . Nil if these are too many, so that the read fails.
+    func withoutErased(_ entries: [LogEntry]?, since count: UInt64) -> [LogEntry]? {
+        guard count < erasureCount else { return entries }
+        let missed = erasureCount - count
+        guard missed <= UInt64(recentErasures.count) else { return nil }
+        let since = Array(recentErasures.suffix(Int(missed)))
+        return entries?.map { since.erased($0) ?? $0 }
+    }
 
     /// Every member was offered the messages.
     mutating func endOffer() {

@@ -83,7 +83,7 @@ extension RoomEffect {
     /// The loop of the link or the account that the effect concerns; nil if it concerns the room only.
     fileprivate var loop: Int? {
         switch self {
-        case .changed(let loop, _, _), .watched(let loop, _, _): loop
+        case .changed(let loop, _, _, _), .watched(let loop, _, _): loop
         default: member.map { Int($0.link.loop) }
         }
     }
@@ -92,7 +92,8 @@ extension RoomEffect {
     private var member: MemberKey? {
         switch self {
         case .opened(let key, _, _), .reset(let key, _, _), .closed(let key), .send(let key, _, _),
-            .deliver(let key, _), .sendTransient(let key, _), .pending(let key), .release(let key, _),
+            .deliver(let key, _), .erased(let key, _), .sendTransient(let key, _), .pending(let key),
+            .release(let key, _),
             .charge(let key, _), .answered(let key, _):
             key
         case .note(_, let key): key

@@ -255,7 +255,8 @@ struct Rooms: ~Copyable, Sendable {
     private mutating func reportChanges(_ index: Int, now: Instant) {
         let (name, lastOffset) = (rooms[index].name, rooms[index].log.lastOffset)
         let accounts: [AccountName]
-        switch rooms[index].changes.take(lastOffset, isLast: rooms[index].isIdle, now: now) {
+        let erasures = rooms[index].changes.takeErasures()
+        switch rooms[index].changes.take(lastOffset, isLast: rooms[index].isIdle || !erasures.isEmpty, now: now) {
         case .none: return
         case .some(let some): accounts = some.filter { watchers.watches($0, name) }
         case .all: accounts = watchers.watchers(of: name)
@@ -267,7 +268,7 @@ struct Rooms: ~Copyable, Sendable {
                 RoomChange(account: account, progress: progress, isWatched: true))
         }
         for (loop, changes) in changes.sorted(by: { $0.key < $1.key }) {
-            effects.append(.changed(loop: loop, name, changes))
+            effects.append(.changed(loop: loop, name, changes, erased: erasures))
         }
     }
 
@@ -352,6 +353,7 @@ struct Rooms: ~Copyable, Sendable {
     /// The result of `read`; nil when the store failed. `first` is the lowest offset that the store keeps.
     mutating func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
         with(id.member) { room, effects in
+            let entries = room.log.withoutErased(entries, since: id.erasureCount)
             if let number = id.request {
                 room.historyRead(number, for: id.member, entries, first: first, into: &effects)
             } else {

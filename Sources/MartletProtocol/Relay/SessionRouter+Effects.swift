@@ -24,6 +24,9 @@ extension SessionRouter {
             }
         case .deliver(let key, let entries):
             if let slot = dirtySlot(key) { deliver(entries, to: key, of: slot) }
+        case .erased(let key, let erasures):
+            guard let slot = links.slot(key.link) else { break }
+            recall(key.session, of: slot) { erasures.concern($0, $1) }
         case .sendTransient(let key, let body):
             if let slot = dirtySlot(key) { links[slot].link.sendTransient(body, on: key.session) }
         case .pending(let key):
@@ -53,7 +56,13 @@ extension SessionRouter {
             if let slot = dirtySlot(key) { links.spendOperation(units, of: slot, now: now) }
         case .saveMemberships(let room, let changes): outputs.append(.saveMemberships(room, changes))
         case .answered(let key, let response): answered(key, response)
-        case .changed(_, let room, let changes): perform(accounts.changed(room, changes), now: now)
+        case .changed(_, let room, let changes, let erasures):
+            perform(accounts.changed(room, changes), now: now)
+            for key in erasures.isEmpty ? [] : changes.flatMap({ accounts.sessions(of: $0.account) }) {
+                accounts[key]?.noteErasure(in: room)
+                guard let slot = links.slot(key.link) else { continue }
+                recall(key.session, of: slot) { erasures.concern($0, $1, in: room) }
+            }
         case .watched(_, let account, let roomLoop): perform(accounts.watched(account, by: roomLoop), now: now)
         case .undelivered(let reports): outputs.append(.undelivered(reports))
         case .commandEnded(let id, let result): outputs.append(.commandEnded(id, result))
@@ -101,6 +110,15 @@ extension SessionRouter {
     /// Queues a frame of a session. A session whose queue is full is reset and continues from its cursor.
     mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
         if !links[slot].send(type, body, on: session) { reset(session, .slowConsumer, of: slot) }
+    }
+
+    /// Resets a session with queued frames that have the body of an erased message.
+    private mutating func recall(
+        _ session: SessionID, of slot: Int, where isErased: (FrameType, SendBatches.Bodies) -> Bool
+    ) {
+        guard links[slot].link.hasUnsent(on: session, where: isErased) else { return }
+        markDirty(slot)
+        reset(session, .slowConsumer, of: slot)
     }
 
     mutating func answer(_ response: Response, on session: SessionID, of slot: Int) {

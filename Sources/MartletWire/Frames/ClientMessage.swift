@@ -10,11 +10,13 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
     private let bytes: RawSpan
     private let isText: Bool
 
-    /// Creates the message from a parsed body; nil if it contains the fields of a relay.
+    /// Creates the message from a parsed body; nil if it contains the fields of a relay, or its kind is `erased`
+    /// (M-37).
     @_lifetime(copy view)
     public init?(_ view: MessageView) {
         guard !view.hasRelayFields else { return nil }
         self.init(counter: view.counter, body: view.body, layout: view.layout)
+        if layout == .unknown, view.kind == .erased { return nil }
     }
 
     /// Creates the message from values; nil if they contain the fields of a relay.

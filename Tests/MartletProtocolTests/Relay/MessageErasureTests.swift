@@ -86,8 +86,8 @@ import Testing
                 entry.body = EncodedBody(storage, range: start..<start + half, layout: .unknown, isSummed: true)
                 return entry
             }[...])
-        let erased = [rows.erase([erasure(), erasure(offset: 9)]), rows.erase([erasure(offset: 9)])]
-        #expect(erased == [[5], []])
+        rows.erase([erasure(), erasure(offset: 9)])
+        rows.erase([erasure(offset: 9)])
         let (first, second) = (try #require(rows[5]?.body), try #require(rows[6]?.body))
         #expect(MessageView.kind(in: first.rawBytes) == .erased && first.checksum != nil)
         #expect(second.bytes == Array(storage[half...]) && second.checksum != nil)

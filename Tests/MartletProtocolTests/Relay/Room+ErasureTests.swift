@@ -181,60 +181,76 @@ import Testing
     }
 
     //
-    @Test func `a member without a connection that may have the message queued → reset with slowConsumer`() throws {
-        var script = RoomScript("alice", "bob", "carol")
+    @Test func `members with and without unacknowledged frames → the sessions of the first check their queues`() throws
+    {
+        var script = RoomScript("alice", "bob", "carol", "dave")
         script.with("bob") { $0.receive(.disconnected($1)) }
-        script.with("carol") { $0.receive(.disconnected($1)) }
         script.fill("alice", 1...2)
         // Carol has acknowledged both messages.
         let byteCount = script.log.reduce(0) { $0 + $1.body.byteCount }
         script.with("carol") { $0.receive(.credit($1, byteCount: byteCount)) }
         try script.post("alice", 3, .delete(reference(.alice, 1)))
-        _ = script.drain()
+        #expect(!script.drain().contains { if case .erased = $0 { true } else { false } })
         script.store()
         let effects = script.drain()
-        #expect(effects.contains(.reset("bob", .slowConsumer)))
-        #expect(!effects.contains(.reset("carol", .slowConsumer)))
-        script.join("bob")
-        #expect(kinds(script.drain(), to: "bob") == [1: .erased, 2: .text, 3: .delete])
+        let erasure = MessageErasure(offset: 1, id: reference(.alice, 1).id)
+        #expect(effects.contains(.erased("bob", [erasure])) && effects.contains(.erased("dave", [erasure])))
+        #expect(!effects.contains(.erased("carol", [erasure])))
     }
 
-    //
-    @Test func `a member without a connection that may have an edit of the message queued → reset`() throws {
-        var script = RoomScript("alice", "bob", "carol")
-        script.fill("alice", 1...1)
-        let textByteCount = script.log[0].body.byteCount
-        for name in ["bob", "carol"] {
-            script.with(name) { $0.receive(.credit($1, byteCount: textByteCount)) }
-            script.with(name) { $0.receive(.disconnected($1)) }
-        }
-        try script.post("alice", 2, .edit(of: reference(.alice, 1), text: "first"))
-        script.post("alice", 3)
-        _ = script.drain()
-        script.store()
-        _ = script.drain()
-        let editByteCount = script.log[1].body.byteCount
-        script.with("carol") { $0.receive(.credit($1, byteCount: editByteCount)) }
-        try script.post("alice", 4, .delete(reference(.alice, 1)))
-        _ = script.drain()
-        script.store()
-        let effects = script.drain()
-        #expect(effects.contains(.reset("bob", .slowConsumer)))
-        #expect(!effects.contains(.reset("carol", .slowConsumer)))
-    }
-
-    //
-    @Test(arguments: [1, 2000] as [UInt64])
-    func `a queue that is not in memory, before or behind the message → reset only if it may have it`(
-        target: UInt64
-    ) throws {
+    /// A room with the messages 1 to 3 that are not in memory, from which bob requests a page and carol is sent
+    /// messages.
+    private func reading() -> RoomScript {
         var script = RoomScript("alice", "bob")
-        script.with("bob") { $0.receive(.disconnected($1)) }
-        script.fill("alice", 1...2000, byteCount: 1000)
-        try script.post("alice", 2001, .delete(reference(.alice, target)))
+        script.fill("alice", 1...3)
+        script.rooms.trimTails(byteCount: .max)
+        script.fill("alice", 4...30)
+        script.rooms.trimTails(byteCount: .max)
+        let request = Request(
+            correlation: 1, method: HistoryQuery.method, deadline: .seconds(60),
+            content: HistoryQuery(.after(0), limit: 3).content)
+        let now = script.now
+        script.with("bob") { $0.receive(.request($1, request), now: now) }
+        script.join("carol")
+        let effects = script.drain()
+        #expect(effects.contains(.readHistory("bob", request: 1, 1...3)) && effects.contains(.read("carol", from: 1)))
+        return script
+    }
+
+    //
+    @Test func `reads that began before a deletion was durable and end afterwards → the replaced body`() throws {
+        var script = reading()
+        let earlier = Array(script.log[..<3])
+        try script.post("alice", 31, .delete(reference(.alice, 2)))
         _ = script.drain()
         script.store()
-        #expect(script.drain().contains(.reset("bob", .slowConsumer)) == (target == 1))
+        _ = script.drain()
+        script.with("carol") { $0.read(ReadID(member: $1), earlier, first: 1) }
+        #expect(kinds(script.drain(), to: "carol").filter { $0.key < 4 } == [1: .text, 2: .erased, 3: .text])
+        script.with("bob") { $0.read(ReadID(member: $1, request: 1), earlier, first: 1) }
+        let responses = script.drain().compactMap {
+            if case .told("bob", .response(let response)) = $0 { response } else { nil }
+        }
+        let page = try HistoryPage(
+            parsing: try #require(responses.first).content, answering: HistoryQuery(.after(0), limit: 3))
+        #expect(page.messages.map(\.kind) == [.text, .erased, .text])
+    }
+
+    // R-174, Specs/hostile.md row 100
+    @Test func `more erasures during a read than are kept → the read fails`() throws {
+        var script = reading()
+        let earlier = Array(script.log[..<3])
+        for start in stride(from: UInt64(0), to: 5 * 64, by: 64) {
+            script.fill("alice", 1000 + 2 * start...1063 + 2 * start)
+            for counter in 1000 + 2 * start...1063 + 2 * start {
+                try script.post("alice", counter + 64, .delete(reference(.alice, counter)))
+            }
+            _ = script.drain()
+            script.store()
+            _ = script.drain()
+        }
+        script.with("carol") { $0.read(ReadID(member: $1), earlier, first: 1) }
+        #expect(script.drain().contains(.reset("carol", .storeUnavailable)))
     }
 
     // R-174, Specs/hostile.md row 100

@@ -32,6 +32,7 @@ struct RoomScript: ~Copyable {
         case watched(String)
         case attachment(String, AttachmentCall)
         case undelivered([UndeliveredReport])
+        case erased(String, [MessageErasure])
     }
 
     var rooms: Rooms
@@ -234,7 +235,7 @@ struct RoomScript: ~Copyable {
             return .saveMemberships(
                 Dictionary(uniqueKeysWithValues: changes.map { ($0.key.text, $0.value?.state ?? .none) }))
         case .answered(let key, let response): return .answered(name(key), response.status)
-        case .changed(_, _, let changes): return .changed(changes.map(\.account.text))
+        case .changed(_, _, let changes, _): return .changed(changes.map(\.account.text))
         case .watched(_, let account, _): return .watched(account.text)
         case .commandEnded(let id, let result): return .commandEnded(id, result)
         case .note(let note, _): return .noted(note)
@@ -245,6 +246,7 @@ struct RoomScript: ~Copyable {
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
         case .attachment(let id, let call): return .attachment(name(id.session.key), call)
         case .undelivered(let reports): return .undelivered(reports)
+        case .erased(let key, let erasures): return .erased(name(key), erasures)
         }
     }
 

@@ -43,7 +43,9 @@ extension Room {
         _ step: HistoryRead.Step, _ number: UInt64, for member: MemberHandle, into effects: inout Deque<RoomEffect>
     ) {
         switch step {
-        case .read(let range): effects.append(.read(name, ReadID(member: member, request: number), range))
+        case .read(let range):
+            let id = ReadID(member: member, request: number, erasureCount: log.erasureCount)
+            effects.append(.read(name, id, range))
         case .answer(let entries): answer(number, with: entries, into: &effects)
         }
     }

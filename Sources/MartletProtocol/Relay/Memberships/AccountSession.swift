@@ -43,6 +43,8 @@ struct AccountSession: Sendable {
     /// The entries that were read, and whether the account may see their messages.
     private var deciding: DecidedEntries?
     private var decisions = EntryDecisions()
+    /// The rooms in which messages were erased since the start of the read.
+    private var erasedRooms: Set<RoomName> = []
     var pending = PendingUpdates()
     private var nextUpdateAt = Instant.zero
     /// Whether the client has closed the session, which ends when no request is open.
@@ -98,6 +100,11 @@ struct AccountSession: Sendable {
     }
 
     // MARK: Reads
+
+    /// Messages of a room are erased, which the read in progress may have found. An update of the room follows.
+    mutating func noteErasure(in room: RoomName) {
+        if reading != nil { erasedRooms.insert(room) }
+    }
 
     /// A room has changed.
     mutating func note(_ room: RoomName, _ progress: AccountProgress) {
@@ -164,7 +171,10 @@ struct AccountSession: Sendable {
     mutating func takeDecided() -> (read: Read, entries: [StoredRoomEntry]?)? {
         guard let deciding, deciding.asked.isEmpty, let read = reading.take() else { return nil }
         self.deciding = nil
-        return (read, deciding.entries)
+        let erasedRooms = erasedRooms
+        self.erasedRooms = []
+        let entries = deciding.entries?.map { erasedRooms.contains($0.room) ? $0.withoutMessage : $0 }
+        return (read, entries)
     }
 
     /// Checks that nothing waits.

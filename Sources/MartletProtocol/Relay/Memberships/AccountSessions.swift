@@ -174,6 +174,9 @@ struct AccountSessions: Sendable {
     /// does not revert an update.
     func progress(of account: AccountName) -> [RoomName: AccountProgress] { accounts[account]?.rooms ?? [:] }
 
+    /// The sessions of an account on this loop.
+    func sessions(of account: AccountName) -> [MemberKey] { accounts[account]?.sessions ?? [] }
+
     // MARK: Time
 
     /// Sets the timer of a session to its deadline.

@@ -70,6 +70,13 @@ public struct StoredRoomEntry: Equatable, Sendable {
 
     /// The room.
     public var room: RoomName { entry.room }
+
+    /// The entry without its last message.
+    var withoutMessage: StoredRoomEntry {
+        var copy = self
+        (copy.entry.message, copy.entry.isShortened) = (nil, false)
+        return copy
+    }
 }
 
 /// A read of the records of an account.

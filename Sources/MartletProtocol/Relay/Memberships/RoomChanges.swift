@@ -20,6 +20,7 @@ struct RoomChanges: Neutral, Sendable {
 
     private(set) var reportedOffset: UInt64 = 0
     private var accounts: Set<AccountName> = []
+    private var erasures: [MessageErasure] = []
     private var nextAt = Instant.zero
 
     /// Begins with a log of which everything is reported.
@@ -27,6 +28,16 @@ struct RoomChanges: Neutral, Sendable {
 
     /// The progress of an account has changed.
     mutating func note(_ account: AccountName) { accounts.insert(account) }
+
+    /// Messages are erased, which is reported in the same turn.
+    mutating func note(_ erasures: [MessageErasure]) { self.erasures += erasures }
+
+    /// Takes the erasures that were not reported.
+    mutating func takeErasures() -> [MessageErasure] {
+        guard !erasures.isEmpty else { return [] }
+        defer { erasures = [] }
+        return erasures
+    }
 
     /// Whether there is something to report.
     func isChanged(_ lastOffset: UInt64) -> Bool { lastOffset != reportedOffset || !accounts.isEmpty }

@@ -106,4 +106,19 @@ struct AccountSessionTests {
         read = session.nextRead(hasRoom: true, now: now)
         #expect(read == nil)
     }
+
+    //
+    @Test func `a message is erased during a read of two rooms → the entry of its room without its last message`() {
+        var session = AccountSession()
+        session.noteErasure(in: .hall)
+        session.note(.lobby, AccountProgress())
+        session.note(.hall, AccountProgress())
+        _ = session.nextRead(hasRoom: true, now: now)
+        session.noteErasure(in: .lobby)
+        let entries = [RoomName.lobby, .hall].map {
+            StoredRoomEntry(RoomEntry(room: $0, membership: .joined, lastOffset: 1, message: [1]))
+        }
+        session.readEnded(entries)
+        #expect(session.takeDecided()?.entries?.map(\.entry.message) == [nil, [1]])
+    }
 }
