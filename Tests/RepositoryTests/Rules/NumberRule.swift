@@ -67,7 +67,6 @@ enum NumberRule {
         "MartletProtocol/Relay/RelayConnection.swift": (2, "instants, whose sums saturate"),
         "MartletProtocol/Relay/RelayEngine+Memory.swift": (2, "numbers of bytes in memory"),
         "MartletProtocol/Relay/Roles/Room+Roles.swift": (1, "the condition before compares"),
-        "MartletProtocol/Relay/Room+Erasure.swift": (2, "the log has the offset, which is at least 1"),
         "Relay/Room+Log.swift": (4, "cursors are at most the last offset, which is below 2⁶³ (R-10, R-158)"),
         "MartletProtocol/Relay/Room.swift": (1, "the last offset is below 2⁶³ (R-158)"),
         "MartletProtocol/Relay/RoomBatch.swift": (2, "offsets of the log, which are below 2⁶³ (R-158)"),

@@ -4,8 +4,8 @@ import Testing
 
 @testable import MartletProtocol
 
-/// Frames that are queued on sessions when a message is erased.
-@Suite struct SessionRouterErasureTests {
+/// Effects of rooms on sessions: frames that are queued when a message is erased.
+@Suite struct SessionRouterEffectsTests {
     private let stage = RelayStage()
     private let long = String(repeating: "s", count: 8000)
 
