@@ -125,3 +125,8 @@ public struct MessageContent: Hashable, Sendable {
         }
     }
 }
+
+extension ContentKind {
+    /// Whether a message of the kind changes another message. A damaged change is ignored (M-1).
+    public var isChange: Bool { self == .edit || self == .delete || self == .reaction }
+}

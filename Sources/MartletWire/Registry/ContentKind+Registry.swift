@@ -29,7 +29,7 @@ extension ContentKind {
     public static let system = ContentKind(rawValue: 0x100D)
     /// A file, or where it is.
     public static let attachment = ContentKind(rawValue: 0x100E)
-    /// A message that the relay has erased (M-37). The content is empty. An erased change keeps its kind.
+    /// A message that the relay has erased (M-37). The content is empty.
     public static let erased = ContentKind(rawValue: 0x100F)
     /// An acknowledgement. The number is reserved and not sent as content.
     public static let ack = ContentKind(rawValue: 0x2001)
@@ -38,22 +38,19 @@ extension ContentKind {
 }
 
 extension ContentKind {
-    /// Whether a message of the kind changes another message. A damaged change is ignored (M-1).
-    public var isChange: Bool { self == .edit || self == .delete || self == .reaction }
-
     /// Whether a message of the kind counts as unread (M-27).
     public var countsAsUnread: Bool {
         switch self {
-        case .command, .system, .erased, .ack, .heartbeat: false
-        default: !isChange
+        case .command, .edit, .delete, .reaction, .system, .erased, .ack, .heartbeat: false
+        default: true
         }
     }
 
     /// Whether a message of the kind can be the last one of a room in a list (M-28).
     public var isListed: Bool {
         switch self {
-        case .command, .ack, .heartbeat: false
-        default: !isChange
+        case .command, .edit, .delete, .reaction, .ack, .heartbeat: false
+        default: true
         }
     }
 }
