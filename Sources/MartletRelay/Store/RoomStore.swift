@@ -51,7 +51,7 @@ extension RoomStore {
 public protocol RoomErasureStore: RoomStore {
     /// Makes messages durable as `append(_:to:)`, and replaces the bodies of earlier messages by
     /// `MessageErasure.erased(_:)`, in one transaction: of the message of each erasure, and of its edits, which have
-    /// higher offsets. A message that is no longer kept, or that another one replaces, is ignored. The earlier bodies
+    /// higher offsets. An erasure is ignored if its message is not kept, or has another identity. The earlier bodies
     /// are in no file after a minute.
     func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) async throws -> UInt64
 }

@@ -17,9 +17,8 @@ package struct Migrations: Sendable {
 
     /// Brings a database to the newest version, each step in a transaction of its own.
     ///
-    /// - Throws: `newerSchema` if the file has taken more steps, `otherFormat` if it is not a file of this schema.
-    ///
     /// - Parameter completing: the part of a step that is not SQL, with the version that the step leads to.
+    /// - Throws: `newerSchema` if the file has taken more steps, `otherFormat` if it is not a file of this schema.
     package func run(on database: Database, completing: (Int) throws -> Void = { _ in }) throws {
         try run(on: database, upTo: version, completing: completing)
     }
