@@ -325,7 +325,7 @@ extension Link {
             if sessions[slot].hasUnsent { connection.recovery.creditProbe.noteAnswer() }
             if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
-            if !finish(slot, released: part.releasedByteCount) { schedule(slot) }
+            if !finish(slot, released: part.releasedByteCount, gainsCredit: raisesCredit) { schedule(slot) }
         }
         unblock()
         let sample = ack.echo.flatMap { sampleRTT($0, sentAt: total.largestSentAt, now: now) }
@@ -354,8 +354,8 @@ extension Link {
     }
 
     /// Reports bytes that left a session's queue, and ends a finished session. Returns whether the session has ended.
-    mutating func finish(_ slot: Int, released: Int) -> Bool {
-        if let byteCount = sessions[slot].noteReleased(released) {
+    mutating func finish(_ slot: Int, released: Int, gainsCredit: Bool = false) -> Bool {
+        if let byteCount = sessions[slot].noteReleased(released, gainsCredit: gainsCredit) {
             arrivals.append(.event(.acknowledged(sessions[slot].id, byteCount: byteCount)))
         }
         guard sessions[slot].isFinished else { return false }

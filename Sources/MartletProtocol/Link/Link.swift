@@ -237,6 +237,11 @@ public struct Link: Sendable {
         return .queued
     }
 
+    /// The credit of a session for messages since its opening, in bytes before compression (S-35).
+    func messageCreditLimit(of id: SessionID) -> UInt64 {
+        sessions.slot(of: id).map { sessions[$0].send.messageCreditLimit } ?? 0
+    }
+
     /// Queues a reliable frame on a session.
     public mutating func send(_ type: FrameType, _ body: EncodedBody, on id: SessionID) -> OnSend {
         guard let slot = sessions.slot(of: id), sessions[slot].takesMessages else { return .noSession }

@@ -43,6 +43,8 @@ struct SendStream: Sendable {
         /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
         var creditUsed: UInt64 = 0
         var creditLimit: UInt64
+        /// Credit that requests and responses use, sent or not.
+        var requestCost: UInt64 = 0
         /// Whether the carrier may reorder frames, so an overtaken frame may be lost.
         var losesOvertaken = false
     }
@@ -64,6 +66,8 @@ struct SendStream: Sendable {
     var neverSent: UInt64 { totals.base + UInt64(queue.value.chargedCount) }
     var creditUsed: UInt64 { totals.creditUsed }
     var creditLimit: UInt64 { totals.creditLimit }
+    /// The part of the credit limit that is left for messages.
+    var messageCreditLimit: UInt64 { totals.creditLimit - min(totals.requestCost, totals.creditLimit) }
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
     var byteCount: Int { queue.value.backlog.byteCount }
     /// The same for each type of frame.
@@ -100,6 +104,7 @@ struct SendStream: Sendable {
     }
 
     mutating func append(_ type: FrameType, _ body: EncodedBody) {
+        if type.isCredited, type != .data { totals.requestCost += UInt64(body.plainByteCount) }
         queue.value.append(type, body, first: end)
     }
 

@@ -152,12 +152,13 @@ struct Session: Sendable {
         transients.append(body)
     }
 
-    /// Counts bytes that left the queue; returns those to report to the engine, in steps of `reportByteCount`.
-    mutating func noteReleased(_ byteCount: Int) -> Int? {
-        guard byteCount > 0 else { return nil }
+    /// Counts bytes that left the queue; returns those to report to the engine, in steps of `reportByteCount`, and
+    /// with each gain of credit.
+    mutating func noteReleased(_ byteCount: Int, gainsCredit: Bool) -> Int? {
+        guard byteCount > 0 || gainsCredit else { return nil }
         let unreported = Int(unreportedByteCount) + byteCount
         unreportedByteCount = Int32(clamping: unreported)
-        guard unreported >= Session.reportByteCount || send.isEmpty else { return nil }
+        guard unreported >= Session.reportByteCount || send.isEmpty || gainsCredit else { return nil }
         unreportedByteCount = 0
         return id == .control ? nil : unreported
     }
@@ -199,7 +200,7 @@ public enum LinkEvent: Equatable, Sendable {
     /// The session has ended by a reset, of the peer or because of the peer's fault.
     /// The peer may have named the duration after which it accepts another one (S-64).
     case reset(SessionID, code: ErrorCode, retryAfter: Duration? = nil)
-    /// Body bytes were acknowledged and left the session's queue.
+    /// Body bytes were acknowledged and left the session's queue, or the peer has raised the credit limit.
     case acknowledged(SessionID, byteCount: Int)
     /// The answer to one of the engine's pings.
     case pong(nonce: UInt64)

@@ -119,6 +119,8 @@ struct RelayLink: Sendable {
         @Compact var wantedCursor: UInt64? = nil
         /// Whether the room holds messages back, because the link's queue is long.
         var isHeldBack = false
+        /// The credit limit for messages that the room knows.
+        var creditLimit: UInt64 = 0
         var receipts = ReceiptAllowance()
         /// Whether a close followed frames that are held for the room (S-8).
         var isClosing = false
@@ -312,6 +314,18 @@ struct RelayLink: Sendable {
         }
         if isBulk { queued.bulk += byteCount } else { queued.nonBulk += byteCount }
         return true
+    }
+
+    // MARK: Credit
+
+    /// The member that receives more messages after an acknowledgement, and the bytes that it gains.
+    mutating func takeCredit(of session: SessionID, acknowledged byteCount: Int) -> (MemberHandle, byteCount: Int)? {
+        guard let index = sessions.index(of: session), let handle = sessions[at: index].handle else { return nil }
+        if sessions[at: index].isAttachment { return (handle, byteCount) }
+        let (limit, before) = (link.messageCreditLimit(of: session), sessions[at: index].creditLimit)
+        guard limit > before else { return nil }
+        sessions[at: index].creditLimit = limit
+        return (handle, Int(UInt32(clamping: limit - before)))
     }
 
     // MARK: Holding messages back

@@ -52,7 +52,7 @@ extension Room {
         guard !erasures.isEmpty else { return }
         log.erase(erasures)
         if isWatched { changes.note(erasures) }
-        for slot in members.slots where members.isLive(slot) && members[slot].credit < RoomMember.creditByteCount {
+        for slot in members.slots where members.isLive(slot) {
             effects.append(.erased(members[slot].key, erasures))
         }
     }

@@ -290,12 +290,12 @@ extension Room {
         deliverNext(slot, into: &effects)
     }
 
-    /// A member's link has acknowledged frames, so it may receive more.
+    /// A member has returned credit of messages, so it may receive more.
     mutating func credit(_ handle: MemberHandle, byteCount: Int, into effects: inout Deque<RoomEffect>) {
         guard let slot = members.slot(handle) else {
             return usesAttachments ? creditAttachments(handle, byteCount: byteCount, into: &effects) : ()
         }
-        members[slot].credit = min(members[slot].credit + byteCount, RoomMember.creditByteCount)
+        members[slot].credit = min(members[slot].credit + byteCount, members[slot].creditLimit)
         deliverNext(slot, into: &effects)
     }
 
@@ -312,7 +312,9 @@ extension Room {
                 skipGap(slot, to: log.firstOffset, into: &effects)
             } else {
                 members[slot].isReading = true
-                let range = ReadRange(from: wanted, maxCount: Room.readCount, maxByteCount: Room.readByteCount)
+                let range = ReadRange(
+                    from: wanted, maxCount: Room.readCount,
+                    maxByteCount: min(Room.readByteCount, members[slot].credit))
                 return effects.append(.read(name, ReadID(member: handle(slot), erasureCount: log.erasureCount), range))
             }
         }

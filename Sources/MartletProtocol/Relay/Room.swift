@@ -299,7 +299,8 @@ struct Room: Sendable {
             return effects.append(.reset(join.member, .serverBusy, until: throttle.value.deadline))
         }
         var member = RoomMember(
-            key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal)
+            key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal,
+            creditLimit: join.creditByteCount)
         member.window = windows[join.who]
         member.isHeldBack = join.isHeldBack
         member.features = join.features
@@ -366,10 +367,9 @@ struct Room: Sendable {
         if let slot = members.slot(handle) { members.setAway(true, of: slot) }
     }
 
-    /// A reliable frame for a member, which counts against the member's credit until it is acknowledged.
+    /// A reliable frame for a member.
     mutating func send(_ type: FrameType, _ body: EncodedBody, to slot: Int, into effects: inout Deque<RoomEffect>) {
         guard members.isLive(slot) else { return }
-        members[slot].credit -= body.byteCount
         effects.append(.send(members[slot].key, type, body))
     }
 

@@ -148,7 +148,6 @@ extension SessionRouter {
         _ type: FrameType, _ body: EncodedBody, _ code: ErrorCode, to key: MemberKey, of slot: Int
     ) {
         guard let handle = links[slot].sessions[key.session]?.handle else { return }
-        rooms.credit(handle, byteCount: body.byteCount)
         let bytes = body.bytes
         if type == .response {
             guard let response = try? Response(parsing: bytes.rawBytes) else { return }
@@ -167,7 +166,7 @@ extension SessionRouter {
             let gap = Gap(offsets: rest[index].offset...rest[index].offset)
             send(.gap, EncodedBody(gap.encode()), on: key.session, of: slot)
             if let handle = links[slot].sessions[key.session]?.handle {
-                rooms.credit(handle, byteCount: rest[index].body.byteCount)
+                rooms.credit(handle, byteCount: rest[index].body.plainByteCount)
             }
             rest = rest[(index + 1)...]
         }

@@ -19,7 +19,8 @@ extension SessionRouter {
             return links[slot].link.reset(session, code: .serverBusy, retryAfter: wait.retryAfter(now: now))
         }
         let membership = RelayLink.Membership(
-            room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk, isAttachment: isAttachment)
+            room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk, isAttachment: isAttachment,
+            creditLimit: links[slot].link.messageCreditLimit(of: session))
         links.addSession(session, membership, of: slot)
         if configuration.asksRoomPolicy {
             askPolicy(about: session, of: slot, open: open, now: now)
@@ -30,11 +31,13 @@ extension SessionRouter {
 
     /// Passes an open to its room.
     mutating func join(_ open: Open, _ session: SessionID, _ permissions: RoomPermissions, of slot: Int) {
+        let window = SessionPreset(open.kind).windowByteCount(links[slot].link.limits)
         rooms.call(
             .join(
                 JoinRequest(
                     member: MemberKey(link: links[slot].key, session: session), who: links[slot].who, open: open,
-                    features: links[slot].link.features, isHeldBack: true, permissions: permissions)))
+                    features: links[slot].link.features, isHeldBack: true, permissions: permissions,
+                    creditByteCount: RoomMember.creditByteCount(ofWindow: window))))
     }
 
     /// Whether a link has a session on a room, of kind attachment or of another kind.

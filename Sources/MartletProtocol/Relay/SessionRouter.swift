@@ -253,8 +253,9 @@ struct SessionRouter: ~Copyable {
             guard let membership = links.removeSession(session, of: slot) else { return }
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
-            guard let index = links[slot].sessions.index(of: session) else { return }
-            if let handle = links[slot].sessions[at: index].handle { rooms.credit(handle, byteCount: byteCount) }
+            if let (handle, gain) = links[slot].takeCredit(of: session, acknowledged: byteCount) {
+                rooms.credit(handle, byteCount: gain)
+            }
         case .opened, .pong, .reconnectSpread, .goAway, .auth:
             break
         }
