@@ -242,6 +242,21 @@ public struct Link: Sendable {
         sessions.slot(of: id).map { sessions[$0].send.messageCreditLimit } ?? 0
     }
 
+    /// The link's credit that messages may use. The last eighth of the window is for other frames.
+    private var messageCredit: UInt64 { sendCredit.available - min(sendCredit.available, reservedCredit) }
+    private var reservedCredit: UInt64 { UInt64(limits.linkWindow / 8) }
+    /// Whether so little credit is left that the sessions share it.
+    @inline(__always)
+    var sharesCredit: Bool { messageCredit < 4 * reservedCredit }
+    /// Whether a session may use more of a shared credit, beside queued bytes: as much as it leaves to others. A session
+    /// that returns its credit has some, however many do not (dynamic thresholds, Choudhury and Hahne 1998).
+    func mayUseCredit(_ id: SessionID, queued: Int) -> Bool {
+        guard sharesCredit, let slot = sessions.slot(of: id) else { return true }
+        let send = sessions[slot].send
+        let returned = send.creditLimit - min(UInt64(sessions[slot].windowByteCount(limits)), send.creditLimit)
+        return send.creditUsed - min(returned, send.creditUsed) + reservedCredit / 2 + UInt64(queued) <= messageCredit
+    }
+
     /// Queues a reliable frame on a session.
     public mutating func send(_ type: FrameType, _ body: EncodedBody, on id: SessionID) -> OnSend {
         guard let slot = sessions.slot(of: id), sessions[slot].takesMessages else { return .noSession }

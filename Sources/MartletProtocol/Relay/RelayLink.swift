@@ -332,7 +332,7 @@ struct RelayLink: Sendable {
 
     /// Whether the rooms of a priority have to hold messages back.
     func isHolding(bulk: Bool) -> Bool {
-        (bulk ? queued.bulk : queued.nonBulk) > holdingLimit
+        (bulk ? queued.bulk : queued.nonBulk) > holdingLimit || link.sharesCredit
     }
 
     /// Whether the upper bound of the queues is so high that an exact count is worthwhile.
@@ -356,7 +356,7 @@ struct RelayLink: Sendable {
 
     /// The member that receives messages again, if the queue of its priority is short enough.
     mutating func popHeldBack() -> MemberHandle? {
-        if needsCount { countQueued() }
+        if needsCount || link.sharesCredit { countQueued() }
         while let session = nextHeldBack() {
             guard let index = sessions.index(of: session), let handle = sessions[at: index].handle else { continue }
             sessions[at: index].isHeldBack = false
@@ -366,8 +366,18 @@ struct RelayLink: Sendable {
     }
 
     private mutating func nextHeldBack() -> SessionID? {
-        if queued.nonBulk <= holdingLimit / 2, let session = heldBackOthers.popFirst() { return session }
-        return queued.bulk <= holdingLimit / 2 ? heldBackBulk.popFirst() : nil
+        if queued.nonBulk <= holdingLimit / 2, let session = takeFirst(of: \.heldBackOthers) { return session }
+        return queued.bulk <= holdingLimit / 2 ? takeFirst(of: \.heldBackBulk) : nil
+    }
+
+    /// Takes the first session that may use credit.
+    private mutating func takeFirst(of queue: WritableKeyPath<RelayLink, Deque<SessionID>>) -> SessionID? {
+        for _ in 0..<self[keyPath: queue].count {
+            guard let session = self[keyPath: queue].popFirst() else { break }
+            if link.mayUseCredit(session, queued: queued.bulk + queued.nonBulk) { return session }
+            self[keyPath: queue].append(session)
+        }
+        return nil
     }
 
     // MARK: Pending receipts, cancels and presence
