@@ -318,6 +318,7 @@ extension Link {
             }
             try sessions.noteAck(of: slot)
             let part = try acknowledge(entry, slot: slot, now: now)
+            let gainsCredit = entry.creditLimit > sessions[slot].send.creditLimit
             let raisesCredit = sessions[slot].send.raiseCreditLimit(
                 to: entry.creditLimit, windowByteCount: sessions[slot].windowByteCount(limits),
                 maxMessageByteCount: limits.maxMessageByteCount)
@@ -325,7 +326,7 @@ extension Link {
             if sessions[slot].hasUnsent { connection.recovery.creditProbe.noteAnswer() }
             if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
-            if !finish(slot, released: part.releasedByteCount, gainsCredit: raisesCredit) { schedule(slot) }
+            if !finish(slot, released: part.releasedByteCount, gainsCredit: gainsCredit) { schedule(slot) }
         }
         unblock()
         let sample = ack.echo.flatMap { sampleRTT($0, sentAt: total.largestSentAt, now: now) }
