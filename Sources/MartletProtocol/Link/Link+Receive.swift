@@ -323,7 +323,7 @@ extension Link {
                 to: entry.creditLimit, windowByteCount: sessions[slot].windowByteCount(limits),
                 maxMessageByteCount: limits.maxMessageByteCount)
             if part.frameCount > 0 || raisesCredit { isProductive = true } else { staleCount += 1 }
-            if sessions[slot].hasUnsent { connection.recovery.creditProbe.noteAnswer() }
+            if sessions[slot].hasUnsent || waitsForCredit { connection.recovery.creditProbe.noteAnswer() }
             if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
             if !finish(slot, released: part.releasedByteCount, gainsCredit: gainsCredit) { schedule(slot) }

@@ -90,10 +90,7 @@ extension Link {
         guard isAttached else { return }
         let start = out.byteCount
         if usesPackets { writePackets(into: &out, now: now) } else { write(.plain, into: &out, now: now) }
-        // The timeout is computed only where it is needed.
-        if isBlocked || connection.recovery.creditProbe.isRunning {
-            connection.recovery.creditProbe.update(isBlocked: isBlocked, now: now, timeout: ackTimeoutInterval)
-        }
+        updateCreditProbe(now: now)
         guard out.byteCount > start else { return }
         counters.bytesSent += UInt64(out.byteCount - start)
         connection.recovery.noteOutput()
@@ -106,7 +103,13 @@ extension Link {
 
     /// Whether frames wait for credit, and no expected acknowledgement would grant it.
     private var isBlocked: Bool {
-        connection.scheduler.blockedCount > 0 && !hasUnacknowledged && !connection.isEarly
+        (connection.scheduler.blockedCount > 0 || waitsForCredit) && !hasUnacknowledged && !connection.isEarly
+    }
+
+    mutating func updateCreditProbe(now: Instant) {
+        // The timeout is computed only where it is needed.
+        guard isBlocked || connection.recovery.creditProbe.isRunning else { return }
+        connection.recovery.creditProbe.update(isBlocked: isBlocked, now: now, timeout: ackTimeoutInterval)
     }
 
     /// Whether the peer may send packets: the carrier neither loses nor reorders frames (Specs/wire.md §15).

@@ -85,6 +85,8 @@ public struct Link: Sendable {
     /// Whether the last frame of a queue requests an acknowledgement, for which the engine waits. Its receiver would
     /// otherwise delay the acknowledgement (S-20).
     var asksForAck = false
+    /// Whether the engine keeps frames until credit arrives.
+    private(set) var waitsForCredit = false
     /// The duration that pongs of a server contain (C-92); nil at a client.
     var reconnectSpread: Duration?
     /// Round-trip times measured on this link (RFC 6298).
@@ -255,6 +257,12 @@ public struct Link: Sendable {
         let send = sessions[slot].send
         let returned = send.creditLimit - min(UInt64(sessions[slot].windowByteCount(limits)), send.creditLimit)
         return send.creditUsed - min(returned, send.creditUsed) + reservedCredit / 2 + UInt64(queued) <= messageCredit
+    }
+
+    /// Whether the engine keeps frames until credit arrives, which probes request like those that are queued (S-41).
+    mutating func setWaitsForCredit(_ waits: Bool, now: Instant) {
+        waitsForCredit = waits
+        if isAttached { updateCreditProbe(now: now) }
     }
 
     /// Queues a reliable frame on a session.

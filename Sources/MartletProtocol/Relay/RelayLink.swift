@@ -76,6 +76,8 @@ struct RelayLink: Sendable {
     private var heldBackOthers = Deque<SessionID>()
     /// Sessions whose rooms have pending changes for them, once each, the longest waiting first.
     private var pending = Deque<SessionID>()
+    /// The number of sessions whose rooms wait for credit.
+    private var waitingCount = 0
     var isDirty = false
     /// The instant at which the timer fires; not later than the deadline.
     @Compact var armedAt: Instant? = nil
@@ -93,43 +95,6 @@ struct RelayLink: Sendable {
         self.account = account
         self.link = link
         self.token = token
-    }
-
-    /// A session's membership in a room.
-    struct Membership: Sendable {
-        /// The room, if it has not admitted the session or is on another loop; otherwise the handle finds it.
-        var room: RoomName?
-        /// Whether the session has the priority of bulk.
-        var isBulk: Bool
-        /// Whether the session is of kind attachment, and no member.
-        var isAttachment = false
-        /// The handle in the room; nil until the room has admitted the session.
-        var handle: MemberHandle?
-        /// The permissions of the room policy.
-        var permissions = RoomPermissions.all
-        /// The question to the room policy that has no answer.
-        var question: QuestionID?
-        /// Whether the `open` waits for the answer, so that the room does not know the session.
-        var isAsked = false
-        /// Whether frames wait for the answer, because the last decision was about other claims.
-        var waitsForDecision = false
-        /// Whether the session has suspended the delivery of messages.
-        var isSuspended = false
-        /// The cursor of a `resume` that preceded the admission.
-        @Compact var wantedCursor: UInt64? = nil
-        /// Whether the room holds messages back, because the link's queue is long.
-        var isHeldBack = false
-        /// The credit limit for messages that the room knows.
-        var creditLimit: UInt64 = 0
-        var receipts = ReceiptAllowance()
-        /// Whether a close followed frames that are held for the room (S-8).
-        var isClosing = false
-        /// The frames that preceded the admission.
-        var heldFrames = OnDemand<HeldFrames>()
-
-        var held: HeldFrames { heldFrames.value }
-        /// Bytes of the frames that preceded the admission, with objects.
-        var heldByteCount: Int { held.storageByteCount }
     }
 
     /// The handles of all memberships in the order of their sessions.
@@ -208,6 +173,7 @@ struct RelayLink: Sendable {
     mutating func removeSession(_ session: SessionID) -> Membership? {
         guard let membership = sessions.removeValue(forKey: session) else { return nil }
         if session == accountSession { accountSession = .control }
+        if membership.waitsForCredit { waitingCount -= 1 }
         link.release(membership.held.creditByteCount, on: session)
         heldByteCount -= membership.held.uncreditedCost
         return membership
@@ -326,6 +292,20 @@ struct RelayLink: Sendable {
         guard limit > before else { return nil }
         sessions[at: index].creditLimit = limit
         return (handle, Int(UInt32(clamping: limit - before)))
+    }
+
+    mutating func setWaiting(_ waits: Bool, of session: SessionID) {
+        guard let index = sessions.index(of: session), sessions[at: index].waitsForCredit != waits else { return }
+        sessions[at: index].waitsForCredit = waits
+        waitingCount += waits ? 1 : -1
+    }
+
+    /// Passes to the link whether rooms wait for credit: each for that of its session, or together for that of the
+    /// link.
+    mutating func updateWaiting(now: Instant) {
+        link.asksForAck = isHoldingBack
+        let waits = isHoldingBack && link.sharesCredit || waitingCount > 0
+        if waits || link.waitsForCredit { link.setWaitsForCredit(waits, now: now) }
     }
 
     // MARK: Holding messages back

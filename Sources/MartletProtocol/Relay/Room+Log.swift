@@ -295,7 +295,7 @@ extension Room {
         guard let slot = members.slot(handle) else {
             return usesAttachments ? creditAttachments(handle, byteCount: byteCount, into: &effects) : ()
         }
-        members[slot].credit = min(members[slot].credit + byteCount, members[slot].creditLimit)
+        if members[slot].addCredit(byteCount) { effects.append(.waitsForCredit(members[slot].key, false)) }
         deliverNext(slot, into: &effects)
     }
 
@@ -318,6 +318,7 @@ extension Room {
                 return effects.append(.read(name, ReadID(member: handle(slot), erasureCount: log.erasureCount), range))
             }
         }
+        if members[slot].beginsToWait(upTo: log.lastOffset) { effects.append(.waitsForCredit(members[slot].key, true)) }
     }
 
     /// Moves a member beyond offsets that it does not receive, and reports them.

@@ -19,6 +19,8 @@ public enum RoomEffect: Sendable {
     /// Receipts, cancels or presence are pending for a session; its link requests them with `RoomCall.sendPending`
     ///
     case pending(MemberKey)
+    /// Whether more messages follow when the session has credit.
+    case waitsForCredit(MemberKey, Bool)
     /// The credit of a publisher's messages is released.
     case release(MemberKey, byteCount: Int)
     /// Load the room; the result is `loaded`.

@@ -65,6 +65,7 @@ struct RoomMember: Sendable {
         static let away = Flags(rawValue: 16)
         static let left = Flags(rawValue: 32)
         static let setBack = Flags(rawValue: 64)
+        static let waitsForCredit = Flags(rawValue: 128)
         /// The reasons not to deliver messages.
         static let paused: Flags = [.suspended, .heldBack, .reading, .unfinished]
     }
@@ -139,6 +140,19 @@ struct RoomMember: Sendable {
     func wanted(upTo durable: UInt64) -> UInt64? {
         guard cursor < durable, flags.isDisjoint(with: .paused), credit > 0 else { return nil }
         return cursor + 1
+    }
+
+    /// Whether the member begins to wait for credit, because there is more up to `durable`.
+    mutating func beginsToWait(upTo durable: UInt64) -> Bool {
+        guard credit <= 0, cursor < durable, !flags.contains(.waitsForCredit) else { return false }
+        flags.insert(.waitsForCredit)
+        return true
+    }
+
+    /// Adds returned credit. Returns whether the member waited for it.
+    mutating func addCredit(_ byteCount: Int) -> Bool {
+        credit = min(credit + byteCount, creditLimit)
+        return flags.remove(.waitsForCredit) != nil
     }
 
     /// Takes the first of these messages in memory, within its credit and `room` bytes, without its own ones if they

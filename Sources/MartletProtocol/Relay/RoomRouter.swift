@@ -93,8 +93,7 @@ extension RoomEffect {
         switch self {
         case .opened(let key, _, _), .reset(let key, _, _), .closed(let key), .send(let key, _, _),
             .deliver(let key, _), .erased(let key, _), .sendTransient(let key, _), .pending(let key),
-            .release(let key, _),
-            .charge(let key, _), .answered(let key, _):
+            .waitsForCredit(let key, _), .release(let key, _), .charge(let key, _), .answered(let key, _):
             key
         case .note(_, let key): key
         case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .attachment, .changed,

@@ -31,6 +31,8 @@ extension SessionRouter {
             if let slot = dirtySlot(key) { links[slot].link.sendTransient(body, on: key.session) }
         case .pending(let key):
             if let slot = dirtySlot(key) { links[slot].notePending(key.session) }
+        case .waitsForCredit(let key, let waits):
+            if let slot = dirtySlot(key) { links[slot].setWaiting(waits, of: key.session) }
         case .release(let key, let byteCount):
             if let slot = dirtySlot(key) { release(byteCount, to: key, of: slot, now: now) }
         case .opened(let key, let handle, let opened):

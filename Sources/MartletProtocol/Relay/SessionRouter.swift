@@ -169,7 +169,7 @@ struct SessionRouter: ~Copyable {
         }
         if links[slot].accountSession != .control { continueAccount(of: slot, now: now) }
         links.settle(slot)
-        links[slot].link.asksForAck = links[slot].isHoldingBack
+        links[slot].updateWaiting(now: now)
         return links[slot].connection
     }
 
