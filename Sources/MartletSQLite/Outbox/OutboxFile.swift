@@ -218,6 +218,7 @@ struct OutboxFile {
         guard let select = prepared else { return }
         let insert = try new.prepare("INSERT OR IGNORE INTO cursor (room, log, offset) VALUES (?, ?, ?)")
         while try DatabaseError.unlessDamaged({ try select.step() }) == true {
+            guard RoomName(select.text(0)) != nil else { continue }
             insert.bind(1, select.text(0))
             insert.bind(2, select.optionalInt64(1))
             insert.bind(3, select.int64(2))
