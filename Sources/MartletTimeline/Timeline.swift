@@ -63,6 +63,7 @@ public final class Timeline: Sendable {
             reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
                 try TimelineReader(try file.openReader(), account: account)
             }
+            file.truncation.start { [weak writer] in await writer?.truncateLog() ?? true }
         }
     }
 
@@ -70,10 +71,14 @@ public final class Timeline: Sendable {
         feed.close()
     }
 
+    /// Truncates the log, which has the texts of earlier pages. Returns false if that failed.
+    func truncateLog() async -> Bool { await writer.truncateLog() }
+
     /// Ends the iterations of ``changes``, ``TimelineSync/run()`` and the models of views, and closes the file, which
     /// another object can then open.
     nonisolated(nonsending) public func close() async {
         feed.close()
+        file.truncation.end()
         await reader.close()
         await writer.close()
     }

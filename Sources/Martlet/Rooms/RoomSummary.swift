@@ -32,6 +32,13 @@ public struct RoomSummary: Sendable, Equatable, Identifiable {
     /// The encoded entry.
     package var bytes: [UInt8] { RoomUpdate(entry).encode() }
 
+    /// The summary without its last message.
+    package var withoutMessage: RoomSummary? {
+        var entry = entry
+        (entry.message, entry.isShortened) = (nil, false)
+        return RoomSummary(entry)
+    }
+
     /// The name of the room, as the identity of the summary.
     public var id: RoomName { entry.room }
     /// The name of the room.

@@ -12,6 +12,7 @@ struct OutboxFile {
 
     let path: String
     let options: SQLiteOutbox.Options
+    var truncation = LogTruncation()
 
     /// Opens the file, and throws `locked` if another object or program uses it.
     func open() throws -> OutboxTables {
@@ -42,12 +43,15 @@ struct OutboxFile {
     private func open(_ lock: FileLock, recovery: SQLiteOutbox.Recovery?) throws -> OutboxTables {
         FileLock.createPrivately(path)
         let database = try connect(path)
+        // The texts of removed messages leave the pages of the file (C-74).
+        try database.execute("PRAGMA secure_delete=ON")
         // One transaction, because each one waits for the disk.
         return try database.transaction {
             try OutboxSchema.migrations.run(on: database)
             let check = try database.prepare("PRAGMA quick_check(1)").firstText()
             guard check == "ok" else { throw DatabaseError.corrupt(path: path) }
-            let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
+            let tables = try OutboxTables(
+                database, lock: lock, options: options, truncation: truncation, recovery: recovery)
             // An invalid value counts as damage.
             _ = try tables.load()
             _ = try OwnerTable(database).account()

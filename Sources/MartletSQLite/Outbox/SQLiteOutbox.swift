@@ -41,6 +41,8 @@ public final class SQLiteOutbox: GroupingOutbox {
         public var maxCursorCount = 65_536
         /// The name of the VFS; nil is the default of SQLite.
         package var vfs: String?
+        /// The duration after a removal until the log is truncated.
+        var truncationDelay = Duration.seconds(5)
 
         /// Creates the default bounds.
         public init() {}
@@ -69,11 +71,13 @@ public final class SQLiteOutbox: GroupingOutbox {
     public let path: String
     private let options: Options
     private let state = Guarded(State())
+    let truncation: LogTruncation
 
     /// Creates an outbox. The file is opened, or created, by the start of the client.
     public init(path: String, options: Options = Options()) {
         self.path = path
         self.options = options
+        truncation = LogTruncation(delay: options.truncationDelay)
     }
 
     /// The damaged file that the latest `open` has set aside; nil if there is none.
@@ -132,7 +136,13 @@ public final class SQLiteOutbox: GroupingOutbox {
             defer { state.writer = nil }
             return state.writer
         }
+        truncation.end()
         await writer?.close()
+    }
+
+    /// Truncates the log, which has the texts of removed messages. Returns false if that failed.
+    func truncateLog() async -> Bool {
+        await state.withLock({ $0.writer })?.truncateLog() ?? true
     }
 
     private func opened() throws(DatabaseError) -> DatabaseWriter<OutboxTables> {
@@ -142,7 +152,7 @@ public final class SQLiteOutbox: GroupingOutbox {
 
     private func openWriter() async throws -> DatabaseWriter<OutboxTables> {
         if let writer = state.withLock({ $0.writer }) { return writer }
-        let file = OutboxFile(path: FileLock.resolved(path), options: options)
+        let file = OutboxFile(path: FileLock.resolved(path), options: options, truncation: truncation)
         let writer = try await FileLock.waiting {
             try await DatabaseWriter(sharedWithMaxJobCount: Self.maxJobCount) { try file.open() }
         }
@@ -156,6 +166,7 @@ public final class SQLiteOutbox: GroupingOutbox {
             state.writer = writer
             state.recovery = recovery
         }
+        truncation.start { [weak self] in await self?.truncateLog() ?? true }
         return writer
     }
 }
