@@ -19,7 +19,7 @@ public enum DatabaseError: Error, Sendable, Equatable {
     case cannotOpen(path: String)
     /// The file is damaged, or no database.
     case corrupt(path: String)
-    /// Another process or connection uses the file.
+    /// Another object or process uses the file, also after the opening has waited 2 s for its end.
     case locked(path: String)
     /// A read, write or sync failed, with SQLite's extended result code.
     case ioError(code: Int32, path: String)

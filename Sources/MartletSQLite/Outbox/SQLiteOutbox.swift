@@ -84,10 +84,11 @@ public final class SQLiteOutbox: GroupingOutbox {
     public var recovery: Recovery? { state.withLock { $0.recovery } }
 
     /// Opens the file and returns the stored state. A damaged file is set aside (``recovery``), and its readable
-    /// contents are kept.
+    /// contents are kept. A missing or empty file is a new outbox, without a recovery: it cannot be distinguished from
+    /// one whose creation was interrupted.
     ///
-    /// - Throws: ``DatabaseError``: `locked` if another object or process uses the file; `newerSchema`, `otherFormat`,
-    ///   `full`, `readOnly`, `cannotOpen`, `ioError`.
+    /// - Throws: ``DatabaseError``: `locked` if another object or process still uses the file after 2 s; `newerSchema`,
+    ///   `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
     public func open() async throws -> OutboxState {
         let writer = try await openWriter()
         return try await writer.perform { try $0.load() }

@@ -14,7 +14,8 @@ public import MartletWire
 extension RoomStore where Self == SQLiteStore {
     /// A store in a directory, which is created if it does not exist.
     ///
-    /// - Throws: `DatabaseError`, for example `locked` when another object or process uses the directory.
+    /// - Throws: `DatabaseError`, for example `locked` when another object or process still uses the directory
+    ///   after 2 s.
     public static func sqlite(
         at directory: String, retention: StoreRetention = StoreRetention(),
         onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }

@@ -161,8 +161,8 @@ package final class StoreFile {
         return database
     }
 
-    /// Detects damage of the tables that every load needs, and of the pages that each new room changes. Damage of a room
-    /// is detected when the room is used.
+    /// Detects damage of the tables that every load needs, and of the pages that each new room changes. Damage of a
+    /// room is detected when the room is used.
     private static func check(_ database: Database) throws {
         struct IsSound: Error {}
         for table in ["rooms", "roles", "clock"] {
