@@ -80,7 +80,7 @@ struct OutboxFile {
         let identity = try damaged.flatMap { try self.identity(of: $0) }
         let rows = try damaged.map { try readable($0, device: identity?.device ?? DeviceID(rawValue: 1)) } ?? []
         let highest = try damaged.map { try highestCounter(in: $0) } ?? 0
-        let next = max(identity?.nextCounter ?? 1, highest) + Self.skippedCount
+        let next = max(identity?.nextCounter ?? 1, highest, rows.last?.counter ?? 0) + Self.skippedCount
         try new.transaction {
             let property = try new.prepare("INSERT INTO property VALUES (?, ?)")
             property.bind(1, "device")
@@ -115,12 +115,15 @@ struct OutboxFile {
     /// The highest counter that can be read, also of accepted messages.
     private func highestCounter(in database: Database) throws -> UInt64 {
         let found = try DatabaseError.unlessDamaged { () -> Int64? in
-            let select = try database.prepare(
-                "SELECT counter FROM message WHERE counter < ? ORDER BY counter DESC LIMIT 1")
+            let select = try database.prepare("SELECT counter FROM message WHERE counter < ? ORDER BY counter DESC")
             select.bind(1, Self.maxCounter)
-            return try select.firstInt64()
+            // The rows of a damaged table may be out of order, and not meet the condition.
+            while try select.step() {
+                if 0..<Int64(Self.maxCounter) ~= select.int64(0) { return select.int64(0) }
+            }
+            return nil
         }
-        return UInt64(max(found.flatMap { $0 } ?? 0, 0))
+        return UInt64(found.flatMap { $0 } ?? 0)
     }
 
     private struct Row {

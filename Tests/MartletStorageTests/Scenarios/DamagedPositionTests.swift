@@ -12,7 +12,6 @@ import Testing
 @Suite("Damage at each position of a file", .timeLimit(.minutes(10)))
 struct DamagedPositionTests {
     private static let byteCount = 3000
-    private static let distance = 2048
 
     private let folder: String
     private let alice = AccountName("alice")
@@ -25,11 +24,13 @@ struct DamagedPositionTests {
 
     /// Damages a file at each position: by random bytes, or by one byte. Calls `open` for each damaged file in an
     /// otherwise empty folder, which is removed in the end.
-    private func damage(_ name: String, by byte: UInt8?, _ open: () async throws -> Void) async throws {
+    private func damage(_ name: String, by byte: UInt8?, distance: Int = 2048, _ open: () async throws -> Void)
+        async throws
+    {
         let path = "\(folder)/\(name)"
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(whole.count > 15 * 4096)
-        for position in stride(from: 0, to: whole.count - Self.byteCount, by: Self.distance) {
+        for position in stride(from: 0, to: whole.count - Self.byteCount, by: distance) {
             var random = SeededRandom(seed: UInt64(position))
             let garbage = (0..<Self.byteCount).map { _ in byte ?? UInt8(truncatingIfNeeded: random.next()) }
             var damaged = whole
@@ -91,7 +92,7 @@ struct DamagedPositionTests {
     // MARK: An outbox
 
     // C-81, C-104
-    @Test(arguments: [nil, 0] as [UInt8?])
+    @Test(arguments: [nil, 0, 0xAA] as [UInt8?])
     func `3,000 damaged bytes of an outbox → it is opened or set aside, and stores messages`(
         byte: UInt8?
     ) async throws {
@@ -113,7 +114,7 @@ struct DamagedPositionTests {
         }
         try await outbox.commit(transaction)
         await outbox.close()
-        try await damage("outbox", by: byte) {
+        try await damage("outbox", by: byte, distance: 1024) {
             let outbox = SQLiteOutbox(path: "\(folder)/outbox")
             let state = try await outbox.open()
             try await outbox.claim(for: alice)
