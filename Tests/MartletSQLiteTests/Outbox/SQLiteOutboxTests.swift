@@ -78,7 +78,7 @@ struct SQLiteOutboxTests {
     }
 
     // C-74
-    @Test func `a removed text → the log is truncated later, once`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a removed text → the log is truncated later`() async throws {
         var options = SQLiteOutbox.Options()
         options.truncationDelay = .zero
         let (outbox, entries) = try await opened(options)
@@ -93,11 +93,9 @@ struct SQLiteOutboxTests {
         try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1, "secret text")] })
         #expect(try !remains(of: ["secret text"]).isEmpty)
         try await outbox.commit(entries.transaction { $0.outcomes = [entries.outcome(1, .failed(.cancelled))] })
-        await iterator.next()
-        #expect(try remains(of: ["secret text"]) == [])
+        // The attempts of the opening and of this test may overlap, so that one more follows.
+        while try !remains(of: ["secret text"]).isEmpty { await iterator.next() }
         await outbox.close()
-        attempt.finish()
-        #expect(await iterator.next() == nil)
     }
 
     // C-74
