@@ -14,6 +14,8 @@ final class ListTable {
     private let listed: Statement
     private let leave: Statement
     private let enter: Statement
+    private let summary: Statement
+    private let replace: Statement
     private let path: String
 
     init(_ database: Database) throws {
@@ -35,6 +37,21 @@ final class ListTable {
             UPDATE room SET membership = \(TimelineSchema.unlisted)
             WHERE name = ? AND membership = \(TimelineSchema.left)
             """)
+        summary = try database.prepare("SELECT summary FROM room WHERE id = ? AND summary IS NOT NULL")
+        replace = try database.prepare("UPDATE room SET summary = ? WHERE id = ?")
+    }
+
+    /// Removes the last message of a room from its entry, because a deletion may concern it (M-29). The file has the
+    /// message itself, unless the relay's list is ahead of it.
+    func removeMessage(of room: Int64, upTo offset: Int64) throws {
+        summary.bind(1, room)
+        defer { summary.reset() }
+        guard try summary.step(), let listed = RoomSummary(bytes: summary.bytes(0)), listed.lastMessage != nil,
+            listed.lastOffset <= UInt64(clamping: offset)
+        else { return }
+        replace.bind(1, listed.withoutMessage?.bytes)
+        replace.bind(2, room)
+        try replace.run()
     }
 
     /// Returns the changed rooms.

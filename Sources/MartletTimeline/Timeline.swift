@@ -12,9 +12,11 @@ public import MartletWire
 /// (``apply(_:in:isModerator:)``) and its outgoing messages (``add(_:_:in:isModerator:)``, ``settle(_:in:as:log:)``) to
 /// the timeline, and opens each room at ``cursor(of:)``. An item that was applied before has no effect.
 ///
-/// The file is an SQLite database. The same folder contains files with the suffixes `-wal`, `-shm` and `-lock`, and one
-/// with the suffix `-damaged` after damage was found. One object of one process uses the file at a time. The contents
-/// are not encrypted. The text of a deleted message is erased from these files when the deletion is applied (M-29).
+/// The file is an SQLite database. The same folder contains files with the suffixes `-wal`, `-shm` and `-lock`, and an
+/// empty one with the suffix `-damaged` after damage was found, until the next opening. A damaged file that was set
+/// aside has the suffix `.corrupt-` and the time in milliseconds since 1970. One object of one process uses the file at
+/// a time. The contents are not encrypted. The text of a deleted message is erased from these files, but not from one
+/// that was set aside, when the deletion is applied (M-29).
 ///
 /// All methods throw ``DatabaseError``. After `corrupt`, open the timeline again: the damaged file is then set aside
 /// (``setAsidePath``), and an empty one takes its place.
@@ -39,8 +41,8 @@ public final class Timeline: Sendable {
 
     /// Opens the file, or creates it. A file belongs to the account that has opened it first.
     ///
-    /// - Throws: `locked` if another object or process uses the file; `otherAccount` if it belongs to another account;
-    ///   `newerSchema`, `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
+    /// - Throws: `locked` if another object or process still uses the file after 2 s; `otherAccount` if it belongs to
+    ///   another account; `newerSchema`, `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
     public convenience init(path: String, account: AccountName) async throws {
         try await self.init(path: path, account: account, isInline: false)
     }
@@ -63,6 +65,7 @@ public final class Timeline: Sendable {
             reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
                 try TimelineReader(try file.openReader(), account: account)
             }
+            file.truncation.start { [weak writer] in await writer?.truncateLog() ?? true }
         }
     }
 
@@ -70,10 +73,14 @@ public final class Timeline: Sendable {
         feed.close()
     }
 
+    /// Truncates the log, which has the texts of earlier pages. Returns false if that failed.
+    func truncateLog() async -> Bool { await writer.truncateLog() }
+
     /// Ends the iterations of ``changes``, ``TimelineSync/run()`` and the models of views, and closes the file, which
     /// another object can then open.
     nonisolated(nonsending) public func close() async {
         feed.close()
+        file.truncation.end()
         await reader.close()
         await writer.close()
     }
@@ -222,7 +229,7 @@ public final class Timeline: Sendable {
     }
 
     /// The number of unread messages of other accounts among the newest 256 offsets of the room (M-27), at most
-    /// ``RoomSummary/maxUnreadCount``.
+    /// ``RoomSummary/maxUnreadCount``. Edits, deletions, reactions, commands and system messages do not count.
     nonisolated(nonsending) public func unreadCount(of room: RoomName) async throws -> Int {
         try await read { try $0.unreadCount(of: room) }
     }

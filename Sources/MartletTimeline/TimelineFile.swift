@@ -12,6 +12,7 @@ import MartletWire
 /// Opens the file of a timeline. A damaged file is set aside, and an empty one takes its place.
 struct TimelineFile {
     let path: String
+    let truncation = LogTruncation()
 
     /// - Parameter path: The path of the database, or of a symbolic link to it.
     init(path: String) {
@@ -29,13 +30,18 @@ struct TimelineFile {
         if unsafe access(markPath, F_OK) != 0 {
             do {
                 return try DatabaseError.confirmingDamage {
-                    try TimelineTables(try migrated(for: account), lock: lock, account: account, aside: nil)
+                    try tables(account, lock, aside: nil)
                 }
             } catch DatabaseError.corrupt {}
         }
         let aside = try DamagedFile.setAside(path)
         unsafe unlink(markPath)
-        return try TimelineTables(try migrated(for: account), lock: lock, account: account, aside: aside)
+        return try tables(account, lock, aside: aside)
+    }
+
+    private func tables(_ account: AccountName, _ lock: FileLock, aside: String?) throws -> TimelineTables {
+        try TimelineTables(
+            try migrated(for: account), lock: lock, account: account, truncation: truncation, aside: aside)
     }
 
     /// Opens the database for reading, after it was opened for writing.

@@ -7,7 +7,7 @@ import MartletWire
 ///
 /// The logs of a room have ascending generations. An item of the log raises the cursor, at which the room is opened
 /// again; a page of history does not, because messages between the cursor and the page may be missing.
-final class TimelineTables: DatabaseContext {
+final class TimelineTables: TruncatingContext {
     /// The row of a room.
     private struct RoomRow {
         let id: Int64
@@ -33,12 +33,16 @@ final class TimelineTables: DatabaseContext {
     /// Removes the entries of erased texts from the index, which otherwise remain until it is merged. Nil if the index
     /// does so itself.
     private let mergeIndex: Statement?
-    /// Whether the log of the database has erased texts.
-    private var needsTruncation = true
+    var truncatesLog = true
+    private let truncation: LogTruncation
 
-    init(_ database: Database, lock: FileLock, account: AccountName, aside: String?) throws {
+    init(
+        _ database: Database, lock: FileLock, account: AccountName, truncation: LogTruncation = LogTruncation(),
+        aside: String?
+    ) throws {
         self.database = database
         self.lock = lock
+        self.truncation = truncation
         self.aside = aside
         entries = try EntryTables(database, account: account)
         gaps = try GapTable(database)
@@ -67,14 +71,13 @@ final class TimelineTables: DatabaseContext {
         try mergeIndex?.run()
     }
 
-    /// Erases the texts of deleted messages in the log of the database. A later commit does it if a reader has
+    /// Erases the texts of deleted messages in the log of the database. That is attempted again if a reader has
     /// prevented it.
     func committed() {
-        if entries.changes.hasErased { needsTruncation = true }
+        if entries.changes.hasErased { truncatesLog = true }
         entries.changes.hasErased = false
-        guard needsTruncation else { return }
-        let isBusy = try? database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").firstInt64()
-        needsTruncation = isBusy != 0
+        truncateLog()
+        if truncatesLog { truncation.schedule() }
     }
 
     // MARK: Rooms
@@ -99,6 +102,7 @@ final class TimelineTables: DatabaseContext {
         saveRoom.bind(3, row.cursor)
         saveRoom.bind(4, row.id)
         try saveRoom.run()
+        if entries.changes.hasErased { try list.removeMessage(of: row.id, upTo: row.cursor) }
     }
 
     /// The generation of a log. An unknown log begins the next generation, except the first log of a room (M-10).
@@ -274,7 +278,11 @@ final class TimelineTables: DatabaseContext {
     // MARK: Rooms as a whole
 
     /// Records a change of the relay's list. Returns the changed rooms.
-    func apply(_ update: RoomListUpdate) throws -> [RoomName] { try list.apply(update) }
+    func apply(_ update: RoomListUpdate) throws -> [RoomName] {
+        // The log has the last messages of the earlier list.
+        truncation.schedule()
+        return try list.apply(update)
+    }
 
     /// Lists a room that was left.
     func list(_ name: RoomName) throws { try list.enter(name) }

@@ -124,13 +124,17 @@ public final class Room: Sendable {
 
     /// Reports to the other members that the user has read all messages up to a cursor.
     ///
+    /// Before the relay has opened the room, the mark is kept up to the last message that the client has of the log of
+    /// the cursor, and reported when the room is open. A mark beyond it has no effect.
+    ///
     /// - Parameter cursor: The cursor of the last message that was read. A cursor of a log that the relay has lost has
     ///   no effect.
     public func markRead(upTo cursor: RoomCursor) {
         core.read(upTo: cursor)
     }
 
-    /// Reports to the other members that the user has read all messages up to an offset of the present ``log``.
+    /// Reports to the other members that the user has read all messages up to an offset of the present ``log``. Without
+    /// a known ``log``, before the relay has opened the room, this has no effect.
     ///
     /// - Parameter offset: The offset of the last message that was read.
     public func markRead(upTo offset: UInt64) {

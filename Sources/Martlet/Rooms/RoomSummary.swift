@@ -32,6 +32,13 @@ public struct RoomSummary: Sendable, Equatable, Identifiable {
     /// The encoded entry.
     package var bytes: [UInt8] { RoomUpdate(entry).encode() }
 
+    /// The summary without its last message.
+    package var withoutMessage: RoomSummary? {
+        var entry = entry
+        (entry.message, entry.isShortened) = (nil, false)
+        return RoomSummary(entry)
+    }
+
     /// The name of the room, as the identity of the summary.
     public var id: RoomName { entry.room }
     /// The name of the room.
@@ -59,8 +66,8 @@ public struct RoomSummary: Sendable, Equatable, Identifiable {
     public var deliveredUpTo: UInt64 { entry.delivered }
     /// The highest offset that the account has read on any device; 0 if there is none.
     public var readUpTo: UInt64 { entry.read }
-    /// The number of unread messages of other accounts among the newest 256 (M-27), at most ``maxUnreadCount``. Changes
-    /// of messages and commands do not count.
+    /// The number of unread messages of other accounts among the newest 256 (M-27), at most ``maxUnreadCount``. Edits,
+    /// deletions, reactions, commands and system messages do not count.
     public var unreadCount: Int { Int(entry.unreadCount) }
 }
 

@@ -61,8 +61,10 @@ struct RoomView: Sendable, Equatable {
 
     /// Records that this account has read the messages up to a cursor. A cursor of another log has no effect.
     mutating func read(upTo cursor: RoomCursor) -> Bool {
-        guard cursor.log == nil || cursor.log == log, cursor.offset > readOffset else { return false }
-        readOffset = cursor.offset
+        // Without a log the room was not opened, or the relay identifies no logs.
+        let offset = log == nil ? min(cursor.offset, lastOffset) : cursor.offset
+        guard cursor.log == nil || cursor.log == log, offset > readOffset else { return false }
+        readOffset = offset
         return true
     }
 }

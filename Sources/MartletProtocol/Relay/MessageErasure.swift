@@ -39,12 +39,11 @@ extension [MessageErasure] {
         let stamp = RelayStamp(
             offset: entry.offset, acceptedAt: entry.acceptedAt, sender: entry.sender, device: entry.device)
         // A reader ignores a change without a content, and shows a message of kind erased as deleted (M-1, M-37).
-        let isChange = kind?.isChange ?? false
-        let message = Message(
-            counter: entry.counter, kind: isChange ? kind ?? .erased : .erased, content: [], relay: stamp)
+        let change = kind?.isChange == true ? kind : nil
+        let message = Message(counter: entry.counter, kind: change ?? .erased, content: [], relay: stamp)
         var erased = entry
         erased.body = EncodedBody(message.encode(), isSummed: entry.body.checksum != nil)
-        return isChange && erased.body.byteCount == entry.body.byteCount ? nil : erased
+        return change != nil && erased.body.byteCount == entry.body.byteCount ? nil : erased
     }
 }
 

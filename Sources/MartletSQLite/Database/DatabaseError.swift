@@ -19,7 +19,7 @@ public enum DatabaseError: Error, Sendable, Equatable {
     case cannotOpen(path: String)
     /// The file is damaged, or no database.
     case corrupt(path: String)
-    /// Another process or connection uses the file.
+    /// Another object or process uses the file, also after the opening has waited 2 s for its end.
     case locked(path: String)
     /// A read, write or sync failed, with SQLite's extended result code.
     case ioError(code: Int32, path: String)
@@ -48,7 +48,11 @@ public enum DatabaseError: Error, Sendable, Equatable {
         case SQLITE_READONLY, SQLITE_PERM: self = .readOnly(path: path)
         case SQLITE_CANTOPEN where systemError == EROFS: self = .readOnly(path: path)
         case SQLITE_CANTOPEN: self = .cannotOpen(path: path)
-        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(path: path)
+        // A damaged row can state any number of bytes.
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_TOOBIG: self = .corrupt(path: path)
+        // The module FTS5 reports damage of its tables with the code of errors in statements.
+        case SQLITE_ERROR where message.hasPrefix("invalid fts5 file format"): self = .corrupt(path: path)
+        case SQLITE_ERROR where message.hasPrefix("vtable constructor failed"): self = .corrupt(path: path)
         case SQLITE_BUSY, SQLITE_LOCKED: self = .locked(path: path)
         case SQLITE_IOERR: self = .ioError(code: code, path: path)
         case SQLITE_CONSTRAINT: self = .constraint(message)

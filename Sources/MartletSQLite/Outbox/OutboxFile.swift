@@ -12,6 +12,7 @@ struct OutboxFile {
 
     let path: String
     let options: SQLiteOutbox.Options
+    var truncation = LogTruncation()
 
     /// Opens the file, and throws `locked` if another object or program uses it.
     func open() throws -> OutboxTables {
@@ -42,12 +43,15 @@ struct OutboxFile {
     private func open(_ lock: FileLock, recovery: SQLiteOutbox.Recovery?) throws -> OutboxTables {
         FileLock.createPrivately(path)
         let database = try connect(path)
+        // The texts of removed messages leave the pages of the file (C-74).
+        try database.execute("PRAGMA secure_delete=ON")
         // One transaction, because each one waits for the disk.
         return try database.transaction {
             try OutboxSchema.migrations.run(on: database)
             let check = try database.prepare("PRAGMA quick_check(1)").firstText()
             guard check == "ok" else { throw DatabaseError.corrupt(path: path) }
-            let tables = try OutboxTables(database, lock: lock, options: options, recovery: recovery)
+            let tables = try OutboxTables(
+                database, lock: lock, options: options, truncation: truncation, recovery: recovery)
             // An invalid value counts as damage.
             _ = try tables.load()
             _ = try OwnerTable(database).account()
@@ -76,7 +80,7 @@ struct OutboxFile {
         let identity = try damaged.flatMap { try self.identity(of: $0) }
         let rows = try damaged.map { try readable($0, device: identity?.device ?? DeviceID(rawValue: 1)) } ?? []
         let highest = try damaged.map { try highestCounter(in: $0) } ?? 0
-        let next = max(identity?.nextCounter ?? 1, highest) + Self.skippedCount
+        let next = max(identity?.nextCounter ?? 1, highest, rows.last?.counter ?? 0) + Self.skippedCount
         try new.transaction {
             let property = try new.prepare("INSERT INTO property VALUES (?, ?)")
             property.bind(1, "device")
@@ -111,12 +115,15 @@ struct OutboxFile {
     /// The highest counter that can be read, also of accepted messages.
     private func highestCounter(in database: Database) throws -> UInt64 {
         let found = try DatabaseError.unlessDamaged { () -> Int64? in
-            let select = try database.prepare(
-                "SELECT counter FROM message WHERE counter < ? ORDER BY counter DESC LIMIT 1")
+            let select = try database.prepare("SELECT counter FROM message WHERE counter < ? ORDER BY counter DESC")
             select.bind(1, Self.maxCounter)
-            return try select.firstInt64()
+            // The rows of a damaged table may be out of order, and not meet the condition.
+            while try select.step() {
+                if 0..<Int64(Self.maxCounter) ~= select.int64(0) { return select.int64(0) }
+            }
+            return nil
         }
-        return UInt64(max(found.flatMap { $0 } ?? 0, 0))
+        return UInt64(found.flatMap { $0 } ?? 0)
     }
 
     private struct Row {
@@ -218,6 +225,7 @@ struct OutboxFile {
         guard let select = prepared else { return }
         let insert = try new.prepare("INSERT OR IGNORE INTO cursor (room, log, offset) VALUES (?, ?, ?)")
         while try DatabaseError.unlessDamaged({ try select.step() }) == true {
+            guard RoomName(select.text(0)) != nil else { continue }
             insert.bind(1, select.text(0))
             insert.bind(2, select.optionalInt64(1))
             insert.bind(3, select.int64(2))

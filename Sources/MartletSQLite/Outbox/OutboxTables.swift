@@ -4,7 +4,7 @@ import MartletTransport
 import MartletWire
 
 /// The statements of an outbox on its thread.
-final class OutboxTables: DatabaseContext {
+final class OutboxTables: TruncatingContext {
     /// The number of counters that are reserved at once. A transaction writes the next counter only when they are used
     /// up (C-79).
     static let reservedCount: UInt64 = 1024
@@ -21,7 +21,9 @@ final class OutboxTables: DatabaseContext {
     private var formerDevices: [DeviceID] = []
     /// The damaged file that was set aside before.
     let recovery: SQLiteOutbox.Recovery?
+    var truncatesLog = false
     private let options: SQLiteOutbox.Options
+    private let truncation: LogTruncation
     /// The number of messages without an outcome, and the bytes of their contents; nil if they must be read.
     private var usage: (count: Int, byteCount: Int)?
     /// The counter up to which counters are reserved; nil if it must be read.
@@ -46,11 +48,13 @@ final class OutboxTables: DatabaseContext {
     private let letters: Statement
 
     init(
-        _ database: Database, lock: FileLock, options: SQLiteOutbox.Options, recovery: SQLiteOutbox.Recovery?
+        _ database: Database, lock: FileLock, options: SQLiteOutbox.Options, truncation: LogTruncation,
+        recovery: SQLiteOutbox.Recovery?
     ) throws {
         self.database = database
         database.lock = lock
         self.options = options
+        self.truncation = truncation
         self.recovery = recovery
         device = try Self.device(of: database)
         insert = try database.prepare(
@@ -114,6 +118,9 @@ final class OutboxTables: DatabaseContext {
         cursorUse = nil
         if !formerDevices.isEmpty, let stored = try? Self.device(of: database) { device = stored }
     }
+
+    /// Truncates the log if a job has requested it.
+    func committed() { truncateLog() }
 
     // MARK: Reading
 
@@ -199,6 +206,9 @@ final class OutboxTables: DatabaseContext {
         if let byteCount = letterByteCount, byteCount > options.maxDeadLetterByteCount { try removeLargeLetters() }
         if let device = transaction.device { try replaceDevice(by: device) }
         self.usage = usage
+        // The texts of accepted, changed and removed messages leave the log too (C-74).
+        let removed = transaction.outcomes.count + transaction.discarded.count + transaction.replaced.count
+        if removed + transaction.edits.count > 0 { truncation.schedule() }
     }
 
     /// Whether a message belongs to this file: its device is the current one, or was since the file was opened.

@@ -41,6 +41,8 @@ public final class SQLiteOutbox: GroupingOutbox {
         public var maxCursorCount = 65_536
         /// The name of the VFS; nil is the default of SQLite.
         package var vfs: String?
+        /// The duration after a removal until the log is truncated.
+        var truncationDelay = Duration.seconds(5)
 
         /// Creates the default bounds.
         public init() {}
@@ -69,21 +71,24 @@ public final class SQLiteOutbox: GroupingOutbox {
     public let path: String
     private let options: Options
     private let state = Guarded(State())
+    let truncation: LogTruncation
 
     /// Creates an outbox. The file is opened, or created, by the start of the client.
     public init(path: String, options: Options = Options()) {
         self.path = path
         self.options = options
+        truncation = LogTruncation(delay: options.truncationDelay)
     }
 
     /// The damaged file that the latest `open` has set aside; nil if there is none.
     public var recovery: Recovery? { state.withLock { $0.recovery } }
 
     /// Opens the file and returns the stored state. A damaged file is set aside (``recovery``), and its readable
-    /// contents are kept.
+    /// contents are kept. A missing or empty file is a new outbox, without a recovery: it cannot be distinguished from
+    /// one whose creation was interrupted.
     ///
-    /// - Throws: ``DatabaseError``: `locked` if another object or process uses the file; `newerSchema`, `otherFormat`,
-    ///   `full`, `readOnly`, `cannotOpen`, `ioError`.
+    /// - Throws: ``DatabaseError``: `locked` if another object or process still uses the file after 2 s; `newerSchema`,
+    ///   `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
     public func open() async throws -> OutboxState {
         let writer = try await openWriter()
         return try await writer.perform { try $0.load() }
@@ -132,7 +137,13 @@ public final class SQLiteOutbox: GroupingOutbox {
             defer { state.writer = nil }
             return state.writer
         }
+        truncation.end()
         await writer?.close()
+    }
+
+    /// Truncates the log, which has the texts of removed messages. Returns false if that failed.
+    func truncateLog() async -> Bool {
+        await state.withLock({ $0.writer })?.truncateLog() ?? true
     }
 
     private func opened() throws(DatabaseError) -> DatabaseWriter<OutboxTables> {
@@ -142,7 +153,7 @@ public final class SQLiteOutbox: GroupingOutbox {
 
     private func openWriter() async throws -> DatabaseWriter<OutboxTables> {
         if let writer = state.withLock({ $0.writer }) { return writer }
-        let file = OutboxFile(path: FileLock.resolved(path), options: options)
+        let file = OutboxFile(path: FileLock.resolved(path), options: options, truncation: truncation)
         let writer = try await FileLock.waiting {
             try await DatabaseWriter(sharedWithMaxJobCount: Self.maxJobCount) { try file.open() }
         }
@@ -156,6 +167,7 @@ public final class SQLiteOutbox: GroupingOutbox {
             state.writer = writer
             state.recovery = recovery
         }
+        truncation.start { [weak self] in await self?.truncateLog() ?? true }
         return writer
     }
 }

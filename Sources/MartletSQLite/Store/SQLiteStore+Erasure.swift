@@ -3,33 +3,12 @@ import MartletRelay
 public import MartletWire
 
 extension SQLiteStore {
-    /// The duration after an erasure until the write-ahead log, which has earlier pages, is truncated; also between two
-    /// attempts while a reader of the log prevents it.
-    static let logTruncationDelay = Duration.seconds(5)
-
     /// Appends messages and erases earlier ones. It returns when both are synced.
     public func append(
         _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName
     ) async throws -> UInt64 {
-        defer { scheduleLogTruncation() }
+        defer { logTruncation.schedule() }
         return try await writer.perform { try $0.append(entries, erasing: erasures, to: room) }
-    }
-
-    /// Truncates the write-ahead log a short time after an erasure, unless that is scheduled.
-    func scheduleLogTruncation() {
-        logTruncation.withLock { task in
-            guard task == nil else { return }
-            task = Task { [weak self] in
-                do { try await Task.sleep(for: Self.logTruncationDelay) } catch { return }
-                await self?.truncateScheduledLog()
-            }
-        }
-    }
-
-    private func truncateScheduledLog() async {
-        // Erasures from now on schedule another truncation.
-        logTruncation.withLock { $0 = nil }
-        if await !truncateLog() { scheduleLogTruncation() }
     }
 
     /// Moves all pages of the write-ahead log to the file, and truncates the log. Returns false if a reader prevents

@@ -14,7 +14,8 @@ public import MartletWire
 extension RoomStore where Self == SQLiteStore {
     /// A store in a directory, which is created if it does not exist.
     ///
-    /// - Throws: `DatabaseError`, for example `locked` when another object or process uses the directory.
+    /// - Throws: `DatabaseError`, for example `locked` when another object or process still uses the directory
+    ///   after 2 s.
     public static func sqlite(
         at directory: String, retention: StoreRetention = StoreRetention(),
         onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
@@ -47,7 +48,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
 
     let writer: DatabaseWriter<StoreWriter>
     let reader: DatabaseReader<StoreReader>
-    let logTruncation = Guarded<Task<Void, Never>?>(nil)
+    let logTruncation = LogTruncation()
     private let retentionTask = Guarded<Task<Void, Never>?>(nil)
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let wallClock: @Sendable () -> UInt64
@@ -114,8 +115,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
             }
         }
         retentionTask.withLock { $0 = task }
-        // An earlier process may have ended before it truncated the log.
-        scheduleLogTruncation()
+        logTruncation.start { [weak self] in await self?.truncateLog() ?? true }
     }
 
     /// Creates the directory if it does not exist, and locks it. Another process is refused with `locked`.
@@ -126,13 +126,12 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
 
     deinit {
         retentionTask.withLock { $0?.cancel() }
-        logTruncation.withLock { $0?.cancel() }
     }
 
     /// Completes the waiting calls, and closes the files. Later calls fail.
     public func close() async {
         retentionTask.withLock { $0?.cancel() }
-        logTruncation.withLock { $0?.cancel() }
+        logTruncation.end()
         await reader.close()
         await writer.close()
     }
@@ -162,8 +161,8 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
             { try $0.append(append.entries, erasing: append.erasures, to: append.room) }
         }
         guard appends.contains(where: { !$0.erasures.isEmpty }) else { return writer.submit(bodies, completion) }
-        writer.submit(bodies) { [weak self] results in
-            self?.scheduleLogTruncation()
+        writer.submit(bodies) { [logTruncation] results in
+            logTruncation.schedule()
             completion(results)
         }
     }

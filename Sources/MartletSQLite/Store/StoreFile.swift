@@ -120,7 +120,10 @@ package final class StoreFile {
             do {
                 database = try DatabaseError.confirmingDamage {
                     let opened = try open(path, options, at: now, onEvent)
-                    try check(opened)
+                    // A table that is missing in a damaged schema counts as damage.
+                    guard try DatabaseError.unlessDamaged({ try check(opened) }) != nil else {
+                        throw DatabaseError.corrupt(path: path)
+                    }
                     return opened
                 }
             } catch DatabaseError.corrupt { damage = isCopy ? .copy : .structure }
@@ -158,23 +161,19 @@ package final class StoreFile {
         return database
     }
 
-    /// Detects damage of the tables that every load needs. Damage of a room is detected when the room is used.
+    /// Detects damage of the tables that every load needs, and of the pages that each new room changes. Damage of a
+    /// room is detected when the room is used.
     private static func check(_ database: Database) throws {
-        _ = try database.prepare("SELECT max(byte_count), max(used_at), max(length(name)) FROM rooms").firstInt64()
-        _ = try database.prepare("SELECT sum(length(roles)) FROM roles").firstInt64()
-        for table in ["batches", "edits", "devices", "progress"] {
-            guard try isReadable(table, of: database) else { throw DatabaseError.corrupt(path: database.path) }
+        struct IsSound: Error {}
+        for table in ["rooms", "roles", "clock"] {
+            let check = try database.prepare("PRAGMA quick_check('\(table)')").firstText()
+            guard check == "ok" else { throw DatabaseError.corrupt(path: database.path) }
         }
-    }
-
-    /// Whether the first or the last row of a table can be read, so that its root page is not damaged.
-    private static func isReadable(_ table: String, of database: Database) throws -> Bool {
-        try ["room < 0", "room > \(Int64.max - 1)"].contains { condition in
-            let isRead = try DatabaseError.unlessDamaged {
-                _ = try database.prepare("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1").firstInt64()
-                return true
+        do {
+            try database.transaction {
+                try database.execute(StoreSchema.probe)
+                throw IsSound()
             }
-            return isRead == true
-        }
+        } catch is IsSound {}
     }
 }

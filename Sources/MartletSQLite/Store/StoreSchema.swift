@@ -36,6 +36,19 @@ package enum StoreSchema {
     /// The first version with the table of edits (R-173).
     static let editVersion = 5
 
+    /// Changes each page that every new room, or the expiry clock, changes, and takes free pages. The caller rolls the
+    /// changes back.
+    static let probe = """
+        REPLACE INTO rooms VALUES (\(Int64.max), '', 0, 1, 0, 0, 0);
+        REPLACE INTO batches VALUES (\(Int64.max), 1, 0, 0, 0, zeroblob(9000));
+        REPLACE INTO edits VALUES (\(Int64.max), '', 0, 0, 0);
+        REPLACE INTO devices VALUES (\(Int64.max), '', 0, 0, 0, x'', 0, 0, x'');
+        REPLACE INTO progress VALUES (\(Int64.max), '', 0, 0);
+        REPLACE INTO branches VALUES (\(Int64.max), 0, 0);
+        REPLACE INTO memberships VALUES ('', '', 0, NULL, 0);
+        REPLACE INTO clock VALUES (1, 0);
+        """
+
     /// Brings a database to the newest version.
     static func migrate(_ database: Database) throws {
         try migrations.run(on: database) { if $0 == editVersion { try EditTable.fill(database) } }

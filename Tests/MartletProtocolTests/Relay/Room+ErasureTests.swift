@@ -144,6 +144,8 @@ import Testing
         try script.post("carol", 6, .delete(reference(.carol, 1)))
         try script.post("bob", 1, .edit(of: reference(.carol, 2), text: "other"))
         try script.post("bob", 2, .delete(reference(.carol, 2)))
+        // Alice is the owner.
+        try script.post("bob", 3, .delete(reference(.alice, 1)))
         var effects = script.drain()
         #expect(refusals(effects, to: "carol") == [.forbidden, .forbidden])
         #expect(refusals(effects, to: "bob") == [.forbidden])
@@ -152,7 +154,25 @@ import Testing
         #expect(effects.accepted(by: "carol").map(\.firstCounter) == [5])
         script.join("dave")
         let seen = kinds(script.drain(), to: "dave")
-        #expect(seen == [1: .text, 2: .erased, 3: .erased, 4: .erased, 5: .delete, 6: .delete])
+        #expect(seen == [1: .erased, 2: .erased, 3: .erased, 4: .erased, 5: .delete, 6: .delete, 7: .delete])
+    }
+
+    // M-1
+    @Test(arguments: [false, true])
+    func `a deletion with a damaged content, one with a wrong offset of a message that is not in memory → forwarded`(
+        hasRoles: Bool
+    ) throws {
+        var script = hasRoles ? withRoles("alice") : RoomScript("alice")
+        script.fill("alice", 1...2)
+        let damaged = try MessageContent(kind: .delete, bytes: Message.textContent("encrypted"))
+        script.post("alice", 3, damaged)
+        try script.post("alice", 4, .delete(reference(.alice, 9, at: 2)))
+        let effects = script.drain()
+        #expect(effects.contains(.append([3, 4])) && refusals(effects, to: "alice").isEmpty)
+        script.store()
+        _ = script.drain()
+        script.join("dave")
+        #expect(kinds(script.drain(), to: "dave") == [1: .text, 2: .text, 3: .delete, 4: .delete])
     }
 
     //

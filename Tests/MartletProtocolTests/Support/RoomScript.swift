@@ -110,7 +110,11 @@ struct RoomScript: ~Copyable {
 
     /// Publishes a message with any body.
     mutating func post(_ name: String, _ counter: UInt64, _ body: MessageBody) throws {
-        let bytes = Message(counter: counter, content: try body.content).encode()
+        post(name, counter, try body.content)
+    }
+
+    mutating func post(_ name: String, _ counter: UInt64, _ content: MessageContent) {
+        let bytes = Message(counter: counter, content: content).encode()
         with(name) {
             let message = ClientMessage(counter: counter, body: bytes.rawBytes, layout: .unknown)
             $0.publish($1, message, acceptedAt: 1000 &+ counter)

@@ -41,6 +41,63 @@ struct SQLiteOutboxTests {
         await next.close()
     }
 
+    /// The words that a file of the folder contains.
+    private func remains(of words: [String]) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).flatMap { name in
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file(name)))
+            return words.filter { bytes.range(of: Data($0.utf8)) != nil }.map { "\(name): \($0)" }
+        }
+    }
+
+    // C-74
+    @Test func `accepted, cancelled, changed and discarded messages → their texts are in no file, while open`()
+        async throws
+    {
+        let (outbox, entries) = try await opened()
+        let texts = (1...4).map { "secret text \($0) " + String(repeating: "x", count: 3000) }
+        let words = (1...4).map { "secret text \($0)" }
+        try await outbox.commit(
+            entries.transaction { transaction in
+                transaction.appended = (1...4).map { entries.entry($0, texts[Int($0) - 1]) }
+                transaction.appended += (5...40).map { entries.entry($0, String(repeating: "y", count: 3000)) }
+            })
+        #expect(try remains(of: words).count >= 4)
+        try await outbox.commit(
+            entries.transaction {
+                $0.outcomes = [
+                    entries.outcome(1, .accepted(offset: 1)), entries.outcome(2, .failed(.cancelled)),
+                    entries.outcome(4, .failed(.expired)),
+                ]
+                $0.edits = [OutboxEdit(id: entries.id(3), room: "a", content: MessageContent(text: "changed"))]
+            })
+        try await outbox.commit(entries.transaction { $0.discarded = [entries.id(4)] })
+        #expect(await outbox.truncateLog())
+        #expect(try remains(of: words) == [])
+        await outbox.close()
+        #expect(try remains(of: words) == [])
+    }
+
+    // C-74
+    @Test(.timeLimit(.minutes(10))) func `a removed text → the log is truncated later`() async throws {
+        var options = SQLiteOutbox.Options()
+        options.truncationDelay = .zero
+        let (outbox, entries) = try await opened(options)
+        let (attempts, attempt) = AsyncStream.makeStream(of: Void.self)
+        outbox.truncation.start {
+            let isDone = await outbox.truncateLog()
+            attempt.yield()
+            return isDone
+        }
+        var iterator = attempts.makeAsyncIterator()
+        await iterator.next()
+        try await outbox.commit(entries.transaction { $0.appended = [entries.entry(1, "secret text")] })
+        #expect(try !remains(of: ["secret text"]).isEmpty)
+        try await outbox.commit(entries.transaction { $0.outcomes = [entries.outcome(1, .failed(.cancelled))] })
+        // The attempts of the opening and of this test may overlap, so that one more follows.
+        while try !remains(of: ["secret text"]).isEmpty { await iterator.next() }
+        await outbox.close()
+    }
+
     // C-74
     @Test func `an accepted message → its outcome, up to the maximum number`() async throws {
         var options = SQLiteOutbox.Options()

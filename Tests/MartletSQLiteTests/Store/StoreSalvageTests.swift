@@ -210,6 +210,46 @@ import Testing
         await store.close()
     }
 
+    // R-70, Specs/hostile.md row 91
+    @Test(arguments: [
+        "rooms", "sqlite_autoindex_rooms_1", "roles", "clock", "edits", "edits_offset", "branches", "memberships",
+        "memberships_room",
+    ])
+    func `a damaged root page that every room or the clock needs -> set aside, and rooms are served`(
+        name: String
+    ) async throws {
+        _ = try fill()
+        let page = try #require(
+            try folder.store().writer.database.prepare("SELECT rootpage FROM sqlite_master WHERE name = '\(name)'")
+                .firstInt64())
+        try overwrite(at: (Int(page) - 1) * 4096, with: [UInt8](repeating: 0xAA, count: 4096))
+        let (store, events) = try await open()
+        guard case .setAside = events.first else {
+            Issue.record("no event: \(events)")
+            return
+        }
+        let room = RoomName("new")
+        _ = try await store.load(room)
+        _ = try await store.append([entries(1...1)[0], edit(2, of: 1)], to: room)
+    }
+
+    // R-70, Specs/hostile.md row 91
+    @Test func `a damaged list of free pages -> set aside, and rooms are served`() async throws {
+        _ = try fill()
+        try folder.store().remove(.lobby)
+        var header = try Data(contentsOf: URL(fileURLWithPath: folder.storePath))[32..<36]
+        let page = (0..<4).reduce(0) { value, _ in value << 8 | Int(header.removeFirst()) }
+        try #require(page > 0)
+        try overwrite(at: (page - 1) * 4096, with: [UInt8](repeating: 0xAA, count: 4096))
+        let (store, events) = try await open()
+        guard case .setAside(_, 1, 0, _) = events.first else {
+            Issue.record("no event: \(events)")
+            return
+        }
+        _ = try await store.load(.lobby)
+        _ = try await store.append(entries(1...20, byteCount: 2000), to: .lobby)
+    }
+
     // Specs/hostile.md row 89
     @Test func `a flipped bit in the log -> set aside, and the log of each room branches`() async throws {
         let log = try fill()

@@ -73,6 +73,13 @@ import Testing
         #expect(view.readOffset == 0)
     }
 
+    @Test func `a read offset before a room without a stored log is open → no effect`() {
+        var view = RoomView()
+        let isChanged = view.read(upTo: RoomCursor(offset: 5))
+        _ = view.opened(firstOffset: 1, lastOffset: 9, members: [], log: Self.log)
+        #expect(!isChanged && view.readOffset == 0)
+    }
+
     @Test func `a read offset of the stored log before the room is open → kept`() {
         var view = RoomView(log: Self.log)
         let changes = [

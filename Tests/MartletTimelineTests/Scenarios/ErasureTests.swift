@@ -94,4 +94,39 @@ struct ErasureTests {
         try await script.timeline.remove(room: "b")
         #expect(try remains(of: ["zzdraft", "zzroom"], script) == [])
     }
+
+    /// The room `a` in the relay's list, with its last message.
+    private func summary(_ offset: UInt64, _ text: String?) throws -> RoomListUpdate {
+        let stamp = RelayStamp(offset: offset, acceptedAt: 1, sender: AccountName("bob"), device: DeviceID(rawValue: 7))
+        let content = try text.map { MessageContent(text: $0) } ?? MessageContent(kind: .erased, bytes: [])
+        let entry = RoomEntry(
+            room: RoomName("a"), membership: .joined, log: TimelineScript.log, lastOffset: offset,
+            message: Message(counter: offset, content: content, relay: stamp).encode())
+        return .changed(try #require(RoomSummary(bytes: RoomUpdate(entry).encode())))
+    }
+
+    // M-29
+    @Test func `a deletion of the last message of the relay's list → in no file, and a later one is shown`()
+        async throws
+    {
+        let script = try await TimelineScript()
+        try await script.timeline.apply(summary(2, "zzlisted"))
+        #expect(try await script.timeline.rooms().first?.lastEntry?.content == .message(.text("zzlisted")))
+        try await script.apply(script.text(1, "one"), script.text(2, "zzlisted"))
+        try await script.apply(script.body(3, .delete(script.reference(2))))
+        #expect(try remains(of: ["zzlisted"], script) == [])
+        #expect(try await script.timeline.rooms().first?.lastEntry?.content == .deleted)
+        try await script.timeline.apply(summary(9, "later"))
+        try await script.apply(script.body(4, .delete(script.reference(1))))
+        #expect(try await script.timeline.rooms().first?.lastEntry?.content == .message(.text("later")))
+    }
+
+    // M-29
+    @Test func `a message that the relay's list has as erased → the earlier text is in no file`() async throws {
+        let script = try await TimelineScript()
+        try await script.timeline.apply(summary(2, "zzlisted"))
+        try await script.timeline.apply(summary(2, nil))
+        #expect(await script.timeline.truncateLog())
+        #expect(try remains(of: ["zzlisted"], script) == [])
+    }
 }
