@@ -221,7 +221,7 @@ struct RoomScript: ~Copyable {
         case .reset(let key, let code, _): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
-        case .deliver, .pending: preconditionFailure("handled before")
+        case .deliver, .pending, .waitsForCredit: preconditionFailure("handled before")
         case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .load(let room): return .load(room.text)
