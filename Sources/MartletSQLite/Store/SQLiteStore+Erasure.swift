@@ -26,7 +26,7 @@ extension SQLiteStore {
         }
     }
 
-    private func truncateScheduledLog() async {
+    func truncateScheduledLog() async {
         // Erasures from now on schedule another truncation.
         logTruncation.withLock { $0 = nil }
         if await !truncateLog() { scheduleLogTruncation() }

@@ -110,6 +110,23 @@ import Testing
         #expect(try editOffsets() == [2001])
     }
 
+    //
+    @Test func `a reader during a truncation of the log → another truncation removes the text`() async throws {
+        let store = try await SQLiteStore(at: folder.path)
+        _ = try await store.load(.lobby)
+        _ = try await store.append([entry(1, secret)], to: .lobby)
+        let other = try Database(path: folder.storePath)
+        try other.execute("BEGIN; SELECT count(*) FROM batches")
+        _ = try await store.append([entry(2, "the deletion")], erasing: [erasure(1)], to: .lobby)
+        await store.truncateScheduledLog()
+        #expect(try !filesWithSecret().isEmpty)
+        #expect(store.logTruncation.withLock { $0 != nil })
+        try other.execute("COMMIT")
+        await store.truncateScheduledLog()
+        #expect(try filesWithSecret() == [] && store.logTruncation.withLock { $0 == nil })
+        await store.close()
+    }
+
     private func isErased(_ entry: LogEntry) throws -> Bool {
         try Message(parsing: entry.body.rawBytes).content.isErased
     }
