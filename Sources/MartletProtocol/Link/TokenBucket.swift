@@ -28,7 +28,10 @@ struct TokenBucket: Equatable, Sendable {
         fullAt = max(fullAt, now) + interval * count
     }
 
-    /// The instant at which the bucket has this many tokens, if none is taken before.
+    /// Whether the bucket has this many tokens. A full bucket does not have more than its burst.
+    func has(_ count: Int, now: Instant) -> Bool { count <= burst && availableAt(count) <= now }
+
+    /// The instant at which the bucket has this many tokens, at most its burst, if none is taken before.
     func availableAt(_ count: Int = 1) -> Instant {
         fullAt + (.zero - interval * (Int(burst) - count))
     }

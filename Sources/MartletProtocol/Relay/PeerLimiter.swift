@@ -102,7 +102,7 @@ package struct PeerLimiter: Sendable {
         }
 
         /// Whether the prefix may fail in each of its decisions in progress, and in one more.
-        func allowsGuess(now: Instant) -> Bool { (allowance?.availableAt(guessCount + 1) ?? .zero) <= now }
+        func allowsGuess(now: Instant) -> Bool { allowance?.has(guessCount + 1, now: now) ?? true }
     }
 
     private struct Pair: Sendable {

@@ -26,6 +26,14 @@ import Testing
         #expect(count == 33)
     }
 
+    @Test func `a bucket that has been full for an hour → it has its burst, and not one token more`() {
+        var bucket = TokenBucket(burst: 3, perMinute: 60)
+        let now = Instant.zero + .seconds(3600)
+        #expect(bucket.has(3, now: now) && !bucket.has(4, now: now))
+        _ = bucket.take(now: now)
+        #expect(bucket.has(2, now: now) && !bucket.has(3, now: now) && bucket.has(3, now: now + .seconds(1)))
+    }
+
     @Test func `availableAt is the instant of the next token`() {
         var bucket = TokenBucket(burst: 2, perMinute: 60)
         #expect(bucket.availableAt() <= .zero + .seconds(9))

@@ -190,6 +190,22 @@ import Testing
     }
 
     // C-113
+    @Test func `a sign-in that follows an earlier one → it counts for a day, from the later one on`() {
+        var limiter = limiter { $0.failureBurst = 1 }
+        for hour in [0, 20] {
+            limiter.authenticationSucceeded(of: peer(.carol), now: Self.start + .seconds(3600 * hour))
+        }
+        func start(afterHours hours: Int) -> Begin {
+            var (copy, now) = (limiter, Self.start + .seconds(3600 * hours))
+            #expect(copy.accepted(Self.prefix, now: now) == .admit)
+            #expect(begin(peer(.bob), &copy, at: now) == .decided)
+            return begin(peer(.carol), &copy, at: now)
+        }
+        #expect(start(afterHours: 43) == .decided)
+        #expect(start(afterHours: 45) == .waits(.milliseconds(100)))
+    }
+
+    // C-113
     @Test func `a message that has waited 6 s for others → refused, with the reason`() {
         var limiter = limiter { $0.failureBurst = 1 }
         #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit)

@@ -196,6 +196,22 @@ import Testing
     }
 
     //
+    @Test func `an edit that was not sent, and a deletion at an unknown offset → the session is reset`() throws {
+        let bob = try lister()
+        let alice = stage.member("alice", of: .lobby)
+        post("first", by: alice)
+        try post(.edit(of: reference(1), text: "edited"), 2, by: alice)
+        // Each skipped counter begins a run, and the first one is forgotten.
+        for number in 2...UInt64(DeduplicationWindow.maxRuns + 2) {
+            let reaction = try MessageBody.reaction("+", to: reference(1), isRemoved: number % 2 == 1).content
+            alice.say(.data, Message(counter: 2 * number, content: reaction).encode(), on: .first)
+        }
+        try post(.delete(reference(1)), 100, by: alice)
+        read(bob)
+        #expect(bob.resets == [.slowConsumer])
+    }
+
+    //
     @Test func `a page of rooms that was not sent → the account's session is reset`() throws {
         let alice = stage.member("alice", of: .lobby)
         post("first", by: alice)

@@ -441,6 +441,28 @@ private final class TestClocks: Sendable {
         }
     }
 
+    //
+    @Test func `a folder without a time, and a wall clock that has jumped ahead → nothing expires`() async throws {
+        try await withFolder { folder in
+            let clocks = TestClocks()
+            let content = attachmentContent(100)
+            do {
+                let store = try clocks.store(folder)
+                _ = try await store.begin(attachmentKey(content), byteCount: 100, mediaType: nil)
+                _ = try await store.write([content], at: 0, of: attachmentKey(content))
+            }
+            // A backup has the attachments only, or the folder is of an earlier version.
+            try Data().write(to: URL(fileURLWithPath: "\(folder)/lock"))
+            clocks.wall.withLock { $0 += 40 * 24 * 3600 * 1000 }
+            let store = try clocks.store(folder)
+            for _ in 0..<10 {
+                _ = try await store.removeExpired()
+                clocks.advance(60_000)
+            }
+            #expect(files(folder).count == 1)
+        }
+    }
+
     //
     @Test func `the bounds count also after a restart`() async throws {
         try await withFolder { folder in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct LogTruncationTests {
     // R-174, M-29
-    @Test func `a failed attempt → another one; a later removal → an attempt; an end → none`() async throws {
+    @Test func `a failed attempt → a second one; a later removal → an attempt; an end → none`() async throws {
         let truncation = LogTruncation(delay: .zero)
         let (attempts, attempt) = AsyncStream.makeStream(of: Int.self)
         let results = AttemptResults()

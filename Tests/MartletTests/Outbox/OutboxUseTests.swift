@@ -60,6 +60,7 @@ import Testing
             do { uses.append(try await task.value) } catch let error as MartletError { failures.append(error) }
         }
         #expect(uses.count == 1 && failures == [.outboxFailed("another client uses the outbox")])
+        await #expect(throws: MartletError.self) { try await OutboxUse.begin(outbox) }
         uses[0].end()
         // The end of a use that has ended has no effect on the next one.
         let next = try await OutboxUse.begin(outbox)

@@ -142,6 +142,28 @@ struct CancellationTests {
         }
     }
 
+    @Test func `a cancelled send of a large message, before a small one that has room → the small one is queued`()
+        throws
+    {
+        let world = TestWorld()
+        let texts = try world.run(timeLimit: .seconds(60)) {
+            let device = world.device("alice")
+            device.configuration.maxPendingByteCount = 1000
+            let alice = try await device.start()
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            try await lobby.send(String(repeating: "a", count: 600))
+            let large = world.startTask { _ = try? await lobby.send(String(repeating: "b", count: 600)) }
+            try await world.sleep(for: .seconds(1))
+            let small = world.startTask { _ = try? await lobby.send("small") }
+            try await world.sleep(for: .seconds(1))
+            #expect(lobby.pending.count == 1)
+            large.cancel()
+            await small.value
+            return lobby.pending.map { $0.content?.text }
+        }
+        #expect(texts.count == 2 && texts.last == "small")
+    }
+
     @Test func `a cancelled iteration over messages throws, and the next iteration misses none`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in

@@ -57,6 +57,23 @@ struct OutboxTests {
         }
     }
 
+    // C-77
+    @Test func `a discard that the outbox does not store → an error, and the dead letter remains`() async throws {
+        let outbox = TransactionOutbox()
+        try await withClient("alice", at: "martlet://127.0.0.1:1", outbox: outbox, configuration: impatient) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let late = try await lobby.send(try OutgoingMessage(text: "late", timeToLive: .milliseconds(1)))
+            await #expect(throws: MartletError.notAccepted(.expired)) { try await late.accepted() }
+            let letter = try #require(try await lobby.deadLetters().first)
+            outbox.refuse(true)
+            await #expect(throws: MartletError.self) { try await lobby.discard(letter) }
+            #expect(try await lobby.deadLetters().map(\.id) == [late.id])
+            outbox.refuse(false)
+            try await lobby.discard(letter)
+            #expect(try await lobby.deadLetters().isEmpty)
+        }
+    }
+
     // C-74
     @Test func `an outcome that the outbox does not store is stored with the next message`() async throws {
         let outbox = RecordingOutbox()

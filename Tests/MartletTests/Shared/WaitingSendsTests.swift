@@ -22,6 +22,18 @@ import Testing
         #expect(sends.isEmpty)
     }
 
+    @Test func `a withdrawn send between two others → the last one is first after the pop of the first one`() throws {
+        var (sends, numbers) = try filled(4)
+        for index in [1, 2] {
+            let isWithdrawn = sends.withdraw(numbers[index])
+            #expect(isWithdrawn)
+        }
+        #expect(sends.popFirst()?.message == (try OutgoingMessage(text: "0")))
+        #expect(sends.first?.message == (try OutgoingMessage(text: "3")))
+        #expect(sends.popFirst()?.message == (try OutgoingMessage(text: "3")))
+        #expect(sends.isEmpty)
+    }
+
     @Test func `the withdrawal of a withdrawn or admitted send returns false`() throws {
         var (sends, numbers) = try filled(3)
         _ = sends.popFirst()

@@ -113,6 +113,19 @@ import Testing
         }
     }
 
+    @Test func `a change that fails before a reopen → its error, and the earlier file continues`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("audit")
+            let moved = folder.appendingPathComponent("audit.1")
+            let log = try AuditLog(path: file.path)
+            try FileManager.default.moveItem(at: file, to: moved)
+            #expect(throws: CancellationError.self) { try log.reopen { throw CancellationError() } }
+            log.add(.ended)
+            await log.finish()
+            #expect(try lines(moved).map { $0.contains("ended") } == [true])
+        }
+    }
+
     @Test func `a check of a folder, a file in a missing folder → an error; of a new file → no error and no file`()
         async throws
     {

@@ -44,7 +44,8 @@ struct DescriptorTests {
                 #expect(await pauses.next() == .tooManyDescriptors)
                 let error = #expect(throws: FileError.self) { try RegularFile("/etc/passwd", .read) }
                 #expect(error?.number == EMFILE)
-                #expect(martlet_socket(4, 0) == -EMFILE)
+                // A descriptor that was refused is free again.
+                for _ in 0..<100 { #expect(martlet_socket(4, 0) == -EMFILE) }
                 let rest = (0..<64).map { _ in unsafe open("/dev/null", O_RDONLY) }.filter { $0 >= 0 }
                 #expect(rest.count >= 4)
             }
