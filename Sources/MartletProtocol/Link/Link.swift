@@ -250,13 +250,12 @@ public struct Link: Sendable {
     /// Whether so little credit is left that the sessions share it.
     @inline(__always)
     var sharesCredit: Bool { messageCredit < 4 * reservedCredit }
-    /// Whether a session may use more of a shared credit, beside queued bytes: as much as it leaves to others. A session
-    /// that returns its credit has some, however many do not (dynamic thresholds, Choudhury and Hahne 1998).
+    /// Whether a session may use more of a shared credit, beside queued bytes: as much as it leaves to others. A
+    /// session that returns its credit has some, however many do not (dynamic thresholds, Choudhury and Hahne 1998).
     func mayUseCredit(_ id: SessionID, queued: Int) -> Bool {
         guard sharesCredit, let slot = sessions.slot(of: id) else { return true }
-        let send = sessions[slot].send
-        let returned = send.creditLimit - min(UInt64(sessions[slot].windowByteCount(limits)), send.creditLimit)
-        return send.creditUsed - min(returned, send.creditUsed) + reservedCredit / 2 + UInt64(queued) <= messageCredit
+        let unreturned = sessions[slot].send.unreturnedCredit(windowByteCount: sessions[slot].windowByteCount(limits))
+        return unreturned + reservedCredit / 2 + UInt64(queued) <= messageCredit
     }
 
     /// Whether the engine keeps frames until credit arrives, which probes request like those that are queued (S-41).

@@ -67,7 +67,11 @@ struct SendStream: Sendable {
     var creditUsed: UInt64 { totals.creditUsed }
     var creditLimit: UInt64 { totals.creditLimit }
     /// The part of the credit limit that is left for messages.
-    var messageCreditLimit: UInt64 { totals.creditLimit - min(totals.requestCost, totals.creditLimit) }
+    var messageCreditLimit: UInt64 { totals.creditLimit.subtractingSaturating(totals.requestCost) }
+    /// Used credit that the peer has not returned, at most the window.
+    func unreturnedCredit(windowByteCount: Int) -> UInt64 {
+        UInt64(windowByteCount).subtractingSaturating(totals.creditLeft)
+    }
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
     var byteCount: Int { queue.value.backlog.byteCount }
     /// The same for each type of frame.

@@ -4,6 +4,9 @@ extension UInt64 {
         let (sum, isBeyond) = addingReportingOverflow(other)
         return isBeyond ? .max : sum
     }
+
+    /// Returns the difference, or 0 if the other is higher.
+    package func subtractingSaturating(_ other: UInt64) -> UInt64 { self - Swift.min(self, other) }
 }
 
 extension ClosedRange<UInt64> {

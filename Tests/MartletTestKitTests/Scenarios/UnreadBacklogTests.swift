@@ -6,10 +6,10 @@ import Testing
 @Suite("A client whose application takes no messages")
 struct UnreadBacklogTests {
     //
-    @Test(
-        "more unread messages than a window in several rooms → sends are accepted and pages arrive",
-        arguments: [(rooms: 1, loops: 1), (2, 2), (8, 1)])
-    func unread(roomCount: Int, loopCount: Int) throws {
+    @Test(arguments: [(rooms: 1, loops: 1), (2, 2), (8, 1)])
+    func `more unread messages than a window in rooms → sends are accepted and pages arrive`(
+        roomCount: Int, loopCount: Int
+    ) throws {
         let world = TestWorld(seed: 5)
         let (offsets, texts, count) = try world.run {
             try world.startRelay { $0.loopCount = loopCount }
