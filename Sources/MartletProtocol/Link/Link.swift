@@ -241,7 +241,8 @@ public struct Link: Sendable {
 
     /// The credit of a session for messages since its opening, in bytes before compression (S-35).
     func messageCreditLimit(of id: SessionID) -> UInt64 {
-        sessions.slot(of: id).map { sessions[$0].send.messageCreditLimit } ?? 0
+        guard let slot = sessions.slot(of: id) else { return 0 }
+        return sessions[slot].send.messageCreditLimit(windowByteCount: sessions[slot].windowByteCount(limits))
     }
 
     /// The link's credit that messages may use. The last eighth of the window is for other frames.

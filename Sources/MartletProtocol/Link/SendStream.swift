@@ -66,8 +66,13 @@ struct SendStream: Sendable {
     var neverSent: UInt64 { totals.base + UInt64(queue.value.chargedCount) }
     var creditUsed: UInt64 { totals.creditUsed }
     var creditLimit: UInt64 { totals.creditLimit }
-    /// The part of the credit limit that is left for messages.
-    var messageCreditLimit: UInt64 { totals.creditLimit.subtractingSaturating(totals.requestCost) }
+    /// The part of the credit limit that is left for messages. A peer that announces more than a window beyond what it
+    /// has acknowledged gets no more.
+    func messageCreditLimit(windowByteCount: Int) -> UInt64 {
+        let acknowledged = creditUsed.subtractingSaturating(UInt64(byteCount))
+        let limit = min(creditLimit, acknowledged.addingSaturating(UInt64(windowByteCount)))
+        return limit.subtractingSaturating(totals.requestCost)
+    }
     /// Used credit that the peer has not returned, at most the window.
     func unreturnedCredit(windowByteCount: Int) -> UInt64 {
         UInt64(windowByteCount).subtractingSaturating(totals.creditLeft)

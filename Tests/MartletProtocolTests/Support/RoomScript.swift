@@ -197,6 +197,8 @@ struct RoomScript: ~Copyable {
             } else if case .pending(let key) = effect {
                 // A link without a backlog has space at once.
                 if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.receive(.sendPending(handle)) }
+            } else if case .waitsForCredit = effect {
+                // The link probes for credit.
             } else {
                 effects.append(note(effect))
             }
