@@ -38,6 +38,10 @@ struct RepositoryTests {
         expectNone(NumberRule.findings(in: tree))
     }
 
+    @Test func `no accessor yields a value that a debug build releases twice`() {
+        expectNone(tree.files.flatMap(YieldRule.findings(in:)))
+    }
+
     @Test func `no file contains a mark of unfinished work`() {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }

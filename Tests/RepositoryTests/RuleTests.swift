@@ -84,6 +84,13 @@ struct RuleTests {
             ])
     }
 
+    @Test func `an accessor _read → a finding, except in a generic collection`() {
+        let code = "@inline(__always) _read { yield parts[0] }"
+        #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)).count == 1)
+        #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/A.swift", "get { is_read }")) == [])
+        #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/Collections/OnDemand.swift", code)) == [])
+    }
+
     @Test(arguments: MarkRule.waits)
     func `a call that waits in a test → a finding`(wait: String) {
         let code = wait + (wait.hasSuffix("(") ? "1)" : "(1)")

@@ -11,6 +11,8 @@ struct SlotTable<Element> {
     var count: Int { slotCount - freeSlots.count }
     /// The slots that have ever been in use. Each contains an element or is free.
     var slots: Range<Int> { 0..<slotCount }
+    /// Slots that have memory.
+    var capacity: Int { memory?.slotCount ?? 0 }
     /// The slot of the next inserted element.
     var nextSlot: Int { freeSlots.last ?? slotCount }
 
@@ -31,9 +33,7 @@ struct SlotTable<Element> {
     /// access.
     @inline(__always)
     func address(_ slot: Int) -> UnsafePointer<Element> {
-        guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-            preconditionFailure("a slot without an element")
-        }
+        guard let memory, memory.isLive(slot) else { preconditionFailure("a slot without an element") }
         return unsafe UnsafePointer(memory.address(slot))
     }
 
@@ -41,9 +41,7 @@ struct SlotTable<Element> {
     @inline(__always)
     mutating func mutableAddress(_ slot: Int) -> UnsafeMutablePointer<Element> {
         own()
-        guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-            preconditionFailure("a slot without an element")
-        }
+        guard let memory, memory.isLive(slot) else { preconditionFailure("a slot without an element") }
         return unsafe memory.address(slot)
     }
 

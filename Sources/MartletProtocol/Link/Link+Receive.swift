@@ -282,7 +282,7 @@ extension Link {
         try rates.countPing(now: now)
         connection.acks.noteTimestamp(header.timestamp, now: now)
         if header.flags.contains(.ackNow) {  // S-28
-            for slot in sessions.indices where sessions[slot].isLive { requestAck(of: slot) }
+            for slot in sessions.slots where sessions.isLive(slot) { requestAck(of: slot) }
         }
         let echo = Echo(timestamp: header.timestamp, delay: .zero)  // S-24
         guard isAttached else { return }
@@ -299,7 +299,7 @@ extension Link {
         guard let sentAt = connection.recovery.takePong(pong.nonce) else { return }
         // The acknowledgement that the probe requested came before this pong, so the peer has not received the frames
         // that it does not contain (S-28).
-        for slot in sessions.indices where sessions[slot].isLive {
+        for slot in sessions.slots where sessions.isLive(slot) {
             noteLost(slot, sessions[slot].send.loseFrames(sentBefore: sentAt, limit: SendStream.maxEntries))
         }
     }
@@ -320,10 +320,10 @@ extension Link {
             let part = try acknowledge(entry, slot: slot, now: now)
             let gainsCredit = entry.creditLimit > sessions[slot].send.creditLimit
             let raisesCredit = sessions[slot].send.raiseCreditLimit(
-                to: entry.creditLimit, windowByteCount: sessions[slot].windowByteCount(limits),
+                to: entry.creditLimit, windowByteCount: sessions.windowByteCount(of: slot, limits),
                 maxMessageByteCount: limits.maxMessageByteCount)
             if part.frameCount > 0 || raisesCredit { isProductive = true } else { staleCount += 1 }
-            if sessions[slot].hasUnsent || waitsForCredit { connection.recovery.creditProbe.noteAnswer() }
+            if sessions.hasUnsent(slot) || waitsForCredit { connection.recovery.creditProbe.noteAnswer() }
             if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
             if !finish(slot, released: part.releasedByteCount, gainsCredit: gainsCredit) { schedule(slot) }
@@ -359,7 +359,7 @@ extension Link {
         if let byteCount = sessions[slot].noteReleased(released, gainsCredit: gainsCredit) {
             arrivals.append(.event(.acknowledged(sessions[slot].id, byteCount: byteCount)))
         }
-        guard sessions[slot].isFinished else { return false }
+        guard sessions.isFinished(slot) else { return false }
         remove(slot, isReset: false)
         return true
     }

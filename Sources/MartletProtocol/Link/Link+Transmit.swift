@@ -10,7 +10,7 @@ extension Link {
     public mutating func attach(_ carrier: Carrier, isEarly: Bool, now: Instant) {
         detach()
         connection = LinkConnection(carrier, isEarly: isEarly, now: now)
-        for slot in sessions.indices where sessions[slot].isLive {
+        for slot in sessions.slots where sessions.isLive(slot) {
             sessions[slot].send.rewind(losesOvertaken: carrier == .unreliable)
             noteOutstanding(slot)
             schedule(slot)
@@ -20,7 +20,7 @@ extension Link {
     /// The connection has ended; unacknowledged frames wait for the next one (C-2).
     public mutating func detach() {
         connection = LinkConnection()
-        for slot in sessions.indices where sessions[slot].isLive { sessions[slot].detach() }
+        for slot in sessions.slots where sessions.isLive(slot) { sessions[slot].detach() }
         sessions.recentlyEnded.connectionEnded()
         #if DEBUG
             mustDrain = false
@@ -29,7 +29,7 @@ extension Link {
 
     /// The highest sequence received in order, per session: the positions of a resume (W-45, C-29).
     public var positions: [SessionPosition] {
-        sessions.lazy.filter(\.isLive).map { SessionPosition(session: $0.id, received: $0.receive.cumulative) }
+        sessions.liveSlots.map { SessionPosition(session: sessions[$0].id, received: sessions[$0].receive.cumulative) }
     }
 
     /// Whether the link can continue from the peer's positions: a resume is refused as a whole, never in part (W-46,
@@ -53,7 +53,7 @@ extension Link {
         if let positions {
             counters.resumes += 1
             let received = Dictionary(positions.map { ($0.session, $0.received) }) { $1 }
-            for slot in sessions.indices where sessions[slot].isLive {
+            for slot in sessions.slots where sessions.isLive(slot) {
                 guard let position = received[sessions[slot].id] else {
                     if sessions[slot].peer == .closed { remove(slot, isReset: false) }
                     continue
@@ -64,7 +64,7 @@ extension Link {
                 _ = finish(slot, released: part.releasedByteCount)
             }
         }
-        for slot in sessions.indices where sessions[slot].isLive {
+        for slot in sessions.slots where sessions.isLive(slot) {
             schedule(slot)
             delayAck(of: slot, now: now)
         }
@@ -147,7 +147,7 @@ extension Link {
         {
             switch writeNext(turn.slot, limit: turn.byteCount, encoder, into: &out, now: now) {
             case .written(let byteCount):
-                let hasMore = sessions[turn.slot].hasUnsent
+                let hasMore = sessions.hasUnsent(turn.slot)
                 sessions[turn.slot].marks.isScheduled = hasMore
                 connection.scheduler.served(turn.priority, byteCount: byteCount, hasMore: hasMore)
             case .nothing:
@@ -219,11 +219,13 @@ extension Link {
 
     /// Bytes that the receiver can still hold behind gaps (S-32).
     private var holdableByteCount: Int {
-        sessions.reduce(limits.linkWindow) { $1.isLive ? $0 - $1.send.heldByteCount : $0 }
+        sessions.slots.reduce(limits.linkWindow) {
+            sessions.isLive($1) ? $0 - sessions[$1].send.heldByteCount : $0
+        }
     }
 
     private mutating func block(_ slot: Int) {
-        guard sessions[slot].hasUnsent, !sessions[slot].marks.isBlocked else { return }
+        guard sessions.hasUnsent(slot), !sessions[slot].marks.isBlocked else { return }
         sessions[slot].marks.isBlocked = true
         connection.scheduler.block(slot)
     }
@@ -413,7 +415,7 @@ extension Link {
     /// Overdue frames on a carrier that may have lost them are sent again, the oldest of each session first (S-27).
     private mutating func loseOverdue(now: Instant) {
         let sentBefore = now + (.zero - rtt.timeout)
-        for slot in sessions.indices where sessions[slot].isLive {
+        for slot in sessions.slots where sessions.isLive(slot) {
             let lost = sessions[slot].send.loseFrames(sentBefore: sentBefore, limit: Link.maxOverdueFrames)
             noteLost(slot, lost)
             // The timer runs from the last progress, so the oldest frame may have been sent recently.

@@ -232,7 +232,7 @@ public struct Link: Sendable {
 
     /// Queues messages of a room on a session, all or none.
     mutating func send(_ entries: ArraySlice<LogEntry>, on id: SessionID) -> OnSend {
-        guard let slot = sessions.slot(of: id), sessions[slot].takesMessages else { return .noSession }
+        guard let slot = sessions.slot(of: id), sessions[slot].local.takesMessages else { return .noSession }
         sessions.noteQueue(slot)
         guard sessions[slot].send.append(entries) else { return .full }
         schedule(slot)
@@ -242,7 +242,7 @@ public struct Link: Sendable {
     /// The credit of a session for messages since its opening, in bytes before compression (S-35).
     func messageCreditLimit(of id: SessionID) -> UInt64 {
         guard let slot = sessions.slot(of: id) else { return 0 }
-        return sessions[slot].send.messageCreditLimit(windowByteCount: sessions[slot].windowByteCount(limits))
+        return sessions[slot].send.messageCreditLimit(windowByteCount: sessions.windowByteCount(of: slot, limits))
     }
 
     /// The link's credit that messages may use. The last eighth of the window is for other frames.
@@ -255,7 +255,8 @@ public struct Link: Sendable {
     /// session that returns its credit has some, however many do not (dynamic thresholds, Choudhury and Hahne 1998).
     func mayUseCredit(_ id: SessionID, queued: Int) -> Bool {
         guard sharesCredit, let slot = sessions.slot(of: id) else { return true }
-        let unreturned = sessions[slot].send.unreturnedCredit(windowByteCount: sessions[slot].windowByteCount(limits))
+        let window = sessions.windowByteCount(of: slot, limits)
+        let unreturned = sessions[slot].send.unreturnedCredit(windowByteCount: window)
         return unreturned + reservedCredit / 2 + UInt64(queued) <= messageCredit
     }
 
@@ -267,7 +268,7 @@ public struct Link: Sendable {
 
     /// Queues a reliable frame on a session.
     public mutating func send(_ type: FrameType, _ body: EncodedBody, on id: SessionID) -> OnSend {
-        guard let slot = sessions.slot(of: id), sessions[slot].takesMessages else { return .noSession }
+        guard let slot = sessions.slot(of: id), sessions[slot].local.takesMessages else { return .noSession }
         guard sessions[slot].send.hasRoom(for: body) else { return .full }
         append(slot, type, body)
         return .queued
@@ -276,7 +277,7 @@ public struct Link: Sendable {
     /// Queues a transient frame; when too many are queued the oldest is dropped. One that does not fit in a frame is
     /// dropped (S-52).
     public mutating func sendTransient(_ body: EncodedBody, on id: SessionID) {
-        guard isAttached, body.fragmentCount == 1, let slot = sessions.slot(of: id), sessions[slot].takesMessages
+        guard isAttached, body.fragmentCount == 1, let slot = sessions.slot(of: id), sessions[slot].local.takesMessages
         else { return }
         sessions[slot].appendTransient(body)
         schedule(slot)
@@ -322,7 +323,7 @@ public struct Link: Sendable {
     }
 
     mutating func schedule(_ slot: Int) {
-        guard isAttached, !sessions[slot].marks.isScheduled, sessions[slot].hasUnsent else { return }
+        guard isAttached, !sessions[slot].marks.isScheduled, sessions.hasUnsent(slot) else { return }
         sessions[slot].marks.isScheduled = true
         connection.scheduler.enqueue(slot, priority: sessions[slot].priority)
     }
@@ -371,8 +372,8 @@ public struct Link: Sendable {
         self.features = features
         sendCredit.raiseWindow(to: limits.linkWindow)
         receiveCredit.raiseWindow(to: limits.linkWindow)
-        for slot in sessions.indices.dropFirst() where sessions[slot].isLive {
-            let window = sessions[slot].windowByteCount(limits)
+        for slot in sessions.slots.dropFirst() where sessions.isLive(slot) {
+            let window = sessions.windowByteCount(of: slot, limits)
             sessions[slot].send.raiseCreditLimit(to: UInt64(window))
             sessions[slot].receive.raiseWindow(to: window, maxMessageByteCount: limits.maxMessageByteCount)
         }
@@ -384,7 +385,7 @@ public struct Link: Sendable {
     @inline(__always)
     func queued(perFrame overhead: Int) -> LinkBacklog {
         var backlog = LinkBacklog()
-        for slot in sessions.indices where sessions[slot].isLive {
+        for slot in sessions.slots where sessions.isLive(slot) {
             if sessions[slot].kind == .attachment {
                 backlog.attachments += sessions[slot].send.byteCount + sessions[slot].send.count * overhead
                 continue

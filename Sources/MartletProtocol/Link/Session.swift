@@ -8,7 +8,6 @@ public import MartletWire
 /// | accepting: the peer sent `open`, and the engine decides | `accept`: open; `close` of both sides: closing |
 /// | open | `close`: closing |
 /// | closing: `close` is queued or sent | the peer's side is closed and every frame acknowledged: the session ends |
-/// | free: no session; the slot can be used again | |
 ///
 /// | peer's side | ends with |
 /// |---|---|
@@ -24,7 +23,10 @@ struct Session: Sendable {
         case accepting
         case open
         case closing
-        case free
+
+        /// Whether the application may send on the session.
+        @inline(__always)
+        var takesMessages: Bool { self == .opening || self == .open }
     }
 
     enum PeerState: UInt8, Sendable {
@@ -77,29 +79,6 @@ struct Session: Sendable {
             windowByteCount: windowByteCount, maxMessageByteCount: maxMessageByteCount, first: first)
     }
 
-    /// A slot without a session.
-    static var free: Session {
-        Session(id: .control, kind: .chat, local: .free, windowByteCount: 0, maxMessageByteCount: 0, first: 1)
-    }
-
-    @inline(__always)
-    var isLive: Bool { local != .free }
-
-    /// Whether both sides are closed and the local `close` is acknowledged (S-7).
-    var isFinished: Bool { local == .closing && peer == .closed && send.isEmpty }
-
-    /// Whether the application may send on it.
-    var takesMessages: Bool { local == .opening || local == .open }
-
-    /// Whether it has frames to send, with or without credit for them.
-    @inline(__always)
-    var hasUnsent: Bool { !transients.isEmpty || send.hasUnsent }
-
-    /// The window in which its messages are sent, in bytes.
-    func windowByteCount(_ limits: Limits) -> Int {
-        id == .control ? Link.controlWindowByteCount : SessionPreset(kind).windowByteCount(limits)
-    }
-
     // MARK: States
 
     /// Accepts the session; false when the peer has not requested to open it (S-5).
@@ -119,7 +98,7 @@ struct Session: Sendable {
     /// (S-8).
     mutating func close() -> OnClose {
         switch local {
-        case .closing, .free: return .none
+        case .closing: return .none
         case .accepting where peer != .closed: return .reset
         case .opening, .accepting, .open:
             local = .closing

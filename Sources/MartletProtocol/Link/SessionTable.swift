@@ -10,17 +10,15 @@ public enum LinkRole: UInt8, Sendable {
 
 /// The sessions of a link by slot and by ID, and the recently ended sessions.
 ///
-/// Slot 0 is the control session. The slot of a session that has ended is free until another session takes it. As a
-/// collection the table has all slots; `isLive` is false for a free one.
+/// Slot 0 is the control session. The slot of a session that has ended is free until a new session takes it.
 struct SessionTable: Sendable {
     typealias Slots = SortedMap<SessionID, Int>
 
     let role: LinkRole
     /// The sequence of each session's first frame.
     let firstSequence: UInt64
-    private var sessions: [Session]
-    private var slots = Slots()
-    private var freeSlots: [Int] = []
+    private var sessions = SlotTable<Session>()
+    private var slotOfID = Slots()
     private var nextID: UInt16
     /// Slots of sessions that have frames for the application, in the order in which these became available.
     private var readySlots = Deque<Int>()
@@ -36,21 +34,51 @@ struct SessionTable: Sendable {
         self.role = role
         self.firstSequence = firstSequence
         nextID = role == .client ? 1 : 2
-        sessions = [
-            Session(
-                id: .control, kind: .signaling, local: .open, windowByteCount: Link.controlWindowByteCount,
-                maxMessageByteCount: maxMessageByteCount, first: firstSequence)
-        ]
-        slots[.control] = 0
+        let control = Session(
+            id: .control, kind: .signaling, local: .open, windowByteCount: Link.controlWindowByteCount,
+            maxMessageByteCount: maxMessageByteCount, first: firstSequence)
+        _ = insert(control)
     }
 
     /// Sessions without the control session.
-    var sessionCount: Int { slots.count - 1 }
+    var sessionCount: Int { sessions.count - 1 }
+    /// The slots that have ever been in use. `isLive` is false for a free one.
+    @inline(__always)
+    var slots: Range<Int> { sessions.slots }
     @inline(__always)
     var hasUnacknowledged: Bool { outstandingCount > 0 }
 
+    var liveSlots: [Int] { slots.filter(isLive) }
     @inline(__always)
-    func slot(of id: SessionID) -> Int? { slots[id] }
+    func isLive(_ slot: Int) -> Bool { sessions.isLive(slot) }
+
+    /// Accesses the session in a slot in place.
+    ///
+    /// - Precondition: The slot is live.
+    subscript(slot: Int) -> Session {
+        @inline(__always) unsafeAddress { unsafe sessions.address(slot) }
+        @inline(__always) unsafeMutableAddress { unsafe sessions.mutableAddress(slot) }
+    }
+
+    @inline(__always)
+    func slot(of id: SessionID) -> Int? { slotOfID[id] }
+
+    // MARK: Parts of a session, without a copy of the whole
+
+    /// Whether both sides are closed and the local `close` is acknowledged (S-7).
+    @inline(__always)
+    func isFinished(_ slot: Int) -> Bool {
+        self[slot].local == .closing && self[slot].peer == .closed && self[slot].send.isEmpty
+    }
+
+    /// Whether a session has frames to send, with or without credit for them.
+    @inline(__always)
+    func hasUnsent(_ slot: Int) -> Bool { self[slot].send.hasUnsent || !self[slot].transients.isEmpty }
+
+    /// The window in which the messages of a session are sent, in bytes.
+    func windowByteCount(of slot: Int, _ limits: Limits) -> Int {
+        slot == 0 ? Link.controlWindowByteCount : SessionPreset(self[slot].kind).windowByteCount(limits)
+    }
 
     func isOurs(_ id: SessionID) -> Bool {  // W-54
         (id.rawValue % 2 == 1) == (role == .client)
@@ -61,7 +89,7 @@ struct SessionTable: Sendable {
     /// The ID of the next session that this side opens; one in use or recently ended is skipped (S-2).
     mutating func takeID() -> SessionID {
         var id = SessionID(rawValue: nextID)
-        while slots[id] != nil || recentlyEnded[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
+        while slotOfID[id] != nil || recentlyEnded[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
         nextID = following(id.rawValue)
         return id
     }
@@ -72,9 +100,8 @@ struct SessionTable: Sendable {
     }
 
     mutating func insert(_ session: Session) -> Int {
-        let slot = freeSlots.popLast() ?? sessions.count
-        if slot == sessions.count { sessions.append(session) } else { sessions[slot] = session }
-        slots[session.id] = slot
+        let slot = sessions.insert(session)
+        slotOfID[session.id] = slot
         return slot
     }
 
@@ -86,11 +113,10 @@ struct SessionTable: Sendable {
     /// - Returns: credit of the oldest recently ended session, which this one replaces there.
     mutating func remove(_ slot: Int, isReset: Bool, isKnown: Bool) -> UInt64 {
         let session = sessions[slot]
-        slots.removeValue(forKey: session.id)
+        slotOfID.removeValue(forKey: session.id)
         if session.isOutstanding { outstandingCount -= 1 }
         if session.send.hasQueue { queueCount -= 1 }
-        sessions[slot] = .free
-        freeSlots.append(slot)
+        sessions.remove(slot)
         guard isKnown else { return 0 }
         let receive = session.receive
         let record = RecentlyEndedSessions.Record(
@@ -111,7 +137,7 @@ struct SessionTable: Sendable {
     /// The next frame that was held behind a gap or a fragment.
     mutating func popReady() -> (slot: Int, frame: OrderedFrame)? {
         while let slot = readySlots.first {
-            if sessions[slot].isLive, let frame = sessions[slot].receive.popReady() { return (slot, frame) }
+            if sessions.isLive(slot), let frame = sessions[slot].receive.popReady() { return (slot, frame) }
             _ = readySlots.popFirst()
         }
         return nil
@@ -148,13 +174,14 @@ struct SessionTable: Sendable {
     // MARK: Idle
 
     var hasIdleMemory: Bool {
-        readySlots.slotCount > 0 || queueCount > 0 || sessions.contains { $0.hasIdleMemory }
+        readySlots.slotCount > 0 || queueCount > 0
+            || slots.contains { sessions.isLive($0) && sessions[$0].hasIdleMemory }
     }
 
     mutating func releaseIdleMemory() {
         readySlots.releaseIfEmpty()
         var count = 0
-        for slot in sessions.indices {
+        for slot in slots where sessions.isLive(slot) {
             sessions[slot].releaseIdleMemory()
             if sessions[slot].send.hasQueue { count += 1 }
         }
@@ -164,20 +191,8 @@ struct SessionTable: Sendable {
     /// Bytes of the sessions and of their queues without bodies.
     @inline(__always)
     var storageByteCount: Int {
-        sessions.capacity * MemoryLayout<Session>.stride + slots.capacity * Slots.entryByteCount
+        sessions.capacity * MemoryLayout<Session>.stride + slotOfID.capacity * Slots.entryByteCount
             + queueCount * SendStream.queueByteCount
-    }
-}
-
-extension SessionTable: RandomAccessCollection {
-    @inline(__always)
-    var startIndex: Int { 0 }
-    @inline(__always)
-    var endIndex: Int { sessions.count }
-
-    subscript(slot: Int) -> Session {
-        @inline(__always) _read { yield sessions[slot] }
-        @inline(__always) _modify { yield &sessions[slot] }
     }
 }
 
@@ -185,8 +200,8 @@ extension SessionTable {
     /// Adds the counts that do not balance although nothing is queued, held or outstanding.
     func check(_ check: inout QuiescenceCheck) {
         check.equal("sessions counted as unacknowledged", outstandingCount, 0)
-        check.equal("sessions with memory for frames", queueCount, count { $0.send.hasQueue })
-        check.equal("slots", sessions.count - freeSlots.count, slots.count)
+        check.equal("sessions with memory for frames", queueCount, liveSlots.count { self[$0].send.hasQueue })
+        check.equal("slots", sessions.count, slotOfID.count)
         check.empty("sessions with frames that were not taken", count: readySlots.count)
     }
 }

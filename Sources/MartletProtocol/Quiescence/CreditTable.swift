@@ -35,7 +35,8 @@ package struct CreditTable: Sendable {
         self.link = Totals(
             used: link.sendCredit.used, received: link.receiveCredit.received, released: link.receiveCredit.released)
         var sessions: [SessionID: Totals] = [:]
-        for session in link.sessions where session.isLive {
+        for slot in link.sessions.liveSlots {
+            let session = link.sessions[slot]
             sessions[session.id] = Totals(
                 used: session.send.creditUsed, received: session.receive.creditReceived,
                 released: session.receive.creditReleased)

@@ -16,7 +16,7 @@ extension Link {
         check.equal("timers of recovery", connection.recovery.isQuiescent, true)
         check.unset("the acknowledgement's deadline", connection.acks.deadline)
         sessions.check(&check)
-        for slot in sessions.indices where sessions[slot].isLive { check.add(sessions[slot].quiescence()) }
+        for slot in sessions.liveSlots { check.add(sessions[slot].quiescence()) }
         return check
     }
 }

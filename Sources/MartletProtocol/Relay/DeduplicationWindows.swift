@@ -41,7 +41,7 @@ struct DeduplicationWindows: Sendable {
     var count: Int { windows.count }
 
     subscript(index: Int) -> DeduplicationWindow {
-        _read { yield windows[index] }
+        get { windows[index] }
         _modify { yield &windows[index] }
     }
 

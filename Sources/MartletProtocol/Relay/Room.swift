@@ -151,7 +151,7 @@ struct Room: Sendable {
     private var allocatedAttachments = OnDemand<RoomAttachments>()
 
     var attachments: RoomAttachments {
-        @inline(__always) _read { yield allocatedAttachments.value }
+        @inline(__always) get { allocatedAttachments.value }
         @inline(__always) _modify { yield &allocatedAttachments.value }
     }
 
@@ -167,7 +167,7 @@ struct Room: Sendable {
     var hasCommands: Bool { allocatedCommands.isAllocated }
 
     var commands: RoomCommands {
-        @inline(__always) _read { yield allocatedCommands.value }
+        @inline(__always) get { allocatedCommands.value }
         @inline(__always) _modify { yield &allocatedCommands.value }
     }
 
@@ -177,27 +177,27 @@ struct Room: Sendable {
     }
 
     var publication: Publication {
-        @inline(__always) _read { yield allocatedPublication.value }
+        @inline(__always) get { allocatedPublication.value }
         @inline(__always) _modify { yield &allocatedPublication.value }
     }
 
     var moderation: RoomModeration {
-        @inline(__always) _read { yield allocatedModeration.value }
+        @inline(__always) get { allocatedModeration.value }
         @inline(__always) _modify { yield &allocatedModeration.value }
     }
 
     var memberships: RoomMemberships {
-        @inline(__always) _read { yield allocatedMemberships.value }
+        @inline(__always) get { allocatedMemberships.value }
         @inline(__always) _modify { yield &allocatedMemberships.value }
     }
 
     var changes: RoomChanges {
-        @inline(__always) _read { yield allocatedChanges.value }
+        @inline(__always) get { allocatedChanges.value }
         @inline(__always) _modify { yield &allocatedChanges.value }
     }
 
     var scan: UndeliveredScan {
-        @inline(__always) _read { yield allocatedScan.value }
+        @inline(__always) get { allocatedScan.value }
         @inline(__always) _modify { yield &allocatedScan.value }
     }
 

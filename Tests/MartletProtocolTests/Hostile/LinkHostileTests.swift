@@ -118,7 +118,7 @@ import Testing
         }
         #expect(victim.fault == nil)
         #expect(victim.end.link.sessionCount == 1)
-        #expect(victim.end.link.sessions.count == 3)
+        #expect(victim.end.link.sessions.slots.count == 3)
         victim.open(id)
         victim.open(id + 2)
         #expect(victim.fault == .churnLimit)

@@ -9,8 +9,9 @@ enum LinkBounds {
 
     static func check(_ device: RelayLink) {
         check(device.link)
-        let queued = device.link.sessions.reduce(0) { sum, session in
-            session.isLive ? sum + session.send.byteCount + session.send.count * RelayLink.entryByteCount : sum
+        let sessions = device.link.sessions
+        let queued = sessions.liveSlots.reduce(0) { sum, slot in
+            sum + sessions[slot].send.byteCount + sessions[slot].send.count * RelayLink.entryByteCount
         }
         // The excess beyond the bounds: the last message that fitted, of bulk and of interactive sessions, the first
         // request, and frames other than messages. The link's own frames on its sessions are bounded by count.

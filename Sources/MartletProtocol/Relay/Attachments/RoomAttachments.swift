@@ -85,7 +85,7 @@ struct RoomAttachments: Neutral, Sendable {
     // MARK: Uploads
 
     subscript(key: AttachmentUploadKey) -> AttachmentUpload? {
-        _read { yield uploads[key] }
+        get { uploads[key] }
         _modify { yield &uploads[key] }
     }
 
