@@ -1,8 +1,8 @@
 """A copy of the package with faults, each behind a switch that an environment variable sets at run time.
 
 All faults are compiled into one copy, so one build suffices, and the package itself contains none of them. The copy
-contains the library, the simulator and the tests of the protocol, and on request the databases, the timeline and
-their tests.
+contains the library, the simulator and the tests of the protocol, and on request the databases, the timeline, and
+the tests of these, of the client and of the simulator.
 """
 
 import os
@@ -18,11 +18,11 @@ MODULES = [
     "MartletProtocol", "MartletAuthentication", "Martlet", "MartletRelay", "MartletTestKit",
 ]
 TESTS = ["MartletProtocolTests"]
-# The modules, tests and targets of the outbox in a file, the relay's store and the timeline.
+# The modules, tests and targets of the client, the outbox in a file, the relay's store and the timeline.
 STORE_MODULES = ["CMartletSQLite", "MartletSQLite", "MartletTimeline"]
 STORE_TESTS = [
     "MartletFaultDisk", "MartletFaultVFS", "MartletRelayTests", "MartletSQLiteTests", "MartletStorageTests",
-    "MartletTimelineTests",
+    "MartletTestKitTests", "MartletTests", "MartletTimelineTests",
 ]
 STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
         .target(
@@ -43,6 +43,13 @@ STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
             swiftSettings: settings),
         .testTarget(
             name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
+            swiftSettings: settings),
+        // The excluded tests need a certificate authority of the tools.
+        .testTarget(
+            name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"],
+            exclude: ["Scenarios/PasswordTests.swift", "Hostile/TLSClientTests.swift"], swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(
