@@ -41,6 +41,8 @@ TARGET ?= all
 SECONDS ?= 60
 # What `make bench` measures, and how: suites and options, see Benchmarks/README.md.
 BENCH ?=
+# `--raise` records higher counts of instructions.
+INSTRUCTIONS ?=
 
 sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Tests \
 	Benchmarks/Package.swift
@@ -246,6 +248,11 @@ bench-programs: deps
 bench: bench-programs ## measure beside C and protobuf, and fail below a threshold: make bench BENCH="frames --rounds 9"
 	@cd Benchmarks && .build/release/bench $(BENCH) --thresholds thresholds.json --json .build/bench.json \
 		--report .build/bench.html
+
+instructions: deps ## count the instructions of the engine and of frames, and fail beyond 2 % of the recorded counts
+	@Scripts/install-dependencies python3 valgrind
+	@$(SWIFT) build --package-path Benchmarks --configuration release --quiet --product bench
+	@Scripts/count-instructions $(INSTRUCTIONS)
 
 bench-peers: bench-programs ## give mosquitto, NATS and Redis the same load, and fail below a threshold (20 minutes)
 	@Scripts/install-dependencies mosquitto nats-server openssl redis-server
