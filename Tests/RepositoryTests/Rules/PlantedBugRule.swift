@@ -57,7 +57,7 @@ enum PlantedBugRule {
         let parts = name.split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
         return tree.swiftFiles.contains { file in
-            file.text.contains("struct \(parts[0]) ") && file.text.contains("@Test func `\(parts[1])`")
+            file.text.contains("struct \(parts[0]) ") && file.text.contains(" func `\(parts[1])`(")
         }
     }
 
