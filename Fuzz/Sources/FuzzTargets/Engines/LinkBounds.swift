@@ -39,7 +39,7 @@ enum LinkBounds {
         hold(link.heldByteCount >= 0 && link.receiveCredit.assemblingByteCount >= 0, "a held byte count is negative")
         var held = 0
         var assembling = 0
-        for session in link.sessions where session.isLive {
+        for session in link.sessions.liveSlots.map({ link.sessions[$0] }) {
             held += session.receive.heldByteCount
             assembling += session.receive.assemblingByteCount
             hold(session.transients.count <= Session.maxTransients, "\(session.transients.count) transient frames wait")
