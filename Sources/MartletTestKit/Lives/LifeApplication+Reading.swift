@@ -208,7 +208,8 @@ extension LifeApplication {
             return true
         } catch {
             // A client that was stopped or killed has stored the cursor and the replies, or neither.
-            if isKilled || error as? MartletError == .stopped { return false }
+            if error as? MartletError == .stopped { throw error }
+            if isKilled { return false }
             reader.refuseHandling(upTo: offset, before: before)
             if isClosed(error) { throw error }
             return false
