@@ -34,8 +34,8 @@ struct RoomReader: Sendable {
     private(set) var tail: UInt32?
     /// The offset up to which the log has the messages of the previous one; nil if it is the same log.
     private(set) var branch: UInt64?
-    /// The room's last offset when the relay last admitted a session, or of a later message of this client.
-    private var lastOffset: UInt64 = 0
+    /// The room's last offset when the relay last admitted a session, or of a later message of this client. Nil before.
+    private var lastOffset: UInt64?
     private var delivered: UInt64 = 0
     private var read: UInt64 = 0
     private var reportedDelivered: UInt64 = 0
@@ -80,7 +80,7 @@ struct RoomReader: Sendable {
 
     /// Reports that the relay has accepted messages of this client, which it may not deliver.
     mutating func accepted(upTo offset: UInt64) {
-        lastOffset = max(lastOffset, offset)
+        lastOffset = max(lastOffset ?? 0, offset)
     }
 
     // MARK: Messages
@@ -121,12 +121,13 @@ struct RoomReader: Sendable {
 
     // MARK: Receipts
 
-    /// Reports that the application has taken or read messages. Progress in another log than the present one is
-    /// ignored.
+    /// Reports that the application has taken or read messages. Progress in a different log is ignored. Before the
+    /// relay has admitted a session, `enter` bounds the progress in a known log.
     mutating func advance(_ mark: Receipt.Mark, to progress: RoomCursor) {
         guard progress.log == cursor.log else { return }
         // Without log identities the offset may belong to a lost log.
-        let offset = min(progress.offset, max(lastOffset, cursor.offset))
+        let end = lastOffset ?? (cursor.log == nil ? 0 : .max)
+        let offset = min(progress.offset, max(end, cursor.offset))
         delivered = max(delivered, offset)
         if mark == .read { read = max(read, offset) }
     }

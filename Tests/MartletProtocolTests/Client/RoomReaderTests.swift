@@ -38,6 +38,18 @@ import Testing
         #expect(reader.receive(kept + 1, byteCount: 1, isFull: false) == .new)
     }
 
+    //
+    @Test(arguments: [(9, 9), (20, 12)] as [(read: UInt64, sent: UInt64)])
+    func `read before a session of a known log is admitted → a receipt, at most up to the end`(
+        read: UInt64, sent: UInt64
+    ) {
+        let log = LogID(rawValue: 1)
+        var reader = RoomReader(RoomOptions(cursor: RoomCursor(log: log, offset: 4)), Limits.minimum)
+        reader.advance(.read, to: RoomCursor(log: log, offset: read))
+        _ = reader.enter(Opened(head: 12, first: 1, log: log, upTo: nil))
+        #expect(reader.pendingReceipt == Receipt.Progress(.read, upTo: sent))
+    }
+
     @Test func `a reader drops messages while the rooms together hold their bound`() {
         var reader = RoomReader(RoomOptions(), Limits.minimum)
         #expect(reader.receive(1, byteCount: 1, isFull: true) == .dropped)
