@@ -64,8 +64,12 @@ leaks := LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressio
 tls := $(if $(TLS),--tls)
 
 # The programs contain the Swift runtime, so that they run on machines without it and have fewer resident pages. Packed
-# relocations require glibc 2.36.
-static := --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs
+# relocations require glibc 2.36. The trait Foundation would add 5 MB to `martlet`, exported symbols 1 MB, and so would
+# functions of strings that are part of the module for regular expressions, such as `replacing`.
+static := --disable-default-traits --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z \
+	-Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
+# The maximum number of bytes of `martlet` without its symbols.
+max_size := 15000000
 release := --configuration release $(if $(filter Linux,$(shell uname)),$(static))
 
 # Every target here is a name, none a file.
@@ -80,12 +84,14 @@ deps: ## install the system packages that the build needs and this machine lacks
 build: deps ## build everything for release
 	@$(SWIFT) build $(release) --quiet
 	@Scripts/drop-runpath .build/release/martlet .build/release/martlet-lab
+	@Scripts/split-symbols .build/release/martlet=$(max_size) .build/release/martlet-lab
 
 # Both programs; the second starts the first, which lies beside it.
 programs: deps
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@$(SWIFT) build $(release) --quiet --product martlet-lab
 	@Scripts/drop-runpath .build/release/martlet .build/release/martlet-lab
+	@Scripts/split-symbols .build/release/martlet=$(max_size) .build/release/martlet-lab
 
 demo: programs ## send a file through a faulty network and compare: make demo FILE=picture.png
 	@.build/release/martlet-lab demo $(if $(FILE),"$(FILE)")

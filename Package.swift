@@ -50,6 +50,10 @@ let package = Package(
         .executable(name: "martlet", targets: ["MartletTool"]),
         .executable(name: "martlet-lab", targets: ["MartletLab"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Foundation"]),
+        .trait(name: "Foundation", description: "Dates and localized errors of Foundation, which enlarge a program."),
+    ],
     targets: [
         .target(
             name: "CMartletCodec",
@@ -91,7 +95,8 @@ let package = Package(
         .target(
             name: "MartletWebhook",
             dependencies: [
-                "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletCrypto", "CMartletHTTP",
+                "MartletRelay", "MartletAuthentication", "MartletTransport", "MartletProtocol", "MartletWire",
+                "CMartletCrypto", "CMartletHTTP",
             ],
             swiftSettings: settings),
         .target(
@@ -111,7 +116,8 @@ let package = Package(
             name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CMartletPcap"],
             swiftSettings: settings),
         .target(
-            name: "MartletToolSupport", dependencies: ["MartletWire", "MartletTransport", "CMartletSystem"],
+            name: "MartletToolSupport",
+            dependencies: ["MartletAuthentication", "MartletWire", "MartletTransport", "CMartletSystem"],
             swiftSettings: settings),
         .executableTarget(
             name: "MartletTool",

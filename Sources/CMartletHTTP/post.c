@@ -104,3 +104,5 @@ void martlet_post_destroy(martlet_post *post) {
     curl_slist_free_all(post->fields);
     free(post);
 }
+
+int64_t martlet_date(const char *text) { return curl_getdate(text, NULL); }

@@ -93,6 +93,13 @@ static void *thread_main(void *argument) {
     return NULL;
 }
 
+size_t martlet_time_text(int64_t seconds, int32_t is_local, const char *format, char *buffer, size_t count) {
+    time_t time = (time_t)seconds;
+    struct tm parts;
+    if ((is_local ? localtime_r(&time, &parts) : gmtime_r(&time, &parts)) == NULL) return 0;
+    return strftime(buffer, count, format, &parts);
+}
+
 void martlet_thread_pause(uint32_t microseconds) {
     struct timespec time = {.tv_sec = microseconds / 1000000, .tv_nsec = (long)(microseconds % 1000000) * 1000};
     nanosleep(&time, NULL);

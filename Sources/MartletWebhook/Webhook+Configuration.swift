@@ -1,4 +1,3 @@
-import Foundation
 import MartletTransport
 
 extension Webhook {
@@ -17,25 +16,28 @@ extension Webhook {
         public var timeout: Duration = .seconds(10)
         /// The bounds of the attempts of a request.
         public var retry = WebhookRetry.Configuration()
-        let target: URL
 
         /// Creates a configuration with default bounds.
         ///
         /// - Throws: `WebhookError.invalidURL`; `WebhookError.plaintextNotAllowed` for an `http` address, unless its
         ///   host is `localhost` or a loopback address; `WebhookError.shortSecret`.
         public init(url: String, secret: [UInt8]? = nil) throws(WebhookError) {
-            guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
-                scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty, parts.user == nil,
-                parts.password == nil, parts.fragment == nil, let target = parts.url
+            guard let parts = Endpoint.parts(ofURL: url), let endpoint = Self.endpoint(parts.rest),
+                url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !url.contains("#")
             else { throw .invalidURL(url) }
-            let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-            guard scheme == "https" || name.lowercased() == "localhost" || IPAddress(name)?.isLoopback == true else {
-                throw .plaintextNotAllowed(host: host)
+            switch parts.scheme.lowercased() {
+            case "https": break
+            case "http": guard endpoint.isLoopback else { throw .plaintextNotAllowed(host: endpoint.host) }
+            default: throw .invalidURL(url)
             }
             if let secret { try Self.check(secret) }
             self.url = url
             self.secret = secret
-            self.target = target
+        }
+
+        /// The host and the port of an address without its scheme; nil if it also names a user.
+        private static func endpoint(_ text: Substring) -> Endpoint? {
+            try? Endpoint(parsing: "martlets://\(text.prefix { $0 != "/" && $0 != "?" })")
         }
 
         static func check(_ secret: [UInt8]) throws(WebhookError) {

@@ -1,4 +1,3 @@
-import Foundation
 public import MartletProtocol
 public import MartletRelay
 import MartletTransport
@@ -44,7 +43,7 @@ public final class Webhook: UndeliveredHandler {
     ///
     /// - Throws: `WebhookError.refused`; `WebhookError.gaveUp`; `CancellationError`.
     public func report(_ report: UndeliveredReport) async throws {
-        let body = try WebhookPayload(report, includesContent: configuration.includesContent).encoded()
+        let body = WebhookPayload.encode(report, includesContent: configuration.includesContent)
         var retry = WebhookRetry(configuration.retry)
         var random = SystemRandomNumberGenerator()
         while true {
@@ -63,11 +62,11 @@ public final class Webhook: UndeliveredHandler {
     private func request(_ body: [UInt8]) -> WebhookRequest {
         var fields = ["Content-Type: application/json", "User-Agent: martlet"]
         if let secret = secret.withLock({ $0 }) {
-            let signature = WebhookSignature(body, secret: secret, at: UInt64(Date().timeIntervalSince1970))
+            let signature = WebhookSignature(body, secret: secret, at: EventLoop.wallClock / 1000)
             fields.append("\(WebhookSignature.timestampHeader): \(signature.timestamp)")
             fields.append("\(WebhookSignature.signatureHeader): \(signature.signature)")
         }
         return WebhookRequest(
-            url: configuration.target.absoluteString, fields: fields, body: body, timeout: configuration.timeout)
+            url: configuration.url, fields: fields, body: body, timeout: configuration.timeout)
     }
 }

@@ -1,61 +1,44 @@
-import Foundation
+import MartletAuthentication
 import MartletProtocol
 import MartletWire
 
-/// The JSON document of a report (R-138, Guides/push.md).
-struct WebhookPayload: Encodable {
-    struct Recipient: Encodable {
-        let account: String
-        let count: UInt64
-    }
-
-    struct Message: Encodable {
-        let offset: UInt64
-        let sender: String
-        let device: String
-        let acceptedAt: UInt64
-        let kind: UInt16
-        var text: String?
-        var shortened: Bool?
-    }
-
-    let version = 1
-    let type = "undelivered"
-    let room: String
-    let log: String?
-    let lastOffset: UInt64
-    let recipients: [Recipient]
-    let message: Message?
-
-    private enum CodingKeys: String, CodingKey {
-        case version, type, room, log, lastOffset, recipients, message
-    }
-
-    /// Creates the document.
+/// The JSON document of a report (R-138, Guides/push.md). The members of objects are in the order of their names.
+enum WebhookPayload {
+    /// Returns the document in UTF-8.
     ///
     /// - Parameter includesContent: Whether it contains the text of the message.
-    init(_ report: UndeliveredReport, includesContent: Bool) {
-        room = report.room.text
-        log = report.log.map { String($0.rawValue, radix: 16) }
-        lastOffset = report.lastOffset
-        recipients = report.recipients.map { Recipient(account: $0.account.text, count: $0.count) }
-        message = report.message.map { message in
-            var document = Message(
-                offset: message.relay.offset, sender: message.relay.sender.text,
-                device: String(message.relay.device.rawValue, radix: 16), acceptedAt: message.relay.acceptedAt,
-                kind: message.kind.rawValue)
-            if includesContent, let text = message.text {
-                document.text = text
-                document.shortened = message.isShortened
-            }
-            return document
+    static func encode(_ report: UndeliveredReport, includesContent: Bool) -> [UInt8] {
+        let recipients = report.recipients.map {
+            object(["account": $0.account.text.quotedAsJSON, "count": "\($0.count)"])
         }
+        let document = object([
+            "lastOffset": "\(report.lastOffset)",
+            "log": report.log.map { "\"\(String($0.rawValue, radix: 16))\"" },
+            "message": report.message.map { object(of: $0, includesContent: includesContent) },
+            "recipients": "[\(recipients.joined(separator: ","))]",
+            "room": report.room.text.quotedAsJSON,
+            "type": "\"undelivered\"",
+            "version": "1",
+        ])
+        return Array(document.utf8)
     }
 
-    /// The document in UTF-8, with the members of objects in the order of their names.
-    func encoded() throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(self))
+    private static func object(of message: UndeliveredMessage, includesContent: Bool) -> String {
+        let text = includesContent ? message.text : nil
+        return object([
+            "acceptedAt": "\(message.relay.acceptedAt)",
+            "device": "\"\(String(message.relay.device.rawValue, radix: 16))\"",
+            "kind": "\(message.kind.rawValue)",
+            "offset": "\(message.relay.offset)",
+            "sender": message.relay.sender.text.quotedAsJSON,
+            "shortened": text == nil ? nil : "\(message.isShortened)",
+            "text": text?.quotedAsJSON,
+        ])
+    }
+
+    /// Returns an object of members whose values are JSON. Members without a value are left out.
+    private static func object(_ members: KeyValuePairs<String, String?>) -> String {
+        let members = members.compactMap { name, value in value.map { "\"\(name)\":\($0)" } }
+        return "{\(members.joined(separator: ","))}"
     }
 }

@@ -1,6 +1,6 @@
 import CMartletHTTP
 import Dispatch
-import Foundation
+import MartletTransport
 
 /// A POST request of a webhook.
 struct WebhookRequest: Sendable {
@@ -56,7 +56,7 @@ private final class Post: @unchecked Sendable {
         let status = unsafe martlet_post_perform(post)
         guard status > 0 else { return .failed }
         let retryAfter = unsafe String(cString: martlet_post_retry_after(post))
-        return .answered(status: status, retryAfter: RetryAfter.parse(retryAfter, now: Date()))
+        return .answered(status: status, retryAfter: RetryAfter.parse(retryAfter, now: EventLoop.wallClock))
     }
 
     func cancel() { unsafe martlet_post_cancel(post) }

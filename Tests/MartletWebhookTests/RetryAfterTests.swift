@@ -1,11 +1,10 @@
-import Foundation
 import Testing
 
 @testable import MartletWebhook
 
 @Suite
 struct RetryAfterTests {
-    private let now = Date(timeIntervalSince1970: 1_700_000_000)
+    private let now = UInt64(1_700_000_000_000)
 
     //
     @Test(

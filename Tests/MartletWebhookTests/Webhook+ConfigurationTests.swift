@@ -21,6 +21,7 @@ struct WebhookConfigurationTests {
         arguments: [
             "", "push.example.org", "ftp://push.example.org/", "https://", "https:///x", "https://user@host/",
             "https://user:word@host/", "https://host/#part", "file:///etc/passwd",
+            "https://host/a b", "https://host/\u{E9}", "https://host\\@other/", "https://host:0/", "https://host:x/",
         ])
     func invalid(url: String) {
         #expect(throws: WebhookError.invalidURL(url)) { try Webhook.Configuration(url: url) }

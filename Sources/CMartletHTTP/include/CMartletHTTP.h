@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 // HTTP requests by libcurl.
 
@@ -28,3 +29,6 @@ void martlet_post_cancel(martlet_post *_Nonnull post);
 /// The field `Retry-After` of the response; an empty text without one.
 const char *_Nonnull martlet_post_retry_after(const martlet_post *_Nonnull post);
 void martlet_post_destroy(martlet_post *_Nonnull post);
+
+/// Returns the seconds since 1970 of a date of HTTP; -1 for other text.
+int64_t martlet_date(const char *_Nonnull text);

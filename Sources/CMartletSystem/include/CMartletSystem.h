@@ -111,6 +111,9 @@ void martlet_resolve_text(int32_t failure, char *buffer, size_t count);
 uint64_t martlet_clock(void);
 /// Milliseconds since 1970 of the clock that people set.
 uint64_t martlet_wall_clock(void);
+/// Writes a time in seconds since 1970, local or in UTC, in a format of strftime, and returns how many bytes; 0 when it
+/// does not fit.
+size_t martlet_time_text(int64_t seconds, int32_t is_local, const char *format, char *buffer, size_t count);
 /// What this thread runs for; null when it runs no loop.
 const void *_Nullable martlet_current_loop(void);
 void martlet_set_current_loop(const void *_Nullable loop);

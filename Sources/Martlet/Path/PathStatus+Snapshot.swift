@@ -32,16 +32,10 @@ extension PathKind {
 extension IPAddress {
     /// The part of the address that identifies the network, as text.
     var networkPrefix: String {
-        let text = description
-        guard isIPv6 else { return text.split(separator: ".").dropLast().joined(separator: ".") }
-        let address = text.prefix { $0 != "%" }
-        let halves = address.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
-        var groups = halves[0].split(separator: ":").map(String.init)
-        if halves.count > 1 {
-            let tail = halves[1].split(separator: ":").map(String.init)
-            groups += Array(repeating: "0", count: max(0, 8 - groups.count - tail.count)) + tail
-        }
-        return groups.prefix(4).joined(separator: ":")
+        let bytes = bytes
+        if !isIPv6 { return bytes.dropLast().map { "\($0)" }.joined(separator: ".") }
+        return stride(from: 0, to: 8, by: 2).map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }
+            .joined(separator: ":")
     }
 }
 

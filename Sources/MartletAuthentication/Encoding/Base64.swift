@@ -33,7 +33,7 @@ package enum Base64 {
     ///
     /// - Returns: nil if the text contains another character, lacks padding or has it where `variant` does not, or if
     ///   unused bits of its last character are set. Each sequence of bytes therefore has one text.
-    static func decode(_ text: some Collection<UInt8>, _ variant: Variant) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>, _ variant: Variant) -> [UInt8]? {
         var characters = Array(text)
         if variant == .standard {
             guard characters.count.isMultiple(of: 4) else { return nil }

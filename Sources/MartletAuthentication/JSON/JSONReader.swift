@@ -1,7 +1,7 @@
 /// A strict reader of JSON texts (RFC 8259).
 ///
 /// It accepts no byte order mark, no duplicate names and no bytes after the value except whitespace.
-struct JSONReader {
+package struct JSONReader {
     /// The maximum number of arrays and objects around a value.
     static let maxDepth = 16
 
@@ -14,7 +14,7 @@ struct JSONReader {
     }
 
     /// Reads a JSON text of at most `maxByteCount` bytes.
-    static func read(_ bytes: [UInt8], maxByteCount: Int) throws(JSONError) -> JSONValue {
+    package static func read(_ bytes: [UInt8], maxByteCount: Int) throws(JSONError) -> JSONValue {
         guard bytes.count <= maxByteCount else { throw JSONError(reason: .tooLarge, offset: maxByteCount) }
         var reader = JSONReader(bytes)
         let value = try reader.value()
@@ -185,6 +185,7 @@ struct JSONReader {
         }
         let text = String(decoding: bytes[start..<offset], as: UTF8.self)
         if isInteger, let integer = Int64(text) { return .integer(integer) }
+        if isInteger, let integer = UInt64(text) { return .unsigned(integer) }
         guard let double = Double(text), double.isFinite else { throw error(.invalidNumber, at: start) }
         return .double(double)
     }

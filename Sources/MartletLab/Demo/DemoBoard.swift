@@ -1,3 +1,4 @@
+import Foundation
 import MartletToolSupport
 
 /// The collector of the reports of the demo's processes and its link.
@@ -17,7 +18,7 @@ actor DemoBoard {
     /// Reads the reports of a child process until its end. Other lines are printed as messages.
     func read(_ messages: AsyncStream<String>, isSender: Bool) async {
         for await message in messages {
-            guard let report = TransferReport.parse(message) else {
+            guard let report = try? JSONDecoder().decode(TransferReport.self, from: Data(message.utf8)) else {
                 Output.report(SafeText.line(message))
                 continue
             }

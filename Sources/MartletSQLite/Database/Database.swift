@@ -75,8 +75,8 @@ package final class Database {
     }
 
     private static func immutableURI(_ path: String) -> String {
-        let path = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
-        return "file:\(path)?immutable=1"
+        let escapes: [Unicode.Scalar: String] = ["%": "%25", "?": "%3f", "#": "%23"]
+        return "file:\(path.unicodeScalars.map { escapes[$0] ?? String($0) }.joined())?immutable=1"
     }
 
     deinit {

@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletToolSupport
 
@@ -54,12 +53,13 @@ struct ChatPipe {
                             + "operations, and '//' or --literal sends a slash")
                     continue
                 }
-                let text = String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines)
-                let line = sentLines.begin(text)
+                var text = String(decoding: piece, as: UTF8.self).drop(while: \.isNewline)
+                while text.last?.isNewline == true { text.removeLast() }
+                let line = sentLines.begin(String(text))
                 let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
                 let sending = try await room.send(message)
                 sentLines.setMessage(line, as: sending)
-                session.record(sending, text)
+                session.record(sending, String(text))
                 last = sending
             }
             if bytes.isEmpty { break }

@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletToolSupport
 
@@ -99,7 +98,7 @@ enum ChatTerminal {
             var actions: [ChatController.Action] = []
             switch next {
             case .bytes(let bytes):
-                let clock = ClockText.minutes(UInt64(Date().timeIntervalSince1970 * 1000))
+                let clock = ClockText.minutes(EventLoop.wallClock)
                 for key in decoder.decode(bytes) { actions += chat.press(key, clock: clock, now: now) }
             case .event(let event): chat.apply(event)
             case .suspended: actions = [.suspend]

@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletSQLite
 import MartletToolSupport
@@ -88,12 +87,12 @@ enum ClientOptions {
 
     /// Returns the account in the options, or the name of the user on this machine.
     static func accountName(_ arguments: ParsedArguments) -> String {
-        arguments[account] ?? ProcessInfo.processInfo.environment["USER"] ?? "unknown"
+        arguments[account] ?? Environment["USER"] ?? "unknown"
     }
 
     /// Returns the token in the options or in the environment; nil if there is none.
     static func tokenText(_ arguments: ParsedArguments) -> String? {
-        arguments[token] ?? ProcessInfo.processInfo.environment["MARTLET_TOKEN"]
+        arguments[token] ?? Environment["MARTLET_TOKEN"]
     }
 
     /// Returns the password in the file of the options; nil if there is none. A token beside it is a usage error.

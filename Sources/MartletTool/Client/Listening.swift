@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletToolSupport
 import MartletTransport

@@ -1,4 +1,3 @@
-import Foundation
 import MartletDecode
 import MartletToolSupport
 import MartletTransport

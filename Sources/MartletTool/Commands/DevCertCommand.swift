@@ -1,4 +1,3 @@
-import Foundation
 import MartletToolSupport
 import MartletTransport
 import MartletWire
@@ -47,13 +46,10 @@ enum DevCertCommand {
         for host in arguments.all(host) where !isValid(host) {
             throw UsageError(message: "\"\(SafeText.line(host))\" is neither a host name nor an address")
         }
-        let directory = URL(filePath: arguments[directory] ?? "", directoryHint: .isDirectory)
+        let directory = try makeDirectory(arguments[directory] ?? "")
         let authority = identity("ca", in: directory)
-        do { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) } catch {
-            throw CommandError(.cannotCreate, "cannot make the folder \(SafeText.line(directory.relativePath))")
-        }
         do {
-            if !FileManager.default.fileExists(atPath: authority.keyFile) { try makeAuthority(authority) }
+            if unsafe access(authority.keyFile, F_OK) != 0 { try makeAuthority(authority) }
             var server = TLSCertificateRequest(commonName: "server")
             (server.issuer, server.usage) = (authority, .server)
             (server.hosts, server.addresses) = (["localhost"], ["127.0.0.1", "::1"])
@@ -67,7 +63,7 @@ enum DevCertCommand {
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
-        let path = SafeText.line(directory.relativePath)
+        let path = SafeText.line(directory)
         try Output.print("martlet serve --certificate \(path)/server.pem --key \(path)/server.key --allow-all")
         try Output.print("martlet chat --to localhost --trust \(path)/ca.pem")
         return .success
@@ -79,6 +75,18 @@ enum DevCertCommand {
         return IPAddress(host) != nil || (try? Endpoint(host: name)) != nil
     }
 
+    /// Makes a directory and those that contain it, unless they exist. Returns its path without a slash at the end.
+    private static func makeDirectory(_ text: String) throws(CommandError) -> String {
+        var path = text.isEmpty ? "." : text
+        while path.hasSuffix("/") { path.removeLast() }
+        for index in path.indices where path[index] == "/" { _ = unsafe mkdir(String(path[..<index]), 0o777) }
+        _ = unsafe mkdir(path, 0o777)
+        guard unsafe access("\(path)/.", F_OK) == 0 else {
+            throw CommandError(.cannotCreate, "cannot make the folder \(SafeText.line(path))")
+        }
+        return path
+    }
+
     private static func makeAuthority(_ identity: TLSIdentity) throws(TLSError) {
         var request = TLSCertificateRequest(commonName: "Martlet development authority")
         request.isAuthority = true
@@ -86,8 +94,7 @@ enum DevCertCommand {
         try request.make(identity)
     }
 
-    private static func identity(_ name: String, in directory: URL) -> TLSIdentity {
-        let file = directory.appending(path: name).path
-        return TLSIdentity(certificateFile: file + ".pem", keyFile: file + ".key")
+    private static func identity(_ name: String, in directory: String) -> TLSIdentity {
+        TLSIdentity(certificateFile: "\(directory)/\(name).pem", keyFile: "\(directory)/\(name).key")
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletDecode
 import MartletProtocol
@@ -32,7 +31,7 @@ enum OutboxCommand {
         guard let path = arguments.operands.first, arguments.operands.count == 1 else {
             throw UsageError(message: "the operand is the FILE of an outbox")
         }
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard unsafe access(path, F_OK) == 0 else {
             throw CommandError(.noInput, "\(path) does not exist")
         }
         let isJSON = arguments.has(json)

@@ -1,5 +1,4 @@
 import CMartletSystem
-import Foundation
 import MartletProtocol
 import MartletRelay
 import MartletSQLite

@@ -1,4 +1,3 @@
-import Foundation
 import MartletProtocol
 import MartletRelay
 import MartletSQLite
@@ -94,7 +93,7 @@ enum StoreCommand {
     }
 
     private static func backUp(_ directory: String, to target: String) throws -> ExitCode {
-        guard !FileManager.default.fileExists(atPath: target) else {
+        guard unsafe access(target, F_OK) != 0 else {
             throw CommandError(.cannotCreate, "\(target) exists")
         }
         _ = try read(StoreBackup.rooms(of: directory)) { $0 }
@@ -123,7 +122,8 @@ enum StoreCommand {
     }
 
     private static func export(_ directory: String) throws {
-        let name = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-export-\(UUID())").path
+        let number = String(UInt64.random(in: 0 ... .max), radix: 16)
+        let name = "\(Environment["TMPDIR"] ?? "/tmp")/martlet-export-\(number)"
         let copy = try read(StoreBackup.rooms(of: directory)) { store in try store.snapshot(at: name) }
         try reading { try copy.forEachRecord(print) }
         let count = try write { try AttachmentArchive(directory: StoreBackup.attachments(of: directory)).files().count }
@@ -156,11 +156,13 @@ enum StoreCommand {
 
     /// The text of a fault, without the advice of other commands to check the store.
     static func text(ofFault fault: String) -> String {
-        fault.replacing("run 'martlet store check', and ", with: "")
+        let advice = "run 'martlet store check', and "
+        guard let start = fault.indices.first(where: { fault[$0...].hasPrefix(advice) }) else { return fault }
+        return String(fault[..<start] + fault[start...].dropFirst(advice.count))
     }
 
     private static func print(_ record: StoreRecord) throws {
-        for line in try StoreLine.lines(of: record) { try Output.print(line) }
+        for line in StoreLine.lines(of: record) { try Output.print(line) }
     }
 
     /// Adds the parts of lines to a store. Consecutive messages share rows.

@@ -1,4 +1,3 @@
-import Foundation
 import MartletAuthentication
 import MartletRelay
 import MartletToolSupport
@@ -89,8 +88,7 @@ enum UserCommand {
         if accounts.contains(where: { $0 != name && $0.text == name.text }) {
             return "the file has another account with a canonically equivalent name"
         }
-        let isNormal = Array(name.text.precomposedStringWithCanonicalMapping.utf8) == Array(name.text.utf8)
-        return isNormal ? nil : "the name is not in normal form C, in which most keyboards type it"
+        return name.text.isNormalFormC ? nil : "the name is not in normal form C, in which most keyboards type it"
     }
 
     private static func add(_ name: AccountName, _ password: String, to path: String) async throws {

@@ -1,4 +1,3 @@
-import Foundation
 import MartletDecode
 import MartletToolSupport
 import MartletTransport
@@ -177,8 +176,7 @@ struct DoctorReport: Equatable, Sendable {
 
     private func line(of certificate: PeerCertificate, wallClock: UInt64) -> DoctorLine {
         let days = (certificate.notAfter - Int64(wallClock / 1000)) / 86_400
-        let date = Date(timeIntervalSince1970: Double(certificate.notAfter))
-            .formatted(.iso8601.year().month().day())
+        let date = String(ClockText.utc(certificate.notAfter).prefix { $0 != "T" })
         let name = certificate.commonName
         var line = DoctorLine(
             check: .certificate, mark: .ok,

@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletWire
 
@@ -53,7 +52,7 @@ struct Cursor: Equatable, Sendable {
         }
         var roomName: RoomName?
         if let word = Self.remove(Self.roomPrefix, from: &words) {
-            guard let name = word.removingPercentEncoding.flatMap({ RoomName($0) }) else { return nil }
+            guard let name = Self.decoded(word).flatMap({ RoomName($0) }) else { return nil }
             roomName = name
         }
         let numbers = words.dropFirst().compactMap { UInt64($0) }
@@ -78,11 +77,27 @@ struct Cursor: Equatable, Sendable {
 
     /// Returns a name in percent-encoding: letters, digits and `-._~` unchanged, other bytes as `%XX`.
     private static func percentEncoded(_ name: RoomName) -> String {
-        name.text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+        name.text.utf8.map { byte in
+            if unreserved.contains(byte) { return String(Unicode.Scalar(byte)) }
+            return (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+        }
+        .joined()
     }
 
-    private static let unreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    /// Returns a text without its percent-encoding; nil if it is not valid.
+    private static func decoded(_ text: Substring) -> String? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
+        var bytes = Array(parts[0])
+        for part in parts.dropFirst() {
+            let digits = part.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+            guard digits.count == 2 else { return nil }
+            bytes.append(UInt8(digits[0] << 4 | digits[1]))
+            bytes += part.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
 }
 
 /// The bytes that a previous run wrote after its last cursor. The next output begins with them.

@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletToolSupport
 import MartletTransport
@@ -28,7 +27,7 @@ final class CursorFile: Sendable {
             cursor = try Self.read(descriptor, path)
             if let other = cursor?.roomName, other != room { throw Self.isOf(other, not: room, path) }
             // The file is replaced in its folder, whose permissions are checked before the first line.
-            guard unsafe access(Self.folder(of: path), W_OK) == 0 else { throw Self.failure(path) }
+            guard unsafe access(Folder.parent(of: path), W_OK) == 0 else { throw Self.failure(path) }
         } catch {
             close(descriptor)
             throw error
@@ -85,12 +84,10 @@ final class CursorFile: Sendable {
     }
 
     private static func read(_ descriptor: Int32, _ path: String) throws(CommandError) -> Cursor? {
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
-        let bytes: Data?
-        do { bytes = try file.read(upToCount: Cursor.maxTextByteCount + 1) } catch {
-            throw CommandError(.noInput, "cannot read \(path): \(error.localizedDescription)")
+        guard let bytes = Descriptors.read(descriptor, atMost: Cursor.maxTextByteCount + 1) else {
+            throw CommandError.system(.noInput, "cannot read \(path)")
         }
-        guard let bytes, !bytes.isEmpty else { return nil }
+        guard !bytes.isEmpty else { return nil }
         guard let cursor = Cursor(String(decoding: bytes, as: UTF8.self)) else {
             throw CommandError(.noInput, "\(path) contains no cursor and is not changed")
         }
@@ -99,17 +96,11 @@ final class CursorFile: Sendable {
 
     /// Makes the name of the file durable by synchronizing its folder.
     private static func synchronizeFolder(of path: String) throws(CommandError) {
-        let descriptor = Descriptors.open(folder(of: path), O_RDONLY | O_DIRECTORY)
+        let descriptor = Descriptors.open(Folder.parent(of: path), O_RDONLY | O_DIRECTORY)
         guard descriptor >= 0 else { throw failure(path) }
         defer { close(descriptor) }
         // Some file systems do not support this for folders.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path) }
-    }
-
-    /// Returns the folder of a path. Foundation's `deletingLastPathComponent` traps for a path of one character.
-    static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     private static func isOf(_ other: RoomName, not room: RoomName, _ path: String) -> CommandError {

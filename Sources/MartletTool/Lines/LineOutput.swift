@@ -1,4 +1,3 @@
-import Foundation
 import Martlet
 import MartletToolSupport
 
@@ -43,9 +42,10 @@ struct LineOutput {
     /// Returns bytes of the file, which is opened again because the descriptor is write-only; none if it cannot be
     /// read.
     private static func read(_ descriptor: Int32, from start: UInt64, to end: UInt64) -> [UInt8] {
-        guard let file = FileHandle(forReadingAtPath: "/dev/fd/\(descriptor)") else { return [] }
-        defer { try? file.close() }
-        try? file.seek(toOffset: start)
-        return (try? file.read(upToCount: Int(clamping: end - start))).map { Array($0) } ?? []
+        let file = Descriptors.open("/dev/fd/\(descriptor)", O_RDONLY)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        guard lseek(file, off_t(start), SEEK_SET) >= 0 else { return [] }
+        return Descriptors.read(file, atMost: Int(clamping: end - start)) ?? []
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import MartletProtocol
 import MartletRelay
 import MartletToolSupport
@@ -57,7 +56,7 @@ final class AuditLog: Sendable {
     private static func open(_ path: String) throws(CommandError) -> Int32 {
         // Without O_NONBLOCK the call waits for the reader of a named pipe.
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK
-        let descriptor = unsafe Foundation.open(path, flags, 0o600)
+        let descriptor = unsafe openat(AT_FDCWD, path, flags, 0o600)
         guard descriptor >= 0 || errno != ENXIO else {
             throw CommandError(.cannotCreate, "cannot open \(path): no process reads from it")
         }
@@ -105,8 +104,7 @@ final class AuditLog: Sendable {
     static func check(path: String) throws(CommandError) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            guard unsafe access(folder, W_OK) == 0 else {
+            guard unsafe access(Folder.parent(of: path), W_OK) == 0 else {
                 throw CommandError.system(.cannotCreate, "cannot create \(path)")
             }
             return

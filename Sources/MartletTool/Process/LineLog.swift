@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import MartletToolSupport
 import MartletTransport
 
@@ -30,7 +29,7 @@ final class LineLog<Entry: Sendable>: Sendable {
         self.onLoss = onLoss
         queue = Guarded(LogQueue(maxCount: maxWaitingCount))
         // A write may block permanently, and the thread pool has few threads.
-        Thread.detachNewThread { [self] in
+        _ = startThread(named: "martlet-log") { [self] in
             defer { written.continuation.finish() }
             var output = LineOutputState(descriptor: descriptor)
             while true {

@@ -1,5 +1,4 @@
 import CMartletSystem
-import Foundation
 import MartletAuthentication
 import MartletToolSupport
 import MartletTransport
@@ -18,7 +17,7 @@ extension PasswordFile {
 
     /// Reads a file; nil if there is none.
     static func readIfExists(_ path: String) throws(CommandError) -> PasswordFile? {
-        FileManager.default.fileExists(atPath: path) ? try read(path) : nil
+        unsafe access(path, F_OK) == 0 ? try read(path) : nil
     }
 
     /// Changes a file. Changes of several processes are made one after another, so that none of them is lost: the
@@ -39,7 +38,7 @@ extension PasswordFile {
 
     /// Returns the descriptor of the locked folder of a file. Closing it ends the lock.
     static func lockFolder(of path: String, waiting limit: Duration) async throws -> Int32 {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let folder = Folder.parent(of: path)
         let descriptor = Descriptors.open(folder, O_RDONLY)
         guard descriptor >= 0 else { throw CommandError.system(.cannotCreate, "cannot write \(path)") }
         let end = ContinuousClock.now + limit
@@ -62,13 +61,16 @@ extension PasswordFile {
 
     /// The file at the end of symbolic links, which a change replaces in place of a link.
     private static func target(of path: String) -> String {
-        var url = URL(fileURLWithPath: path)
+        var path = path
         // The system follows as many links.
         for _ in 0..<40 {
-            guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: url.path) else { break }
-            url = URL(fileURLWithPath: next, relativeTo: url.deletingLastPathComponent())
+            var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = unsafe readlink(path, &bytes, bytes.count)
+            guard count >= 0 else { break }
+            let next = String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+            path = next.hasPrefix("/") ? next : "\(Folder.parent(of: path))/\(next)"
         }
-        return url.path
+        return path
     }
 
     /// Copies the access control list of a file, if it has one.

@@ -1,4 +1,3 @@
-import Foundation
 import MartletToolSupport
 
 /// The password for a command: the first line of a file, a hidden line of the terminal, or the first line of standard

@@ -1,4 +1,3 @@
-import Foundation
 import MartletAuthentication
 import MartletProtocol
 import MartletRelay

@@ -1,4 +1,3 @@
-import Foundation
 import MartletProtocol
 import MartletRelay
 import MartletSQLite
@@ -79,11 +78,9 @@ enum RelayLog {
         return isWord ? text : JSONLine.string(text).text
     }
 
-    /// Returns a time as text. Seconds and milliseconds are formatted separately, because a fraction would be truncated
-    /// to the previous millisecond.
+    /// Returns a time in milliseconds since 1970 as text.
     static func date(_ time: UInt64) -> String {
-        let seconds = Date(timeIntervalSince1970: Double(time / 1000)).formatted(Date.ISO8601FormatStyle())
-        return "\(seconds.dropLast()).\(String(1000 + time % 1000).dropFirst())Z"
+        "\(ClockText.utc(Int64(time / 1000))).\(String(1000 + time % 1000).dropFirst())Z"
     }
 
     /// The names of the members whose values are shown without their names.

@@ -1,4 +1,3 @@
-import Foundation
 import MartletToolSupport
 import MartletWire
 

@@ -24,7 +24,7 @@ enum StoreBackup {
             try StoreContents(path: rooms(of: partial)).check(report)
             try Folder.sync(partial)
             try Folder.rename(partial, to: target)
-            try Folder.sync(parent(of: target))
+            try Folder.sync(Folder.parent(of: target))
         } catch {
             try? remove(partial)
             throw error
@@ -86,10 +86,5 @@ enum StoreBackup {
         Folder.removeIfEmpty(attachments(of: folder))
         for name in try Folder.names(in: folder) { try Folder.removeFile("\(folder)/\(name)") }
         Folder.removeIfEmpty(folder)
-    }
-
-    private static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

@@ -1,210 +1,181 @@
-import Foundation
+import MartletAuthentication
 import MartletProtocol
 import MartletSQLite
+import MartletToolSupport
 import MartletWire
 
 /// A line of an exported store: a JSON object with one member, which names the part (Specs/storage.md §4).
-struct StoreLine: Codable {
-    struct Room: Codable {
-        var name: String
-        var log: String
-        var firstOffset: UInt64
-        var usedAt: UInt64
-    }
-
-    struct Message: Codable {
-        var offset: UInt64
-        var account: String
-        var device: String
-        var counter: UInt64
-        var acceptedAt: UInt64
-        /// The body, in base64.
-        var body: Data
-    }
-
-    struct Device: Codable {
-        var account: String
-        var device: String
-        var watermark: UInt64
-        var seen: String
-        /// The bounds of each gap.
-        var gaps: [[UInt64]]
-        /// The digests in hexadecimal; nil if all are unknown.
-        var digests: [String]?
-        var lastOffset: UInt64
-        var usedAt: UInt64
-    }
-
-    struct Branch: Codable {
-        var log: String
-        var upTo: UInt64
-    }
-
-    struct Progress: Codable {
-        var account: String
-        var delivered: UInt64
-        var read: UInt64
-    }
-
-    struct Roles: Codable {
-        var room: String
-        /// The stored form of the roles, in base64.
-        var roles: Data
-        var creator: String?
-    }
-
-    struct Membership: Codable {
-        var room: String
-        var account: String
-        var joined: Bool
-        var inviter: String?
-        var changedAt: UInt64
-    }
-
-    /// The mark of a store that has lost roles.
-    struct UnknownRoles: Codable {}
-
+enum StoreLine {
     /// A line that is not valid.
     struct Fault: Error {}
 
-    var room: Room?
-    var message: Message?
-    var branch: Branch?
-    var device: Device?
-    var progress: Progress?
-    var roles: Roles?
-    var membership: Membership?
-    var unknownRoles: UnknownRoles?
-
-    /// The lines of a part.
-    static func lines(of record: StoreRecord) throws -> [String] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try parts(of: record).map { String(decoding: try encoder.encode($0), as: UTF8.self) }
-    }
-
-    private static func parts(of record: StoreRecord) -> [StoreLine] {
+    /// The lines of a part. The members of objects are in the order of their names.
+    static func lines(of record: StoreRecord) -> [String] {
         switch record {
         case .room(let name, let log, let firstOffset, let usedAt):
             [
-                StoreLine(
-                    room: Room(
-                        name: name.text, log: String(log.rawValue, radix: 16), firstOffset: firstOffset, usedAt: usedAt)
-                )
+                line(
+                    "room",
+                    [
+                        ("firstOffset", .count(firstOffset)), ("log", hex(log.rawValue)),
+                        ("name", .string(name.text)), ("usedAt", .count(usedAt)),
+                    ])
             ]
         case .messages(let entries):
             entries.map {
-                StoreLine(
-                    message: Message(
-                        offset: $0.offset, account: $0.sender.text, device: String($0.device.rawValue, radix: 16),
-                        counter: $0.counter,
-                        acceptedAt: $0.acceptedAt, body: Data($0.body.bytes)))
+                line(
+                    "message",
+                    [
+                        ("acceptedAt", .count($0.acceptedAt)), ("account", .string($0.sender.text)),
+                        ("body", base64($0.body.bytes)), ("counter", .count($0.counter)),
+                        ("device", hex($0.device.rawValue)), ("offset", .count($0.offset)),
+                    ])
             }
         case .device(let key, let record, let lastOffset):
             [
-                StoreLine(
-                    device: Device(
-                        account: key.account.text, device: String(key.device.rawValue, radix: 16),
-                        watermark: record.watermark,
-                        seen: String(record.seen, radix: 16), gaps: record.gaps.map { [$0.lowerBound, $0.upperBound] },
-                        digests: record.digests.isEmpty ? nil : record.digests.map { String($0, radix: 16) },
-                        lastOffset: lastOffset, usedAt: record.usedAt))
+                line(
+                    "device",
+                    [
+                        ("account", .string(key.account.text)), ("device", hex(key.device.rawValue)),
+                        ("digests", record.digests.isEmpty ? nil : .array(record.digests.map(hex))),
+                        ("gaps", .array(record.gaps.map { .array([.count($0.lowerBound), .count($0.upperBound)]) })),
+                        ("lastOffset", .count(lastOffset)), ("seen", hex(record.seen)),
+                        ("usedAt", .count(record.usedAt)), ("watermark", .count(record.watermark)),
+                    ])
             ]
         case .branch(let log, let offset):
-            [StoreLine(branch: Branch(log: String(log.rawValue, radix: 16), upTo: offset))]
+            [line("branch", [("log", hex(log.rawValue)), ("upTo", .count(offset))])]
         case .progress(let progress):
-            progress.map {
-                StoreLine(
-                    progress: Progress(account: $0.key.text, delivered: $0.value.delivered, read: $0.value.read))
+            progress.map { account, progress in
+                line(
+                    "progress",
+                    [
+                        ("account", .string(account.text)), ("delivered", .count(progress.delivered)),
+                        ("read", .count(progress.read)),
+                    ])
             }
         case .roles(let room, let roles, let creator):
-            [StoreLine(roles: Roles(room: room.text, roles: Data(roles), creator: creator?.text))]
+            [
+                line(
+                    "roles",
+                    [
+                        ("creator", creator.map { .string($0.text) }), ("roles", base64(roles)),
+                        ("room", .string(room.text)),
+                    ])
+            ]
         case .membership(let room, let account, let record):
             [
-                StoreLine(
-                    membership: Membership(
-                        room: room.text, account: account.text, joined: record.isJoined, inviter: record.inviter?.text,
-                        changedAt: record.changedAt))
+                line(
+                    "membership",
+                    [
+                        ("account", .string(account.text)), ("changedAt", .count(record.changedAt)),
+                        ("inviter", record.inviter.map { .string($0.text) }), ("joined", .bool(record.isJoined)),
+                        ("room", .string(room.text)),
+                    ])
             ]
-        case .unknownRoles: [StoreLine(unknownRoles: UnknownRoles())]
+        case .unknownRoles: [line("unknownRoles", [])]
         }
     }
+
+    /// Returns an object with one member, an object. Members without a value are left out.
+    private static func line(_ part: String, _ members: [(name: String, value: JSONLine?)]) -> String {
+        let members = members.compactMap { name, value in value.map { JSONLine.Member(name, $0) } }
+        return JSONLine.object([.init(part, .object(members))]).text
+    }
+
+    private static func hex(_ number: some BinaryInteger) -> JSONLine { .string(String(number, radix: 16)) }
+
+    private static func base64(_ bytes: [UInt8]) -> JSONLine { .string(Base64.encode(bytes, .standard)) }
 
     /// The part of a line.
     ///
-    /// - Throws: `Fault`, or an error of `JSONDecoder`.
+    /// - Throws: `Fault`, or `JSONError`.
     static func record(of line: String) throws -> StoreRecord {
-        let parsed = try JSONDecoder().decode(StoreLine.self, from: Data(line.utf8))
-        guard parsed.partCount == 1 else { throw Fault() }
-        if let room = parsed.room {
-            guard let name = RoomName(room.name), let log = UInt64(room.log, radix: 16), room.firstOffset > 0 else {
-                throw Fault()
-            }
-            return .room(name, log: LogID(rawValue: log), firstOffset: room.firstOffset, usedAt: room.usedAt)
-        }
-        if let message = parsed.message {
-            let key = try key(message.account, message.device)
+        let members = try JSONReader.read(Array(line.utf8), maxByteCount: .max).members ?? []
+        let known = members.filter { names.contains($0.name) && $0.value != .null }
+        guard known.count == 1, let members = known[0].value.members else { throw Fault() }
+        let part = Part(members: members)
+        switch known[0].name {
+        case "room":
+            let firstOffset = try part.number("firstOffset")
+            guard firstOffset > 0 else { throw Fault() }
+            return .room(
+                try part.room("name"), log: LogID(rawValue: try part.hex("log")), firstOffset: firstOffset,
+                usedAt: try part.number("usedAt"))
+        case "message":
             return .messages([
                 LogEntry(
-                    offset: message.offset, sender: key.account, device: key.device, counter: message.counter,
-                    acceptedAt: message.acceptedAt, body: EncodedBody([UInt8](message.body)))
+                    offset: try part.number("offset"), sender: try part.account("account"),
+                    device: DeviceID(rawValue: try part.hex("device")), counter: try part.number("counter"),
+                    acceptedAt: try part.number("acceptedAt"), body: EncodedBody(try part.bytes("body")))
             ])
+        case "branch":
+            return .branch(LogID(rawValue: try part.hex("log")), upTo: try part.number("upTo"))
+        case "device":
+            let key = DeviceKey(
+                account: try part.account("account"), device: DeviceID(rawValue: try part.hex("device")))
+            return .device(key, try part.deviceRecord(), lastOffset: try part.number("lastOffset"))
+        case "progress":
+            let progress = AccountProgress(delivered: try part.number("delivered"), read: try part.number("read"))
+            return .progress([try part.account("account"): progress])
+        case "membership":
+            guard case .bool(let isJoined)? = part["joined"] else { throw Fault() }
+            let inviter = try part["inviter"].map { _ throws(Fault) in try part.text("inviter") }
+            let record = MembershipRecord(
+                isJoined: isJoined, inviter: inviter.flatMap { AccountName($0) },
+                changedAt: try part.number("changedAt"))
+            return .membership(try part.room("room"), try part.account("account"), record)
+        case "unknownRoles": return .unknownRoles
+        default:
+            let roles = try part.bytes("roles")
+            // The mark of lost roles is the only stored form that is not valid.
+            guard roles == [0] || (try? RoomRoles(decoding: roles)) != nil else { throw Fault() }
+            let creator = try part["creator"].map { _ throws(Fault) in try part.account("creator") }
+            return .roles(try part.room("room"), roles, creator: creator)
         }
-        if let branch = parsed.branch {
-            guard let log = UInt64(branch.log, radix: 16) else { throw Fault() }
-            return .branch(LogID(rawValue: log), upTo: branch.upTo)
-        }
-        if let device = parsed.device {
-            guard let seen = UInt64(device.seen, radix: 16) else { throw Fault() }
-            let gaps = try device.gaps.map { gap throws -> ClosedRange<UInt64> in
-                guard gap.count == 2, gap[0] <= gap[1] else { throw Fault() }
-                return gap[0]...gap[1]
+    }
+
+    private static let names: Set = [
+        "room", "message", "branch", "device", "progress", "roles", "membership", "unknownRoles",
+    ]
+
+    /// The members of a part.
+    private struct Part {
+        let members: [JSONMember]
+
+        /// The value of a member; nil if it is absent or null.
+        subscript(name: String) -> JSONValue? { members[name].flatMap { $0 == .null ? nil : $0 } }
+
+        func text(_ name: String) throws(Fault) -> String { try value(self[name]?.string) }
+
+        func number(_ name: String) throws(Fault) -> UInt64 { try value(self[name]?.unsigned) }
+
+        func hex(_ name: String) throws(Fault) -> UInt64 { try value(UInt64(text(name), radix: 16)) }
+
+        func bytes(_ name: String) throws(Fault) -> [UInt8] { try value(Base64.decode(text(name).utf8, .standard)) }
+
+        func room(_ name: String) throws(Fault) -> RoomName { try value(RoomName(text(name))) }
+
+        func account(_ name: String) throws(Fault) -> AccountName { try value(AccountName(text(name))) }
+
+        func deviceRecord() throws(Fault) -> DeviceRecord {
+            let gaps = try value(self["gaps"]?.elements).map { gap throws(Fault) in
+                let bounds = gap.elements?.compactMap(\.unsigned) ?? []
+                guard bounds.count == 2, bounds[0] <= bounds[1] else { throw Fault() }
+                return bounds[0]...bounds[1]
             }
-            let digests = try (device.digests ?? []).map { text throws(Fault) -> UInt16 in
-                guard let digest = UInt16(text, radix: 16) else { throw Fault() }
-                return digest
+            let digests = try value((self["digests"] ?? .array([])).elements).map { digest throws(Fault) in
+                try value(digest.string.flatMap { UInt16($0, radix: 16) })
             }
             guard digests.isEmpty || digests.count == DeviceRecord.digestCount else { throw Fault() }
-            let record = DeviceRecord(
-                watermark: device.watermark, seen: seen, gaps: gaps, digests: digests, usedAt: device.usedAt)
-            return .device(try key(device.account, device.device), record, lastOffset: device.lastOffset)
+            return DeviceRecord(
+                watermark: try number("watermark"), seen: try hex("seen"), gaps: gaps, digests: digests,
+                usedAt: try number("usedAt"))
         }
-        if let progress = parsed.progress {
-            guard let account = AccountName(progress.account) else { throw Fault() }
-            return .progress([account: AccountProgress(delivered: progress.delivered, read: progress.read)])
-        }
-        if let membership = parsed.membership {
-            guard let room = RoomName(membership.room), let account = AccountName(membership.account) else {
-                throw Fault()
-            }
-            let record = MembershipRecord(
-                isJoined: membership.joined, inviter: membership.inviter.flatMap { AccountName($0) },
-                changedAt: membership.changedAt)
-            return .membership(room, account, record)
-        }
-        if parsed.unknownRoles != nil { return .unknownRoles }
-        guard let roles = parsed.roles, let room = RoomName(roles.room) else { throw Fault() }
-        let creator = try roles.creator.map { name throws(Fault) in
-            guard let account = AccountName(name) else { throw Fault() }
-            return account
-        }
-        // The mark of lost roles is the only stored form that is not valid.
-        guard roles.roles.elementsEqual([0]) || (try? RoomRoles(decoding: [UInt8](roles.roles))) != nil else {
-            throw Fault()
-        }
-        return .roles(room, [UInt8](roles.roles), creator: creator)
-    }
 
-    /// The number of parts, which is 1 in a valid line.
-    private var partCount: Int {
-        [
-            room != nil, message != nil, branch != nil, device != nil, progress != nil, roles != nil, membership != nil,
-            unknownRoles != nil,
-        ].count { $0 }
-    }
-
-    private static func key(_ account: String, _ device: String) throws(Fault) -> DeviceKey {
-        guard let account = AccountName(account), let device = UInt64(device, radix: 16) else { throw Fault() }
-        return DeviceKey(account: account, device: DeviceID(rawValue: device))
+        private func value<Value>(_ value: Value?) throws(Fault) -> Value {
+            guard let value else { throw Fault() }
+            return value
+        }
     }
 }

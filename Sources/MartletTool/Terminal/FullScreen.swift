@@ -1,4 +1,3 @@
-import Foundation
 import MartletToolSupport
 
 /// The full screen of a terminal in raw mode.

@@ -85,11 +85,11 @@ struct KeyDecoder: Sendable {
     }
 
     private mutating func takePaste() -> Key? {
-        let end = pending.firstRange(of: Self.pasteEnd)
-        let taken = end?.lowerBound ?? max(pending.count - Self.pasteEnd.count, 0)
+        let end = pending.indices.first { pending[$0...].starts(with: Self.pasteEnd) }
+        let taken = end ?? max(pending.count - Self.pasteEnd.count, 0)
         let room = Self.maxPasteByteCount - (pasted?.count ?? 0)
         pasted?.append(contentsOf: pending.prefix(min(taken, room)))
-        pending.removeFirst(end?.upperBound ?? taken)
+        pending.removeFirst(end.map { $0 + Self.pasteEnd.count } ?? taken)
         guard end != nil, let text = pasted else { return nil }
         pasted = nil
         return .paste(String(decoding: text, as: UTF8.self))

@@ -30,7 +30,7 @@ struct LineEditor: Equatable, Sendable {
     mutating func press(_ key: Key) -> Answer {
         switch key {
         case .character(let character): insert([character])
-        case .paste(let text): insert(Array(text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")))
+        case .paste(let text): insert(text.map { $0 == "\r\n" || $0 == "\r" ? "\n" : $0 })
         case .enter: return submit()
         case .backspace, .control("h"): remove(max(cursor - 1, 0)..<cursor)
         case .delete, .control("d"): remove(cursor..<min(cursor + 1, characters.count))

@@ -1,6 +1,5 @@
 import CMartletSystem
 import Dispatch
-import Foundation
 
 /// A command-line program: its name, its version and its commands.
 package struct CommandLineProgram: Sendable {
@@ -91,7 +90,7 @@ package struct CommandLineProgram: Sendable {
         do {
             switch first {
             case "--help", "-h", "help":
-                try Output.print(HelpText.text(for: self).trimmingCharacters(in: .newlines))
+                try Output.print(String(HelpText.text(for: self).dropLast()))
                 return .success
             case "--version":
                 try Output.print(title)
@@ -122,7 +121,7 @@ package struct CommandLineProgram: Sendable {
             var parser = ArgumentParser(for: command)
             switch try parser.parse(words) {
             case .help:
-                try Output.print(HelpText.text(for: command, of: name).trimmingCharacters(in: .newlines))
+                try Output.print(String(HelpText.text(for: command, of: name).dropLast()))
                 return .success
             case .run(let arguments):
                 return try await command.run(arguments)

@@ -1,3 +1,5 @@
+import MartletAuthentication
+
 /// A JSON value that is printed in one line. The members of an object keep their order.
 package enum JSONLine: Equatable, Sendable {
     case null
@@ -51,7 +53,7 @@ package enum JSONLine: Equatable, Sendable {
         case .integer(let value): text += "\(value)"
         case .unsigned(let value): text += "\(value)"
         case .decimal(let value): text += value.isFinite ? Quantity.fixed(value, digits: 3) : "null"
-        case .string(let value): Self.quote(value, to: &text)
+        case .string(let value): text += value.quotedAsJSON
         case .array(let values):
             text += "["
             for (index, value) in values.enumerated() {
@@ -63,32 +65,11 @@ package enum JSONLine: Equatable, Sendable {
             text += "{"
             for (index, member) in members.enumerated() {
                 if index > 0 { text += "," }
-                Self.quote(member.name, to: &text)
+                text += member.name.quotedAsJSON
                 text += ":"
                 member.value.write(to: &text)
             }
             text += "}"
         }
-    }
-
-    /// Appends a quoted string (RFC 8259 §7). Characters that some readers treat as line separators, and those that are
-    /// invisible or change the writing direction, are escaped too.
-    private static func quote(_ value: String, to text: inout String) {
-        text += "\""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\u{0}"..<"\u{20}", "\u{7F}"..."\u{9F}", "\u{61C}", "\u{200B}"..."\u{200F}",
-                "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FEFF}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
     }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A report about a command that sends or receives lines, during its run and at its end.
 package struct TransferReport: Equatable, Sendable, Decodable {
     /// The kind of the report.
@@ -56,10 +54,5 @@ package struct TransferReport: Equatable, Sendable, Decodable {
             .init("bytesReceived", .count(bytesReceived)), .init("seconds", .decimal(seconds)),
             .init("online", .bool(online)), .init("status", .string(status)),
         ])
-    }
-
-    /// Returns the report in a line of JSON; nil if the line contains none.
-    package static func parse(_ line: String) -> TransferReport? {
-        try? JSONDecoder().decode(TransferReport.self, from: Data(line.utf8))
     }
 }

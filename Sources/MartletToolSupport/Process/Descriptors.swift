@@ -1,4 +1,5 @@
-import Foundation
+// The method of the same name would hide the function.
+private let readBytes = unsafe read
 
 /// The standard descriptors of a process, and the limit of its descriptors.
 package enum Descriptors {
@@ -16,27 +17,27 @@ package enum Descriptors {
     package static func occupyStandard() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // The lowest number that is free is given out.
-            _ = unsafe Foundation.open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+            _ = unsafe openat(AT_FDCWD, "/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
     /// Opens a file that programs started later do not inherit; a new one may be read by everyone, unless `mode` says
     /// otherwise. Negative when that fails.
     package static func open(_ path: String, _ flags: Int32, mode: UInt16 = 0o644) -> Int32 {
-        unsafe Foundation.open(path, flags | O_CLOEXEC, mode_t(mode))
+        unsafe openat(AT_FDCWD, path, flags | O_CLOEXEC, mode_t(mode))
     }
 
     /// Reads at most so many bytes; none at the end, nil when that fails.
     package static func read(_ descriptor: Int32, atMost byteCount: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: byteCount)
-        let count = unsafe Foundation.read(descriptor, &bytes, byteCount)
+        let count = unsafe readBytes(descriptor, &bytes, byteCount)
         return count >= 0 ? Array(bytes[..<count]) : nil
     }
 
     /// Waits until a descriptor is ready for `events`.
     package static func wait(for events: Int32, on descriptor: Int32) {
-        var poll = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-        _ = unsafe Foundation.poll(&poll, 1, -1)
+        var request = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        _ = unsafe poll(&request, 1, -1)
     }
 
     /// Throws unless there may be enough descriptors for a command.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The bytes of a file that a command reads as a whole.
 package enum InputFile {
     /// The maximum number of bytes of a file.

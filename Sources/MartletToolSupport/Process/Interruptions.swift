@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import MartletTransport
 
 /// Signals as events. From the first use on, these signals no longer end the process.

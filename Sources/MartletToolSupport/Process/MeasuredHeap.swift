@@ -1,5 +1,4 @@
 import CMartletSystem
-import Foundation
 
 /// Settings of the GNU C library that make resident memory comparable with the memory in use.
 ///
@@ -26,7 +25,7 @@ package enum MeasuredHeap {
 
     /// Releases freed memory at intervals, if the environment of the process requests it.
     package static func keepTrimmedIfAsked() {
-        guard ProcessInfo.processInfo.environment[trimVariable] != nil else { return }
+        guard Environment[trimVariable] != nil else { return }
         Task {
             while true {
                 try await Task.sleep(for: interval)

@@ -1,4 +1,5 @@
-import Foundation
+// The methods of the same name would hide the function.
+private let writeBytes = unsafe write
 
 /// Complete writes to a file descriptor.
 package enum Output {
@@ -14,7 +15,7 @@ package enum Output {
         var done = 0
         while done < bytes.count {
             let result = unsafe bytes.withUnsafeBytes { buffer in
-                unsafe Foundation.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
+                unsafe writeBytes(descriptor, buffer.baseAddress! + done, buffer.count - done)
             }
             if result >= 0 {
                 done += result

@@ -1,4 +1,3 @@
-import Foundation
 import MartletTransport
 
 /// A block of lines at the end of standard output that is redrawn in place.

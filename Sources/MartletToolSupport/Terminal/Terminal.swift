@@ -1,5 +1,3 @@
-import Foundation
-
 /// The terminal of a command, by file descriptor.
 package enum Terminal {
     /// Returns whether the descriptor is a terminal.
@@ -7,11 +5,11 @@ package enum Terminal {
 
     /// Whether the terminal supports sequences that move the cursor.
     package static var isCapable: Bool {
-        ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
+        Environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
     /// Whether colors are enabled (https://no-color.org).
-    package static var showsColors: Bool { showsColors(noColor: ProcessInfo.processInfo.environment["NO_COLOR"]) }
+    package static var showsColors: Bool { showsColors(noColor: Environment["NO_COLOR"]) }
 
     /// Returns whether colors are enabled for a value of the variable NO_COLOR.
     package static func showsColors(noColor: String?) -> Bool { noColor?.isEmpty ?? true }

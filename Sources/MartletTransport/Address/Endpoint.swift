@@ -42,13 +42,13 @@ public struct Endpoint: Hashable, Sendable {
     public init(parsing text: String, defaultSecurity: Security = .tls) throws(EndpointError) {
         var rest = Substring(text)
         var security = defaultSecurity
-        if let mark = text.firstRange(of: "://") {
-            switch text[..<mark.lowerBound].lowercased() {
+        if let parts = Self.parts(ofURL: text) {
+            switch parts.scheme.lowercased() {
             case Security.plain.scheme: security = .plain
             case Security.tls.scheme: security = .tls
-            default: throw .unknownScheme(String(text[..<mark.lowerBound]))
+            default: throw .unknownScheme(String(parts.scheme))
             }
-            rest = text[mark.upperBound...]
+            rest = parts.rest
             if rest.hasSuffix("/") { rest.removeLast() }
         }
         let (host, portText) = try Self.split(rest)
@@ -58,6 +58,12 @@ public struct Endpoint: Hashable, Sendable {
             port = number
         }
         try self.init(host: String(host), port: port, security: security)
+    }
+
+    /// The scheme of a URL and the text behind `://`; nil without a scheme.
+    package static func parts(ofURL text: String) -> (scheme: Substring, rest: Substring)? {
+        guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
+        return (text[..<colon], text[colon...].dropFirst(3))
     }
 
     private static func split(_ text: Substring) throws(EndpointError) -> (host: Substring, port: Substring?) {

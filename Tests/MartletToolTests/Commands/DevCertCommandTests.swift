@@ -20,6 +20,15 @@ import Testing
         }
     }
 
+    @Test func `a directory in others that do not exist -> all are made; a file in its place -> an error`() throws {
+        try withTemporaryFolder { folder in
+            try run("--directory", "\(folder)/a/b/")
+            #expect(FileManager.default.fileExists(atPath: "\(folder)/a/b/ca.pem"))
+            let text = "cannot make the folder \(folder)/a/b/ca.pem/c"
+            #expect(throws: CommandError(.cannotCreate, text)) { try run("--directory", "\(folder)/a/b/ca.pem/c") }
+        }
+    }
+
     /// The DER form of a certificate.
     private func encoded(_ path: String) throws -> [UInt8] {
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")

@@ -43,7 +43,7 @@ import Testing
 
     private func lines(_ directory: String) throws -> [String] {
         var lines: [String] = []
-        try StoreContents(path: path(directory)).forEachRecord { lines += try StoreLine.lines(of: $0) }
+        try StoreContents(path: path(directory)).forEachRecord { lines += StoreLine.lines(of: $0) }
         return lines
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletToolTestSupport
+import MartletTransport
 import MartletWire
 import Testing
 
@@ -73,7 +74,7 @@ import Testing
 
     @Test(arguments: [("c", "."), ("cursor", "."), ("/c", "/"), ("a/c", "a"), ("./c", "."), ("/var/tmp/c", "/var/tmp")])
     func `a path → its folder`(path: String, folder: String) {
-        #expect(CursorFile.folder(of: path) == folder)
+        #expect(Folder.parent(of: path) == folder)
     }
 
     @Test func `a missing folder → an error`() {

@@ -26,6 +26,7 @@ import Testing
         "martlet-cursor  7\n", "martlet-cursor 7\nmore\n", "martlet-cursor -1\n",
         "martlet-cursor 7 log=\n", "martlet-cursor 7 log=x\n", "martlet-cursor log=7\n",
         "martlet-cursor 7 room=\n", "martlet-cursor 7 room=%\n", "martlet-cursor 7 room=%0A\n",
+        "martlet-cursor 7 room=%4\n", "martlet-cursor 7 room=%+1\n", "martlet-cursor 7 room=%FF\n",
         "martlet-cursor 7 room=a room=b\n", "martlet-cursor 7 room=a log=1\n",
     ])
     func `an invalid text → no cursor`(text: String) {

@@ -26,11 +26,9 @@ enum NameKeyRule {
         "Lives/LifeTimeline.swift": "texts that a simulation makes",
         "Lives/LifeTimelineCheck.swift": "texts that a simulation makes",
         "Simulation/Scenario.swift": "the account of a simulated device, which a simulation makes",
-        "Store/StoreLine.swift": "members of a line of JSON",
         "TLS/TLSClient.swift": "host names are ASCII",
         "Tokens/TokenClaims.swift": "the names in a token, unique by their bytes",
         "World/TestDevice.swift": "the argument of a test, which a client converts",
-        "MartletWebhook/WebhookPayload.swift": "members of a request in JSON",
     ]
 
     private static let keys = ["[String:", "[String :", "Set<String>", "Dictionary<String"]
