@@ -68,8 +68,8 @@ tls := $(if $(TLS),--tls)
 # functions of strings that are part of the module for regular expressions, such as `replacing`.
 static := --disable-default-traits --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z \
 	-Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
-# The maximum number of bytes of `martlet` without its symbols.
-max_size := 15000000
+# The maximum number of bytes of `martlet` without its symbols: 15 MiB.
+max_size := 15728640
 release := --configuration release $(if $(filter Linux,$(shell uname)),$(static))
 
 # Every target here is a name, none a file.
