@@ -7,7 +7,7 @@ import Synchronization
 /// | state | meaning |
 /// |---|---|
 /// | queued | the outbox has stored the message |
-/// | sent | the message was written to a connection; it may be sent again on another one |
+/// | sent | the message was written to a connection; it may be sent again on another connection |
 /// | accepted | the relay has stored the message durably, at an offset of the room |
 /// | delivered, read | a device of a member has received the message, a member has read it |
 /// | failed | the message will not be accepted |

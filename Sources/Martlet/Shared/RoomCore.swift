@@ -169,7 +169,7 @@ final class RoomCore: Waitable, LedgerOwner {
         var current: DeviceID
         /// The IDs that the device had before.
         var replaced: Set<DeviceID> = []
-        /// The devices of settled messages, if it is another one.
+        /// The devices of settled messages, where they are not the current device.
         var former: [UInt64: DeviceID] = [:]
     }
 

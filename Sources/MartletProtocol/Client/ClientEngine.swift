@@ -108,7 +108,7 @@ public struct ClientEngine: ~Copyable {
     }
 
     /// Reports that the driver has stored another device ID, as `replaceDevice` requested. The link ends, and the
-    /// pending messages are published under the new ID on another one.
+    /// pending messages are published under the new ID on another link.
     public mutating func replaceDevice(by device: DeviceID, now: Instant) {
         configuration.device = device
         rooms.replaceDevice()

@@ -256,7 +256,7 @@ struct ConnectionSupervisor: Sendable {
         lose(failure, now: now)
     }
 
-    /// Ends the link. The next connection begins another one (C-42).
+    /// Ends the link. The next connection begins a new link (C-42).
     mutating func endLink(now: Instant) {
         handshake.discardResumptionState()
         if isReceiving(on: current) { fail(.none, now: now) }

@@ -360,8 +360,8 @@ package struct MessageLedger: Sendable {
         counter <= handedUpTo && !reused.contains(counter) && fail(counter, failure)
     }
 
-    /// Reports that the relay has taken the counter of a message for another one. Returns false if the message was not
-    /// handed over or is settled.
+    /// Reports that the relay has taken the counter of a message for another message. Returns false if the message was
+    /// not handed over or is settled.
     mutating func noteReused(_ counter: UInt64) -> Bool {
         guard counter <= handedUpTo, content(of: counter) != nil else { return false }
         reused.insert(counter)

@@ -64,7 +64,7 @@ public struct Link: Sendable {
     static let ownOpensPerMinute = 30 * 60
     /// The window of the control session in both directions, for requests and responses (S-37).
     static let controlWindowByteCount = 64 * 1024
-    /// The maximum number of bytes of an acknowledgement's body; the rest is sent in another one.
+    /// The maximum number of bytes of an acknowledgement's body; the rest is sent in a further acknowledgement.
     static let maxAckByteCount = 8 * 1024
     /// The maximum number of bytes of one session in an acknowledgement.
     static let maxSessionAckByteCount = 1024

@@ -71,8 +71,8 @@ public struct RelayEngine: ~Copyable {
     /// A relay without connections.
     ///
     /// - Parameters:
-    ///   - seed: the number before the first link ID, so that IDs of one run differ from another's. A link ID is no
-    ///     secret.
+    ///   - seed: the number before the first link ID, so that IDs of one run differ from those of another run. A link
+    ///     ID is no secret.
     ///   - place: the engine's place among the relay's loops.
     public init(
         configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64, place: LoopPlace = .only

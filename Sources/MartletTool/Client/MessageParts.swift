@@ -12,7 +12,7 @@ import MartletWire
 /// | deletion, reaction | the message concerned | empty |
 /// | event, attachment | its name | the text beside it |
 /// | erased | that it is deleted | empty |
-/// | another one | the size | empty |
+/// | any other message | the size | empty |
 struct MessageParts: Equatable, Sendable {
     /// The label, which is one line; nil for a text.
     var label: String?

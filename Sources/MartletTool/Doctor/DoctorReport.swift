@@ -128,7 +128,7 @@ struct DoctorReport: Equatable, Sendable {
         ]
     }
 
-    /// The connections to all addresses have ended. A failed address is a warning if another one answered.
+    /// The connections to all addresses have ended. A failed address is a warning if another address answered.
     mutating func connected(_ results: [Connect]) -> [DoctorLine] {
         address = results.first { $0.error == nil }?.address
         if let address { step = .secure(address) }

@@ -1,6 +1,6 @@
 import CMartletTLS
 
-/// The certificates and keys of one side. A context is immutable: a reload creates another one, and connections keep
+/// The certificates and keys of one side. A context is immutable: a reload creates a new context, and connections keep
 /// theirs.
 @safe
 final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used by several threads.

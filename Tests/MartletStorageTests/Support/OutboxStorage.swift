@@ -206,7 +206,7 @@ final class OutboxStorage: Storage {
         return true
     }
 
-    /// The outbox works again: it settles the messages with even counters, and takes another one.
+    /// The outbox works again: it settles the messages with even counters, and takes another message.
     private func useAgain(_ outbox: Opened, _ state: OutboxState, _ problems: Problems) async throws {
         var random = SeededRandom(seed: state.nextCounter)
         var (settling, adding) = (OutboxTransaction(), OutboxTransaction())

@@ -314,7 +314,7 @@ final class StoreStorage: Storage {
                 for entry in found.entries where isKnown {
                     // An append that failed may have left a message.
                     guard let own = accepted[entry.offset] else { continue }
-                    if !own.isSame(as: entry) { problems.add("\(name): message \(entry.offset) is another one") }
+                    if !own.isSame(as: entry) { problems.add("\(name): message \(entry.offset) is different") }
                 }
                 if isKnown, found.snapshot.lastOffset < room.lastOffset {
                     problems.add("\(name): offsets from \(found.snapshot.lastOffset + 1) on will be used again")
