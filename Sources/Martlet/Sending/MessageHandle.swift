@@ -52,7 +52,7 @@ public struct MessageHandle: MessageTarget, Sendable, Identifiable {
     /// The content of the message; nil if the message has an outcome.
     public var content: MessageContent? { room.withLedger { $0.content(of: counter) } }
 
-    /// The present state of the message, followed by later states.
+    /// The current state of the message, followed by later states.
     ///
     /// The sequence omits states that are superseded before they are read, and *delivered* of an account that has read
     /// the message. It ends after `failed`, when the room or the client ends, when the room no longer retains the

@@ -191,7 +191,7 @@ struct ClientRooms: ~Copyable {
     /// The number of sessions of rooms and of the account.
     private var lastingSessionCount: Int { idOfSession.count + (account.session == nil ? 0 : 1) }
 
-    /// Opens a session for a room, or fills its present session.
+    /// Opens a session for a room, or fills its current session.
     mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }

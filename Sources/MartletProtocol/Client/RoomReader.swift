@@ -121,7 +121,7 @@ struct RoomReader: Sendable {
 
     // MARK: Receipts
 
-    /// Reports that the application has taken or read messages. Progress in another log than the present one is
+    /// Reports that the application has taken or read messages. Progress in another log than the current one is
     /// ignored.
     mutating func advance(_ mark: Receipt.Mark, to progress: RoomCursor) {
         guard progress.log == cursor.log else { return }

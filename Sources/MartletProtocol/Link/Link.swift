@@ -199,8 +199,8 @@ public struct Link: Sendable {
         return sessions.insert(session)
     }
 
-    /// Ends a session. Both sides count its use of the link's credit, also when it ends amid a message: each reset
-    /// contains the credit that its sender used (RFC 9000 §4.5, final size).
+    /// Ends a session. Both sides count its use of the link's credit, also when it ends in the middle of a message:
+    /// each reset contains the credit that its sender used (RFC 9000 §4.5, final size).
     mutating func remove(_ slot: Int, isReset: Bool, isKnown: Bool = true) {
         let session = sessions[slot]
         connection.remove(

@@ -40,7 +40,7 @@ public final class SyncedRoom: Sendable {
         /// The messages whose outcomes the timeline does not have.
         var unsettled: Set<MessageID> = []
         var letters: [DeadLetter] = []
-        /// The messages that a command sends again or removes at present.
+        /// The messages that a command currently sends again or removes.
         var claimed: Set<MessageID> = []
         /// Changes of messages in the outbox that could not be written to the timeline, for the next transaction. They
         /// are bounded like the messages: one for each command after an error, which ends `run`.

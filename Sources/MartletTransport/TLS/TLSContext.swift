@@ -39,7 +39,7 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         unsafe martlet_tls_context_free(pointer)
     }
 
-    /// The reason why the own certificate is not valid at present; nil if it is valid or absent.
+    /// The reason why the own certificate is not currently valid; nil if it is valid or absent.
     var certificateFault: TLSError? {
         var failure = martlet_tls_failure()
         return unsafe martlet_tls_context_check_validity(pointer, &failure) == 0 ? nil : TLSError(failure)

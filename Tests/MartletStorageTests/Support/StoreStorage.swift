@@ -54,7 +54,7 @@ final class StoreStorage: Storage {
     var ledger: Ledger = [StoreLedger()]
     private let folder: String
     private let clocks: SteppedClocks
-    /// The relay's clock at the present call.
+    /// The relay's clock at the current call.
     private var now: UInt64
 
     init(folder: String, clocks: SteppedClocks) {
