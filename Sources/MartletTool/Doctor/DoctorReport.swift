@@ -270,7 +270,7 @@ struct DoctorReport: Equatable, Sendable {
             step = .end(.success)
         }
         guard let difference else {
-            return [DoctorLine(check: .clock, mark: .ok, found: "the relay does not tell the time of its clock")]
+            return [DoctorLine(check: .clock, mark: .ok, found: "the relay does not report the time of its clock")]
         }
         let size = difference < .zero ? .zero - difference : difference
         let side = difference < .zero ? "behind" : "ahead of"
