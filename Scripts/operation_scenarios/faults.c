@@ -1,6 +1,6 @@
 // Faults of a system for one process, as a library for LD_PRELOAD: the wall clock is shifted, and the files below
-// FAULT_FOLDER are read-only. The file FAULT_STATE contains both at present: the shift in nanoseconds, and whether the
-// files are read-only, each as 64 bits.
+// FAULT_FOLDER are read-only. The file FAULT_STATE contains the current state of both: the shift in nanoseconds, and
+// whether the files are read-only, each as 64 bits.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

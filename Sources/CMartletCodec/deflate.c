@@ -14,7 +14,7 @@ struct martlet_deflater {
     bool zlib_only;
 };
 
-// Nobody's at present. Taken and put back by exchange, so that there is no lock.
+// Deflaters without a current user. Each is taken and put back by exchange, so that there is no lock.
 static _Atomic(martlet_deflater *) idle[MARTLET_MAX_IDLE_DEFLATERS];
 static atomic_size_t deflater_count;
 

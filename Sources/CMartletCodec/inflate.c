@@ -63,7 +63,7 @@ static martlet_inflate_outcome run_zlib(
     stream->avail_out = (uInt)capacity;
     int status = inflate(stream, Z_FINISH);
     if (stream->avail_out == 0 && (status == Z_OK || status == Z_BUF_ERROR)) {
-        // The output may be full just in front of the stream's end: one byte more tells.
+        // The output may be full just in front of the stream's end: one further byte shows it.
         stream->next_out = &spare;
         stream->avail_out = 1;
         status = inflate(stream, Z_FINISH);

@@ -77,7 +77,7 @@ martlet_inflate_outcome martlet_inflate_stream_run(
     z_stream *stream = &inflater->stream;
     *written = 0;
     if (count > UINT_MAX || capacity >= UINT_MAX) return MARTLET_INFLATE_DAMAGED;
-    // One byte more than there may be, so that what fits exactly is told from what does not fit.
+    // One byte more than there may be, so that what fits exactly is distinguished from what does not fit.
     stream->next_out = output;
     stream->avail_out = (uInt)capacity + 1;
     martlet_inflate_outcome outcome = feed(stream, input, count);

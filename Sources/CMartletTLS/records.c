@@ -129,14 +129,14 @@ static int emit(martlet_tls_connection *connection, uint8_t type, const uint8_t 
     return 1;
 }
 
-/// Changes the key of this side's direction, and tells the peer (RFC 8446 §4.6.3).
+/// Changes the key of this side's direction, and notifies the peer (RFC 8446 §4.6.3).
 static int change_write_key(martlet_tls_connection *connection) {
     static const uint8_t message[] = {key_update_type, 0, 0, 1, 0};
     return emit(connection, SSL3_RT_HANDSHAKE, message, sizeof message)
         && martlet_tls_update_key(&connection->records->suite, &connection->records->write);
 }
 
-/// Ends the connection because of an error of the peer, which is told by an alert.
+/// Ends the connection because of an error of the peer, which an alert reports.
 static void fail(martlet_tls_connection *connection, int kind, int alert, const char *text) {
     struct martlet_tls_failure *failure = martlet_tls_failure_of(connection);
     if (failure->kind == martlet_tls_failure_none) {

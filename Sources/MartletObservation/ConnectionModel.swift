@@ -32,7 +32,7 @@ public import Observation
 /// file.
 @MainActor @Observable
 public final class ConnectionModel {
-    /// The present status of the client.
+    /// The current status of the client.
     public private(set) var status: Client.Status
     /// Whether the link is established.
     public private(set) var isOnline: Bool

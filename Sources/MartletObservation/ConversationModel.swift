@@ -122,7 +122,7 @@ public final class ConversationModel {
         }
     }
 
-    /// The room, if it is open at present.
+    /// The room, if it is currently open.
     var openRoom: Room? { sync.rooms.first { $0.name == name && !$0.room.hasEnded }?.room }
 
     private func openAndFollow() async {

@@ -6,7 +6,7 @@ public import Observation
 public final class RowModel<Element: Sendable & Equatable & Identifiable>: Identifiable where Element.ID: Sendable {
     /// The identity of the element.
     public nonisolated let id: Element.ID
-    /// The present state of the element.
+    /// The current state of the element.
     public internal(set) var value: Element
 
     init(_ value: Element) {

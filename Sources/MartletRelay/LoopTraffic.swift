@@ -1,4 +1,4 @@
-/// The messages that one loop has sent to another one without a confirmation of their processing.
+/// The messages that one loop has sent to another loop without a confirmation of their processing.
 ///
 /// After half a window the sender requests a confirmation. If it sends another half window before the confirmation, it
 /// stops reading the connections that cause the messages.

@@ -216,7 +216,7 @@ public final class Relay: Sendable {
     /// Reads the certificate, its key, the authorities of client certificates and the ticket keys again. Existing
     /// connections are not affected.
     ///
-    /// A certificate that is not valid at present is used, and reported as `RelayEvent.tlsFailed` without a peer.
+    /// A certificate that is not currently valid is used, and reported as `RelayEvent.tlsFailed` without a peer.
     ///
     /// - Throws: `RelayError.invalidTLS`, after which the earlier certificate remains in use; `RelayError.notRunning`;
     ///   `RelayError.noTLS` if the relay does not use TLS.

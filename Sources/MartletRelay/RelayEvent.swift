@@ -21,7 +21,7 @@ public enum RelayEvent: Sendable {
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
     /// A TLS handshake or connection failed. Without a peer, the relay has read a certificate of its own that is not
-    /// valid at present, or could not replace ticket keys that are 12 hours old.
+    /// currently valid, or could not replace ticket keys that are 12 hours old.
     case tlsFailed(TLSError, peer: SocketAddress?)
     /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)

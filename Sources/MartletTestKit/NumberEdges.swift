@@ -9,7 +9,7 @@ package enum NumberEdges {
         package let byteCount: Int
     }
 
-    /// The widths of the integers at the begin of values with several ones. A value with more bytes has further
+    /// The widths of the integers at the start of values with several ones. A value with more bytes has further
     /// integers with the last width in the tags of `lists`.
     package static let widths: [Tag: [Int]] = [
         .sessionPosition: [2, 8], .echo: [4, 4], .sessionAck: [2, 8, 8], .acceptedRun: [8, 4, 8], .standing: [1, 1, 8],
@@ -57,7 +57,7 @@ package enum NumberEdges {
     }
 
     /// Zero, the powers of two at the bounds of integers, some of them with their neighbors, the bounds of limits, the
-    /// neighbors of the present value, and the highest values, which are negative for a signed type.
+    /// neighbors of `present`, and the highest values, which are negative for a signed type.
     package static func values(byteCount: Int, near present: UInt64) -> [UInt64] {
         let powers = [7, 8, 15, 16, 31, 32, 53, 62, 63].map { 1 << $0 } as [UInt64]
         let pairs = [1, 1 << 8, 1 << 16, 1 << 32, 1 << 63, present].flatMap { [$0 &- 1, $0, $0 &+ 1] } as [UInt64]

@@ -37,7 +37,7 @@ public final class VirtualClient {
     public internal(set) var received: [RoomID: [(at: Instant, message: Message)]] = [:]
     /// Accepted counters by room.
     public internal(set) var accepted: [RoomID: Set<UInt64>] = [:]
-    /// The bytes of the present process's uploads.
+    /// The bytes of the current process's uploads.
     public var uploads: [TransferID: [UInt8]] = [:]
     /// The bytes that were downloaded.
     public internal(set) var downloads: [TransferID: [UInt8]] = [:]

@@ -10,7 +10,7 @@ public final class VirtualWorld {
     public internal(set) var now = Instant(nanoseconds: 1_000_000_000) {
         didSet { setWallClock() }
     }
-    /// The relay; another one after `restartRelay`.
+    /// The relay; a new instance after `restartRelay`.
     public private(set) var relay: VirtualRelay {
         didSet { setWallClock() }
     }

@@ -19,7 +19,7 @@ struct EntryRow {
     private let state: TimelineEntry.State
     private let flags: Int64
 
-    /// Reads the present row of a statement.
+    /// Reads the current row of a statement.
     ///
     /// - Throws: `corrupt` if a value is not valid.
     init(_ row: Statement, path: String) throws {

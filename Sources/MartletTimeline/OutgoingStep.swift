@@ -21,7 +21,7 @@ package enum OutgoingStep: Sendable, Equatable {
 
     /// The message has no outcome.
     case add(MessageID, MessageContent)
-    /// The message has an outcome. The log is that of the offset; nil for the present one.
+    /// The message has an outcome. The log is that of the offset; nil for the current one.
     case settle(MessageID, OutboxOutcome.Result, log: LogID?)
     case mark(MessageID, Intent)
     case unmark(MessageID)

@@ -20,7 +20,7 @@ struct RoomState {
     let readPosition: Int64
     let isLeft: Bool
     let summary: RoomSummary?
-    /// The highest offset in the present log that the file has.
+    /// The highest offset in the current log that the file has.
     let lastOffset: Int64
 
     fileprivate init(_ row: Statement, path: String) throws {
@@ -40,7 +40,7 @@ struct RoomState {
         }
     }
 
-    /// A cursor in the present log.
+    /// A cursor in the current log.
     func cursor(at offset: UInt64) -> RoomCursor { RoomCursor(log: log, offset: offset) }
 }
 

@@ -125,7 +125,7 @@ public final class Timeline: Sendable {
     ///   - id: The ID of the message.
     ///   - room: The name of the room.
     ///   - result: The outcome.
-    ///   - log: The log of the offset (``Room/log``); nil for the present one.
+    ///   - log: The log of the offset (``Room/log``); nil for the current one.
     nonisolated(nonsending) public func settle(
         _ id: MessageID, in room: RoomName, as result: OutboxOutcome.Result, log: LogID? = nil
     ) async throws {
@@ -190,7 +190,7 @@ public final class Timeline: Sendable {
 
     /// Applies messages of the room's history. They do not change the cursor.
     ///
-    /// - Returns: False, without an effect, if they are of another log than the present one.
+    /// - Returns: False, without an effect, if they are of another log than the current one.
     nonisolated(nonsending) package func apply(
         _ page: HistoryPart, in room: RoomName, isModerator: @escaping @Sendable (AccountName) -> Bool
     ) async throws -> Bool {
@@ -272,7 +272,7 @@ public final class Timeline: Sendable {
         try await read { try $0.window(request) }
     }
 
-    /// The first known offset of a room's present log; nil if the file has none.
+    /// The first known offset of a room's current log; nil if the file has none.
     nonisolated(nonsending) package func earliest(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.earliest(of: room) }
     }
@@ -284,7 +284,7 @@ public final class Timeline: Sendable {
         try await read { try $0.cursor(at: offset, of: generation, in: room) }
     }
 
-    /// The read mark in a room's present log; nil if there is none.
+    /// The read mark in a room's current log; nil if there is none.
     nonisolated(nonsending) package func readCursor(of room: RoomName) async throws -> RoomCursor? {
         try await read { try $0.readCursor(of: room) }
     }

@@ -112,7 +112,7 @@ final class TimelineReader: DatabaseContext {
             earliest: try earliest(room))
     }
 
-    /// The first known offset of the present log; nil if the file has none.
+    /// The first known offset of the current log; nil if the file has none.
     func earliest(of name: RoomName) throws -> RoomCursor? {
         try rooms.state(of: name).flatMap(earliest)
     }
@@ -147,7 +147,7 @@ final class TimelineReader: DatabaseContext {
         return room.cursor(at: UInt64(clamping: room.itemOffset > 0 ? room.itemOffset : room.lastOffset))
     }
 
-    /// The cursor at an offset of a generation's log; nil if it is not the present log.
+    /// The cursor at an offset of a generation's log; nil if it is not the current log.
     func cursor(at offset: UInt64, of generation: Int64, in name: RoomName) throws -> RoomCursor? {
         guard let room = try rooms.state(of: name), room.generation == generation else { return nil }
         return room.cursor(at: offset)

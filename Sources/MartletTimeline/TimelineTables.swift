@@ -221,7 +221,7 @@ final class TimelineTables: TruncatingContext {
         try entries.mark(TimelineSchema.replacedLog, content, counter: 0, at: place, row.id)
     }
 
-    /// Applies a page of history, which covers all offsets of a range in the present log. Gaps lose these offsets, and
+    /// Applies a page of history, which covers all offsets of a range in the current log. Gaps lose these offsets, and
     /// a gap follows a page that ends before the first known offset.
     ///
     /// - Returns: False, without an effect, if the page is of another log.

@@ -40,7 +40,7 @@ package struct TimelineWindow: Sendable, Equatable {
     package var hasEarlier = false
     package var hasLater = false
     package var unreadCount = 0
-    /// The first known offset of the present log.
+    /// The first known offset of the current log.
     package var earliest: RoomCursor?
 }
 
@@ -95,7 +95,7 @@ final class WindowQueries {
         return (rows, try exists(above, room, first.position), try exists(below, room, last.position))
     }
 
-    /// The present place of an entry, which may have moved.
+    /// The current place of an entry, which may have moved.
     private func present(_ anchor: WindowRequest.Anchor) throws -> TimelineEntry.Position {
         place.bind(1, anchor.id)
         defer { place.reset() }

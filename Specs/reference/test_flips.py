@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Flips every bit of every valid vector: the stream is refused, or gives the original result, and never another one.
+"""Flips every bit of every valid vector: the stream is refused, or gives the original result and no other.
 
 Of streams of more than 1 KiB only some bits are flipped, all with --every-bit. With TOOL, martlet-lab, the same test
 is applied to it.

@@ -28,7 +28,7 @@ typedef struct node {
     change *first, *last;
 } node;
 
-// A name of a file: at present, durable or neither.
+// A name of a file, with its current node and its durable node, if any.
 typedef struct entry {
     struct entry *next;
     char *path;

@@ -345,7 +345,7 @@ struct TimelineTests {
         #expect(try await script.timeline.unreadCount(of: "a") == 2)
     }
 
-    @Test func `a read mark of a log that was replaced → none in the present log`() async throws {
+    @Test func `a read mark of a log that was replaced → none in the current log`() async throws {
         let script = try await TimelineScript()
         let mark = RoomCursor(log: TimelineScript.log, offset: 1)
         let new = LogID(rawValue: 0xB)

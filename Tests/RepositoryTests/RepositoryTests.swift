@@ -46,6 +46,10 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }
 
+    @Test func `no file contains a phrase of a translation`() {
+        expectNone(tree.files.flatMap(MarkRule.findingsOfTranslation(in:)))
+    }
+
     @Test func `no test waits for the wall clock`() {
         expectNone(tree.files.flatMap(MarkRule.findingsOfWaiting(in:)))
     }

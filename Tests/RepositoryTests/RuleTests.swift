@@ -88,6 +88,15 @@ struct RuleTests {
             ])
     }
 
+    @Test(arguments: MarkRule.translated)
+    func `a phrase of a translation → a finding with its line, except in the changelog`(phrase: String) {
+        #expect(
+            MarkRule.findingsOfTranslation(in: SourceFile("Guides/a.md", "one\n\(phrase) two")) == [
+                Finding("Guides/a.md", line: 2, "contains \(phrase)")
+            ])
+        #expect(MarkRule.findingsOfTranslation(in: SourceFile("CHANGELOG.md", phrase)) == [])
+    }
+
     @Test func `an accessor _read → a finding, except in a generic collection`() {
         let code = "@inline(__always) _read { yield parts[0] }"
         #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)).count == 1)

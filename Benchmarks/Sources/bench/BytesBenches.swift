@@ -142,6 +142,6 @@ enum ConnectBenches {
         world.run(until: limit) { world.relay.log[room]?.isEmpty == false }
         let there = world.now - dialled
         world.run(until: limit) { client.accepted[id]?.contains(counter) == true }
-        return ["round trips": there / roundTrip, "round trips until told": (world.now - dialled) / roundTrip]
+        return ["round trips": there / roundTrip, "round trips until accepted": (world.now - dialled) / roundTrip]
     }
 }

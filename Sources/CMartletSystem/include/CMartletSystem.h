@@ -36,7 +36,7 @@ struct martlet_socket_options {
 
 // MARK: errors
 
-/// Error numbers the transport tells apart, since the platforms number them differently.
+/// Error numbers that the transport distinguishes, since the platforms number them differently.
 enum martlet_error {
     martlet_error_other = 0,
     martlet_error_would_block,
@@ -78,7 +78,8 @@ int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer);
 void martlet_socket_stop_listening(int32_t descriptor);
 /// Takes the socket's pending error: 0 when there is none.
 int32_t martlet_socket_error(int32_t descriptor);
-/// Whether TCP waits to repeat what it has sent and repeated before: 1 or 0; negative where the system does not tell.
+/// Whether TCP waits to repeat what it has sent and repeated before: 1 or 0; negative where the system does not report
+/// it.
 int32_t martlet_socket_stalled(int32_t descriptor);
 /// Whether both directions are over, or an error is pending.
 int32_t martlet_socket_hung_up(int32_t descriptor);
@@ -122,14 +123,14 @@ int32_t martlet_thread_start(const char *name, void (*body)(void *), void *conte
 /// Suspends the calling thread for some microseconds.
 void martlet_thread_pause(uint32_t microseconds);
 
-/// Tell the thread sanitizer that what was done before the release at an address is seen after the next acquire there.
-/// Without the sanitizer they do nothing.
+/// Inform the thread sanitizer that what was done before the release at an address is seen after the next acquire
+/// there. Without the sanitizer they do nothing.
 void martlet_sanitizer_acquire(const void *address);
 void martlet_sanitizer_release(const void *address);
 
 // MARK: files
 
-/// The number of arguments of the process, with its name; 0 where the system does not tell a library.
+/// The number of arguments of the process, with its name; 0 where the system does not report it to a library.
 int32_t martlet_argument_count(void);
 /// An argument; NULL for an index out of range.
 const char *_Nullable martlet_argument(int32_t index);
@@ -182,7 +183,7 @@ void martlet_wake(int32_t descriptor);
 int32_t martlet_timer_open(void);
 void martlet_timer_set(int32_t descriptor, uint64_t deadline);
 
-/// A route socket that is told of changes to links, addresses and routes.
+/// A route socket that reports changes to links, addresses and routes.
 int32_t martlet_netlink_open(void);
 /// Asks for all links (18), addresses (22) or routes (26).
 int32_t martlet_netlink_dump(int32_t descriptor, uint16_t type, uint32_t sequence);

@@ -204,7 +204,7 @@ struct martlet_tls_certificate_request {
     int32_t is_authority;
     /// The bits of an RSA key; 0 for a key on P-256.
     int32_t rsa_bit_count;
-    /// The bounds of validity, in seconds from the present time.
+    /// The bounds of validity, in seconds from the current time.
     int64_t not_before;
     int64_t not_after;
 };

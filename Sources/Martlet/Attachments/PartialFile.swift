@@ -6,7 +6,7 @@ import MartletTransport
 /// |---|---|---|
 /// | open | a locked file | `complete`: it is renamed; `discard`; the release: the first file stays and is continued |
 ///
-/// A download that finds the file in use, by this or another process, writes another one.
+/// A download that finds the file in use, by this or another process, writes a different file.
 final class PartialFile: Sendable {
     /// The maximum number of downloads that write the same part of an attachment to the same path.
     private static let maxCount = 8

@@ -61,9 +61,9 @@ extension Room {
     /// Downloads an attachment of this room into a file.
     ///
     /// The bytes are written to a partial file, whose name begins with `path` and ends in `.part`. Another call for the
-    /// same whole attachment, even from a later process, continues the partial file, and writes another one while the
-    /// first one is in use. At the end, the digest of a whole attachment is verified, and the partial file replaces any
-    /// file at `path`.
+    /// same whole attachment, even from a later process, continues the partial file, and writes a different partial
+    /// file while the first one is in use. At the end, the digest of a whole attachment is verified, and the partial
+    /// file replaces any file at `path`.
     ///
     /// - Parameters:
     ///   - attachment: The attachment of a message of this room, with its bytes or at the relay.

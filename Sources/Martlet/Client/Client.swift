@@ -180,7 +180,7 @@ public final class Client: Sendable {
 
     // MARK: Connection
 
-    /// The present status, followed by the latest status after each change.
+    /// The current status, followed by the latest status after each change.
     ///
     /// The sequence omits statuses that are superseded before they are read. It supports any number of iterations. Each
     /// iteration ends when the client has stopped or its task is cancelled. An iteration does not retain the client,
@@ -188,7 +188,7 @@ public final class Client: Sendable {
     /// client weakly.
     public var status: StatusUpdates { StatusUpdates(latest: life.status) }
 
-    /// The present status.
+    /// The current status.
     public var currentStatus: Status { life.status.value }
 
     /// Starts a connection attempt immediately if the client waits for its next attempt or has stopped retrying.

@@ -8,7 +8,7 @@ extension Client {
 
         let latest: Latest<Client.Status>
 
-        /// Creates an iterator whose first element is the present status.
+        /// Creates an iterator whose first element is the current status.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(latest: latest)
         }

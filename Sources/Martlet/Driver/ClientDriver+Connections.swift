@@ -57,7 +57,7 @@ extension ClientDriver {
         start(id, to: endpoints)
     }
 
-    /// Opens a backup connection only if TCP has made no progress on the present one. Otherwise a second connection
+    /// Opens a backup connection only if TCP has made no progress on the current one. Otherwise a second connection
     /// would add load to a slow relay and retransmissions to a slow path (C-63).
     func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
         guard connections.transports[current]?.isStalled == true else {

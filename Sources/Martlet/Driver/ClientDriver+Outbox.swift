@@ -75,7 +75,7 @@ extension ClientDriver {
     }
 
     /// Returns the messages of a room for which the relay has no session to the backlog. The room is opened again after
-    /// the end of another one.
+    /// the end of another room.
     func returnToBacklog(_ room: RoomTable.Entry) {
         let wallClock = loop.wallTime
         let waiting = room.earlier.filter { entry in

@@ -11,7 +11,7 @@ enum RedirectTarget: Equatable {
     /// Parses the address in a redirect.
     ///
     /// - Parameters:
-    ///   - endpoints: The addresses of the present relay. An address without a scheme has their security.
+    ///   - endpoints: The addresses of the current relay. An address without a scheme has their security.
     ///   - allowsPlaintext: Whether the client connects to other machines without TLS.
     init(_ text: String, from endpoints: [Endpoint], allowsPlaintext: Bool) {
         let isSecure = endpoints.allSatisfy { $0.security == .tls }

@@ -42,7 +42,7 @@ extension MartletError.Code {
     public static let deadlineExceeded = Self(rawValue: "deadlineExceeded")
     /// The link ended before the request was answered. It is unknown whether the request was executed.
     public static let connectionLost = Self(rawValue: "connectionLost")
-    /// The cursor belongs to a log that the relay has lost. ``MartletError/currentLog`` is the present log.
+    /// The cursor belongs to a log that the relay has lost. ``MartletError/currentLog`` is the current log.
     public static let logReplaced = Self(rawValue: "logReplaced")
     /// The outbox threw ``MartletError/underlying``.
     public static let outboxFailed = Self(rawValue: "outboxFailed")

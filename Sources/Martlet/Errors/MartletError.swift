@@ -167,7 +167,7 @@ extension MartletError {
         if case .notAccepted(let failure) = detail { failure } else { nil }
     }
 
-    /// The identity of the present log after `logReplaced`; nil for other errors, and with a relay that does not
+    /// The identity of the current log after `logReplaced`; nil for other errors, and with a relay that does not
     /// identify its logs.
     public var currentLog: LogID? {
         if case .logReplaced(let current) = detail { current } else { nil }

@@ -38,7 +38,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
         state = Guarded(State(device: device))
     }
 
-    /// The present device ID.
+    /// The current device ID.
     package var device: DeviceID { state.withLock { $0.device } }
 
     /// Replaces the contents by those of another outbox, as a restored or copied file does.
@@ -99,7 +99,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
 }
 
 extension InMemoryOutbox.State {
-    /// A message that was made before the device has taken another ID belongs to the present one (C-103).
+    /// A message that was made before the device has taken another ID belongs to the current one (C-103).
     fileprivate mutating func append(_ entry: OutboxEntry) {
         var entry = entry
         entry.id.device = device

@@ -6,7 +6,7 @@ public import MartletWire
 ///
 /// A message is *queued* when the `commit` with it has returned. It remains in the outbox until a transaction contains
 /// its outcome. At most one client uses an outbox at a time, and it calls one method at a time: a client that
-/// starts waits for the end of another one of the same object, if that was stopped or released, and fails with
+/// starts waits for the end of another client of the same object, if that was stopped or released, and fails with
 /// `outboxFailed` while that runs. An outbox that is a value cannot be compared; its user ensures it.
 public protocol Outbox: Sendable {
     /// Returns the stored state. A client calls this method first.
@@ -17,7 +17,7 @@ public protocol Outbox: Sendable {
     /// Records the account of the outbox, if it has none. A client calls this method after ``open()``, before it stores
     /// anything. The messages, cursors and device ID of one account are not valid for another account.
     ///
-    /// - Throws: `MartletError.outboxOfAnotherAccount` if the account is another one, or any error.
+    /// - Throws: `MartletError.outboxOfAnotherAccount` if the outbox belongs to another account, or any error.
     ///   ``Client/start()`` then throws that error, or `outboxFailed`. By default the method does nothing, and a client
     ///   compares the senders of the pending messages only.
     func claim(for account: AccountName) async throws

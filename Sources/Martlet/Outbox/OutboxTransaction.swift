@@ -96,7 +96,7 @@ public struct OutboxEdit: Sendable, Equatable {
 
 /// A message that has failed, which the application can retry (``Room/retry(_:)``) or discard (``Room/discard(_:)``).
 public struct DeadLetter: Sendable, Equatable, Identifiable {
-    /// The ID of the failed message. A retry has another one.
+    /// The ID of the failed message. A retry has another ID.
     public var id: MessageID
     /// The name of the room.
     public var room: RoomName

@@ -16,7 +16,7 @@ final class PathWatch: @unchecked Sendable {  // accessed on its loop only
         self.loop = loop
     }
 
-    /// Adds an observer, which receives the present path and each later one; none on a system that does not report
+    /// Adds an observer, which receives the current path and each later one; none on a system that does not report
     /// paths. It is called on the loop.
     static func add(_ client: ClientDriver, on loop: EventLoop, _ observe: @escaping (PathStatus) -> Void) {
         loop.preconditionOnLoop()

@@ -15,8 +15,8 @@ extension Room {
     /// | `stop`, `kill -9` | a later client receives them again, if the outbox is durable |
     ///
     /// At most one iteration over ``messages``, ``items`` and ``deliveries`` can be active; the first call of another
-    /// one throws `alreadyIterating`. The relay delivers no more messages while those that are not acknowledged exceed
-    /// the credit of the session. The sequence ends and throws like ``messages``. Gaps are omitted.
+    /// iteration throws `alreadyIterating`. The relay delivers no more messages while those that are not acknowledged
+    /// exceed the credit of the session. The sequence ends and throws like ``messages``. Gaps are omitted.
     public var deliveries: Deliveries { Deliveries(core: core, client: client) }
 
     /// An asynchronous sequence of a room's messages with their acknowledgements; see ``Room/deliveries``.

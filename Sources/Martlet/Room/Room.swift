@@ -133,7 +133,7 @@ public final class Room: Sendable {
         core.read(upTo: cursor)
     }
 
-    /// Reports to the other members that the user has read all messages up to an offset of the present ``log``. Without
+    /// Reports to the other members that the user has read all messages up to an offset of the current ``log``. Without
     /// a known ``log``, before the relay has opened the room, this has no effect.
     ///
     /// - Parameter offset: The offset of the last message that was read.

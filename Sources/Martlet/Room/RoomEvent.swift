@@ -37,9 +37,9 @@ extension Room {
         /// The device has another ID, because its outbox is a restored or copied file, or an earlier state of it
         /// (C-103). The messages without an outcome have IDs with the current device from now on, and are sent again.
         case deviceReplaced(former: DeviceID, current: DeviceID)
-        /// The relay cannot serve the room at present, for the reason of the code. Unaccepted messages and uploads
-        /// wait, and the client tries again. `storeUnavailable` means that the relay cannot store them, for example
-        /// because its disk is full.
+        /// The relay currently cannot serve the room, for the reason of the code. Unaccepted messages and uploads wait,
+        /// and the client tries again. `storeUnavailable` means that the relay cannot store them, for example because
+        /// its disk is full.
         case delayed(ErrorCode)
         /// The given number of events was discarded because the iteration was too slow.
         case missed(Int)

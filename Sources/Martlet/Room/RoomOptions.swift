@@ -16,7 +16,7 @@ extension Room {
             /// After the cursor; at the first stored message if the room has another log than the cursor's.
             case cursor(RoomCursor)
 
-            /// Returns the position after an offset of the room's present log.
+            /// Returns the position after an offset of the room's current log.
             ///
             /// If the relay has lost the log of the offset and the new log has reached the offset, the messages before
             /// it are skipped without a report. A `RoomCursor` with its log prevents this.

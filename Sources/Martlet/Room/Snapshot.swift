@@ -67,10 +67,10 @@ extension Room {
         }
     }
 
-    /// The present state of the room.
+    /// The current state of the room.
     public var snapshot: Snapshot { core.snapshot.snapshot }
 
-    /// The states of the room, beginning with the present one.
+    /// The states of the room, beginning with the current one.
     ///
     /// An iteration receives the latest state and can omit earlier ones, so that a slow reader is never behind. Any
     /// number of iterations can be active. An iteration ends when the room ends or its task is cancelled.
@@ -86,7 +86,7 @@ extension Room {
         let core: RoomCore
         let client: Client
 
-        /// Creates an iterator whose first element is the present state.
+        /// Creates an iterator whose first element is the current state.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(core: core, client: client)
         }

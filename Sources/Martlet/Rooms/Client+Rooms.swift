@@ -94,7 +94,7 @@ extension Client {
     /// Marks the messages of a joined room up to an offset as read, without opening the room.
     ///
     /// - Parameters:
-    ///   - cursor: The offset, and its log. Without a log the offset counts in the present one.
+    ///   - cursor: The offset, and its log. Without a log the offset counts in the current one.
     ///   - room: The room.
     ///   - timeout: The duration for which the method waits.
     /// - Throws: `answeredWithFailure` with `notJoined`, or with `refused` if the log is not the room's;

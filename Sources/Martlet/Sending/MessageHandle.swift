@@ -7,7 +7,7 @@ import Synchronization
 /// | state | meaning |
 /// |---|---|
 /// | queued | the outbox has stored the message |
-/// | sent | the message was written to a connection; it may be sent again on another one |
+/// | sent | the message was written to a connection; it may be sent again on another connection |
 /// | accepted | the relay has stored the message durably, at an offset of the room |
 /// | delivered, read | a device of a member has received the message, a member has read it |
 /// | failed | the message will not be accepted |
@@ -52,7 +52,7 @@ public struct MessageHandle: MessageTarget, Sendable, Identifiable {
     /// The content of the message; nil if the message has an outcome.
     public var content: MessageContent? { room.withLedger { $0.content(of: counter) } }
 
-    /// The present state of the message, followed by later states.
+    /// The current state of the message, followed by later states.
     ///
     /// The sequence omits states that are superseded before they are read, and *delivered* of an account that has read
     /// the message. It ends after `failed`, when the room or the client ends, when the room no longer retains the

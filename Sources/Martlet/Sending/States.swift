@@ -13,7 +13,7 @@ extension MessageHandle {
         let room: RoomCore
         let counter: UInt64
 
-        /// Creates an iterator whose first element is the present state.
+        /// Creates an iterator whose first element is the current state.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(room: room, counter: counter)
         }

@@ -187,7 +187,7 @@ extension RoomCore {
 
     /// Begins an iteration over the items.
     ///
-    /// - Throws: `alreadyIterating` if another one is active.
+    /// - Throws: `alreadyIterating` if another iteration is active.
     func beginIteration() throws(MartletError) {
         let isFirst = state.withLock { state in
             defer { state.isIterating = true }

@@ -169,7 +169,7 @@ final class RoomCore: Waitable, LedgerOwner {
         var current: DeviceID
         /// The IDs that the device had before.
         var replaced: Set<DeviceID> = []
-        /// The devices of settled messages, if it is another one.
+        /// The devices of settled messages, where they are not the current device.
         var former: [UInt64: DeviceID] = [:]
     }
 
@@ -202,7 +202,7 @@ final class RoomCore: Waitable, LedgerOwner {
     /// The number of messages that are neither accepted nor failed.
     var pendingCount: Int { withLedger { $0.pendingCount } }
 
-    /// The present state of the room, its version, and whether the room has ended.
+    /// The current state of the room, its version, and whether the room has ended.
     var snapshot: (snapshot: Room.Snapshot, version: UInt64, isOver: Bool) {
         state.withLock { (Room.Snapshot($0.view, $0.ledger.progress), $0.viewVersion, $0.end != nil) }
     }

@@ -37,7 +37,7 @@ final class Latest<Value: Sendable & Equatable>: Waitable {
         }
     }
 
-    /// Declares the present value the last one.
+    /// Declares the current value the last one.
     func finish() {
         change { state in
             state.isOver = true

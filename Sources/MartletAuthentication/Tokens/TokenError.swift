@@ -32,7 +32,7 @@ public enum TokenError: Error, Equatable, Sendable, CustomStringConvertible {
     case missingClaim(String)
     /// The claim has the wrong type or exceeds its bound.
     case invalidClaim(String)
-    /// The issuer (`iss`) is another one.
+    /// The issuer (`iss`) is not the required one.
     case wrongIssuer
     /// The audience (`aud`) does not contain the required one.
     case wrongAudience

@@ -17,8 +17,8 @@ enum SoakCommand {
         notes: [
             """
             The relay is a child process; the clients and four weak links, which cut all their connections every 17 to \
-            37 seconds, are in this process. A client runs for 30 to 120 seconds; then another one continues with its \
-            outbox. Every member of a room must receive every message once and in order.
+            37 seconds, are in this process. A client runs for 30 to 120 seconds; then another client continues with \
+            its outbox. Every member of a room must receive every message once and in order.
             """,
             """
             After a third of the time, at most ten minutes, memory may grow by at most \

@@ -62,7 +62,7 @@ public struct RoomOptions: Equatable, Sendable {
     /// Whether the messages of this device are delivered to it, too.
     public var includesOwnMessages = false
 
-    /// Creates options that begin after an offset of the room's present log.
+    /// Creates options that begin after an offset of the room's current log.
     public init(kind: SessionKind = .chat, cursor: UInt64 = 0, tail: UInt32? = nil, includesOwnMessages: Bool = false) {
         self.init(
             kind: kind, cursor: RoomCursor(offset: cursor), tail: tail, includesOwnMessages: includesOwnMessages)

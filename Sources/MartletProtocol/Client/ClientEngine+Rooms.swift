@@ -36,7 +36,7 @@ extension ClientEngine {
         if hasLink { rooms.openSession(id, &port, now: now) }
     }
 
-    /// Whether sessions are opened on the present link. The first hello, and one after a refused resume, begins
+    /// Whether sessions are opened on the current link. The first hello, and one after a refused resume, begins
     /// another.
     private var hasLink: Bool { port.link.isAttached || connection.handshake.resumesLink }
 

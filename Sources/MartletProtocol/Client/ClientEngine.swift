@@ -7,7 +7,7 @@ public import MartletWire
 /// The engine performs no input or output and reads no clock. Its caller, the *driver*, does this in each turn:
 ///
 /// 1. It reports one or more events: `start`, `connected`, `receive`, `send`, `deadlinePassed` and the other mutating
-///    methods, each with the present instant, which never decreases. An event queues outputs and performs none.
+///    methods, each with the current instant, which never decreases. An event queues outputs and performs none.
 /// 2. It calls `nextOutput` until the result is nil, and performs each output when it is returned. The results of an
 ///    output are events too, for example `connectFailed` or `consumed`. The driver may report them at once, and their
 ///    outputs follow the queued ones.
@@ -108,7 +108,7 @@ public struct ClientEngine: ~Copyable {
     }
 
     /// Reports that the driver has stored another device ID, as `replaceDevice` requested. The link ends, and the
-    /// pending messages are published under the new ID on another one.
+    /// pending messages are published under the new ID on another link.
     public mutating func replaceDevice(by device: DeviceID, now: Instant) {
         configuration.device = device
         rooms.replaceDevice()

@@ -153,8 +153,8 @@ public struct IncomingRequest: Equatable, Sendable, Identifiable {
 
 /// The outcome of a request.
 public enum RequestOutcome: Equatable, Sendable {
-    /// The response. The status `none` reports success; another one may name the duration after which the request may
-    /// succeed, at most an hour (S-65).
+    /// The response. The status `none` reports success; any other status may name the duration after which the request
+    /// may succeed, at most an hour (S-65).
     case answered(status: ErrorCode, reason: String?, content: [UInt8]?, retryAfter: Duration? = nil)
     /// There is no response: `deadlineExceeded`, `cancelled`, `resumeRejected` if the request's link was lost, or
     /// `tooManySessions` if the link has no session left for requests of the account.

@@ -191,7 +191,7 @@ struct ClientRooms: ~Copyable {
     /// The number of sessions of rooms and of the account.
     private var lastingSessionCount: Int { idOfSession.count + (account.session == nil ? 0 : 1) }
 
-    /// Opens a session for a room, or fills its present session.
+    /// Opens a session for a room, or fills its current session.
     mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
@@ -298,7 +298,8 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Sending
 
-    /// Reports that the outbox has stored the messages up to a counter, and that those up to another one may be sent.
+    /// Reports that the outbox has stored the messages up to a counter, and that those up to another counter may be
+    /// sent.
     mutating func stored(
         upTo counter: UInt64, releasedUpTo released: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant
     ) {

@@ -28,7 +28,7 @@ struct ConnectionSupervisor: Sendable {
         case ping(nonce: UInt64)
     }
 
-    /// The age of the server's spread from which on a ping asks for the present one (C-92).
+    /// The age of the server's spread from which on a ping asks for the current one (C-92).
     static let maxSpreadAge = Duration.seconds(600)
 
     private struct Backup: Sendable {
@@ -48,7 +48,7 @@ struct ConnectionSupervisor: Sendable {
     private var steps = Deque<Step>()
     /// The maximum interval of the heartbeat that the server requires (C-49).
     private var serverInterval: Duration?
-    /// The instant at which the spread of the server is outdated, and a ping asks for the present one (C-92).
+    /// The instant at which the spread of the server is outdated, and a ping asks for the current one (C-92).
     private var spreadDeadline: Instant?
     /// The code and reason of the failure that ends the connection now.
     private var notice: Notice?
@@ -256,7 +256,7 @@ struct ConnectionSupervisor: Sendable {
         lose(failure, now: now)
     }
 
-    /// Ends the link. The next connection begins another one (C-42).
+    /// Ends the link. The next connection begins a new link (C-42).
     mutating func endLink(now: Instant) {
         handshake.discardResumptionState()
         if isReceiving(on: current) { fail(.none, now: now) }

@@ -15,7 +15,7 @@ struct CredentialRenewal: Sendable {
     /// The part of the lifetime after which the renewal begins, and its random change, in per cent.
     static let lifetimePercent = 75
     static let jitterPercent = 5
-    /// The time between the begin of the renewal and the end of the lifetime.
+    /// The time between the start of the renewal and the end of the lifetime.
     static let minRest: Duration = .seconds(1)
     /// The minimum time until a renewal begins, so that a server cannot request credentials without pause.
     static let minInterval: Duration = .seconds(1)

@@ -15,7 +15,7 @@ package import MartletWire
 /// | failed | discarded | see above, `restore` | 4,096 later messages that are settled |
 ///
 /// Messages are stored in the order of their counters. A pending message's state follows from five counters, up to
-/// which messages are being stored, are stored, may be sent (*released*), were handed over, and belong to the present
+/// which messages are being stored, are stored, may be sent (*released*), were handed over, and belong to the current
 /// session; each is at most the one before it when the restored messages have been reported as stored. A *sent* message
 /// was handed over on an established connection. *Delivered* and *read* follow from an accepted message's offset and
 /// from the receipts of each member, which are cumulative. An accepted or failed message is *settled*.
@@ -65,7 +65,7 @@ package struct MessageLedger: Sendable {
     private var releasedUpTo: UInt64 = 0
     /// The counter up to which only the relay decides about a message.
     private var handedUpTo: UInt64 = 0
-    /// The counter up to which the messages were handed to the present session.
+    /// The counter up to which the messages were handed to the current session.
     private(set) var sessionUpTo: UInt64 = 0
     private var sentUpTo: UInt64 = 0
     private var resends = ResendWindow()
@@ -235,7 +235,7 @@ package struct MessageLedger: Sendable {
 
     // MARK: Sending
 
-    /// Returns the released messages that were not handed to the present session, in order, until their contents have
+    /// Returns the released messages that were not handed to the current session, in order, until their contents have
     /// at least `byteCount` bytes.
     ///
     /// - Parameter onlyHandedOver: Whether messages are left out that were never handed over.
@@ -254,7 +254,7 @@ package struct MessageLedger: Sendable {
         return messages
     }
 
-    /// Reports that the messages up to a counter were handed to the present session.
+    /// Reports that the messages up to a counter were handed to the current session.
     mutating func handedOver(upTo counter: UInt64, now: Instant) {
         assert(counter <= releasedUpTo, "a message is released before it is sent")
         sessionUpTo = counter
@@ -270,7 +270,7 @@ package struct MessageLedger: Sendable {
         return fail(.outcomeUnknown, from: sessionUpTo + 1, to: end)
     }
 
-    /// Ends the present session. All pending messages are handed to the next one.
+    /// Ends the current session. All pending messages are handed to the next one.
     mutating func endSession() {
         earlierUpTo = max(earlierUpTo, handedUpTo)
         sessionUpTo = 0
@@ -311,7 +311,7 @@ package struct MessageLedger: Sendable {
     /// Reports that the relay has accepted the messages of a run. Returns the parts of the run that were pending.
     ///
     /// A relay can repeat a run, and a run can contain counters that were never sent. A message that was first handed
-    /// to the present session follows the head of this session. An offset up to the head, or an unknown one, is that of
+    /// to the current session follows the head of this session. An offset up to the head, or an unknown one, is that of
     /// another message with the same counter.
     ///
     /// - Parameter head: The last offset when the session was admitted; 0 for an empty log.
@@ -360,8 +360,8 @@ package struct MessageLedger: Sendable {
         counter <= handedUpTo && !reused.contains(counter) && fail(counter, failure)
     }
 
-    /// Reports that the relay has taken the counter of a message for another one. Returns false if the message was not
-    /// handed over or is settled.
+    /// Reports that the relay has taken the counter of a message for another message. Returns false if the message was
+    /// not handed over or is settled.
     mutating func noteReused(_ counter: UInt64) -> Bool {
         guard counter <= handedUpTo, content(of: counter) != nil else { return false }
         reused.insert(counter)

@@ -127,7 +127,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
     private var resumedCloseCount = 0
     /// The instant of the first failure in this row.
     private var failedSince = Instant.zero
-    /// Whether the present wait was shortened because of a pending message.
+    /// Whether the current wait was shortened because of a pending message.
     private var wasShortened = false
     /// Whether the peer ended the latest established connection.
     private var wasClosedByPeer = false

@@ -357,7 +357,7 @@ extension Link {
         /// A client's stream had no acknowledgement for longer than a path without losses needs: another connection may
         /// be faster.
         case overdue
-        /// The connection is silent. The link resumes on another one.
+        /// The connection is silent. The link resumes on another connection.
         case replaceConnection
         /// The peer shows signs of life but has acknowledged no frame for `ackTimeout`.
         case ackTimeout

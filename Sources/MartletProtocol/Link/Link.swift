@@ -64,7 +64,7 @@ public struct Link: Sendable {
     static let ownOpensPerMinute = 30 * 60
     /// The window of the control session in both directions, for requests and responses (S-37).
     static let controlWindowByteCount = 64 * 1024
-    /// The maximum number of bytes of an acknowledgement's body; the rest is sent in another one.
+    /// The maximum number of bytes of an acknowledgement's body; the rest is sent in a further acknowledgement.
     static let maxAckByteCount = 8 * 1024
     /// The maximum number of bytes of one session in an acknowledgement.
     static let maxSessionAckByteCount = 1024
@@ -199,8 +199,8 @@ public struct Link: Sendable {
         return sessions.insert(session)
     }
 
-    /// Ends a session. Both sides count its use of the link's credit, also when it ends amid a message: each reset
-    /// contains the credit that its sender used (RFC 9000 §4.5, final size).
+    /// Ends a session. Both sides count its use of the link's credit, also when it ends in the middle of a message:
+    /// each reset contains the credit that its sender used (RFC 9000 §4.5, final size).
     mutating func remove(_ slot: Int, isReset: Bool, isKnown: Bool = true) {
         let session = sessions[slot]
         connection.remove(

@@ -218,7 +218,7 @@ struct ReceiveStream: Sendable {
     /// Whether the gain of the limit justifies its bytes in a compact acknowledgement.
     var isCreditGainLarge: Bool { limit - min(creditLimit, limit) > windowByteCount / 16 }
 
-    /// Raises the announced limit to the present one, because an acknowledgement is sent in any case.
+    /// Raises the announced limit to the current one, because an acknowledgement is sent in any case.
     mutating func refreshCredit() {
         creditLimit = max(creditLimit, limit)
     }

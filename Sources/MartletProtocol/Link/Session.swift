@@ -176,8 +176,8 @@ public enum LinkEvent: Equatable, Sendable {
     case resumed(SessionID, cursor: UInt64?)
     /// The peer has closed its side of the session. The answer is `close`, after the last frame.
     case closed(SessionID, code: ErrorCode?)
-    /// The session has ended by a reset, of the peer or because of the peer's fault.
-    /// The peer may have named the duration after which it accepts another one (S-64).
+    /// The session has ended by a reset, of the peer or because of the peer's fault. The peer may have named the
+    /// duration after which it accepts another session (S-64).
     case reset(SessionID, code: ErrorCode, retryAfter: Duration? = nil)
     /// Body bytes were acknowledged and left the session's queue, or the peer has raised the credit limit.
     case acknowledged(SessionID, byteCount: Int)

@@ -1,7 +1,7 @@
 public import MartletWire
 
 extension MessageEffects {
-    /// Returns the present body of the message: with the text of the latest edit, if an edit replaces its text (M-4);
+    /// Returns the current body of the message: with the text of the latest edit, if an edit replaces its text (M-4);
     /// nil if the message is deleted (M-5).
     public func body(of original: MessageBody) -> MessageBody? {
         if isDeleted { return nil }

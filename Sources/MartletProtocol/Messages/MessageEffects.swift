@@ -45,7 +45,7 @@ public struct MessageEffects: Equatable, Sendable {
     /// The text of the latest edit; nil if there is none.
     public var text: String? { isDeleted ? nil : edit?.text }
 
-    /// The present reactions, in the order of their offsets.
+    /// The current reactions, in the order of their offsets.
     public var reactions: [Reaction] {
         guard !isDeleted else { return [] }
         return marks.filter { !$0.value.isRemoved }.sorted { $0.value.offset < $1.value.offset }.map(\.key)

@@ -9,7 +9,7 @@ extension Link {
         check.equal("bytes of incomplete messages", receiveCredit.assemblingByteCount, 0)
         check.equal("bytes held behind gaps", receiveCredit.heldByteCount, 0)
         check.equal("bytes of bulk counted as in flight", connection.flight.inFlight, 0)
-        check.empty("sessions amid an unreserved message", count: sendCredit.unreservedSlot == nil ? 0 : 1)
+        check.empty("sessions in the middle of an unreserved message", count: sendCredit.unreservedSlot == nil ? 0 : 1)
         check.empty("sessions that wait for credit", count: connection.scheduler.blockedCount)
         check.empty("arrivals that were not taken", count: arrivals.count)
         check.empty("control frames", count: connection.control.count)

@@ -8,7 +8,7 @@ import MartletWire
 ///
 /// | state of an index | owns | ends |
 /// |---|---|---|
-/// | in use | a window, an entry in the account's share | not used for the lifetime, and the account or the room needs another one |
+/// | in use | a window, an entry in the account's share | not used for the lifetime, and the account or the room needs another index |
 /// | blank | nothing | `removeUnused`, when the room has the maximum number of indexes |
 /// | free | an entry in the list of free indexes | the next device |
 struct DeduplicationWindows: Sendable {

@@ -1,4 +1,4 @@
-/// The number of recent failures, which halves in each minute without another one.
+/// The number of recent failures, which halves in each minute without a further failure.
 struct FailureScore: Equatable, Sendable {
     /// The duration without a failure after which the number halves.
     static let halvingInterval: Duration = .seconds(60)

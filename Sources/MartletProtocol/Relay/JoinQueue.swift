@@ -33,7 +33,7 @@ struct JoinQueue: Sendable {
         return true
     }
 
-    /// The next session, if the turn admits another one.
+    /// The next session, if the turn admits another session.
     mutating func popFirst() -> JoinRequest? {
         guard leftCount > 0 else { return nil }
         while let join = waiting.popFirst() {

@@ -188,7 +188,7 @@ package struct PeerLimiter: Sendable {
     // MARK: Authentications
 
     /// A hello, or a further message of its exchange, is ready for the authenticator, on a connection that is not
-    /// authenticated. Failures since the begin of an exchange count for its further messages, and decisions in progress
+    /// authenticated. Failures since the start of an exchange count for its further messages, and decisions in progress
     /// as if they had failed (Specs/hostile.md row 64).
     ///
     /// - Parameter waited: the delay of the authentication so far.

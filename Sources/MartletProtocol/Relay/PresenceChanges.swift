@@ -32,7 +32,7 @@ struct PresenceChanges: Sendable {
     private var order = Deque<AccountName>()
     private var batches = TokenBucket(
         burst: PresenceChanges.batchBurst, perMinute: PresenceChanges.batchesPerMinute)
-    /// Accounts that the present batch may still take.
+    /// Accounts that the current batch may still take.
     private var batchRest = 0
     /// The instant at which the loop's budget permits further frames.
     private var budgetedAt = Instant.zero

@@ -99,7 +99,7 @@ struct Publication: Neutral, Sendable {
         return published
     }
 
-    /// A message at an offset, which is not durable, erases another one.
+    /// A message at an offset, which is not durable, erases another message.
     mutating func erase(_ erasure: MessageErasure, by deletion: UInt64) {
         erasures.append(PendingErasure(deletion: deletion, erasure: erasure))
     }

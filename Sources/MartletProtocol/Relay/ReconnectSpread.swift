@@ -9,7 +9,7 @@
 struct ReconnectSpread: Sendable {
     /// The duration for each client: at most 1,000 attempts arrive in a second.
     static let durationPerClient = Duration.milliseconds(1)
-    /// The seconds for which the present rate of arrivals is expected to continue.
+    /// The seconds for which the current rate of arrivals is expected to continue.
     static let lookaheadSeconds = 12
     /// The maximum duration.
     static let maxDuration = Duration.seconds(24)

@@ -228,7 +228,7 @@ struct Admission {
     var device: DeviceKey { DeviceKey(account: account, device: hello.device) }
 }
 
-/// A connection during its transfer from one loop's engine to another's.
+/// A connection during its transfer from the engine of one loop to that of another loop.
 public struct TransferredConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
     let connection: RelayConnection
 }

@@ -7,7 +7,7 @@ public import MartletWire
 ///
 /// The drain contract between the engine and its driver:
 ///
-/// 1. The driver sets `wallClock` at the begin of a turn and reports the turn's events, each with its instant: the
+/// 1. The driver sets `wallClock` at the start of a turn and reports the turn's events, each with its instant: the
 ///    methods for connections, time, results, the operator and other loops. The engine performs no action yet.
 /// 2. The driver calls `nextOutput` and performs the output, one at a time, until the result is nil. It may report an
 ///    immediate result of an output at once; the outputs of this event follow the queued ones.
@@ -71,8 +71,8 @@ public struct RelayEngine: ~Copyable {
     /// A relay without connections.
     ///
     /// - Parameters:
-    ///   - seed: the number before the first link ID, so that IDs of one run differ from another's. A link ID is no
-    ///     secret.
+    ///   - seed: the number before the first link ID, so that IDs of one run differ from those of another run. A link
+    ///     ID is no secret.
     ///   - place: the engine's place among the relay's loops.
     public init(
         configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64, place: LoopPlace = .only
@@ -393,8 +393,8 @@ public struct RelayEngine: ~Copyable {
         load.turnEnded(begunAt: start, now: now)
     }
 
-    /// The reason why a hello is not served at present: the relay drains, or is near its limits and the hello resumes
-    /// no link. Nil if it is served.
+    /// The reason why a hello is not currently served: the relay drains, or is near its limits and the hello resumes no
+    /// link. Nil if it is served.
     mutating func refusal(of hello: Hello, now: Instant) -> Notice? {
         if let drainNotice { return drainNotice }
         guard hello.resume == nil,

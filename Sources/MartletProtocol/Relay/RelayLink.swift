@@ -118,7 +118,7 @@ struct RelayLink: Sendable {
         link.deflatesPackets = deflatesPackets
     }
 
-    /// The connection no longer belongs to the link, because another one resumes it (C-32).
+    /// The connection no longer belongs to the link, because another connection resumes it (C-32).
     mutating func replaceConnection(lastReceived: Instant) {
         connection = nil
         self.lastReceived = lastReceived

@@ -4,7 +4,7 @@ public import MartletWire
 public enum RoomEffect: Sendable {
     /// The session is a member.
     case opened(MemberKey, handle: MemberHandle, Opened)
-    /// The room refuses or ends the session. It admits another one from the instant on (S-64).
+    /// The room refuses or ends the session. It admits another session from the instant on (S-64).
     case reset(MemberKey, ErrorCode, until: Instant? = nil)
     /// All acceptances of a session that its peer has closed were sent.
     case closed(MemberKey)
@@ -43,7 +43,7 @@ public enum RoomEffect: Sendable {
     case answered(MemberKey, Response)
     /// A room has changed for accounts of one loop, among others by erasures.
     case changed(loop: Int, RoomName, [RoomChange], erased: [MessageErasure] = [])
-    /// The rooms of one loop are watched for an account of another one.
+    /// The rooms of one loop are watched for an account of another loop.
     case watched(loop: Int, AccountName, by: Int)
     /// Accounts that have joined the room have not received its messages.
     case undelivered([UndeliveredReport])

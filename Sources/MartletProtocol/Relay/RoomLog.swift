@@ -53,7 +53,7 @@ public struct LogEntry: Sendable {
     }
 }
 
-/// A device in a room. It includes the account, so that no account can use another's device (C-2).
+/// A device in a room. It includes the account, so that no account can use a device of another account (C-2).
 public struct DeviceKey: Hashable, Sendable {
     /// The authenticated account.
     public var account: AccountName

@@ -86,7 +86,8 @@ struct RoomMember: Sendable {
         get { flags.contains(.suspended) }
         set { set(.suspended, newValue) }
     }
-    /// Whether the session has published a message with a counter that its device used before for another one.
+    /// Whether the session has published a message with a counter that its device used before for another message
+    ///
     var isSetBack: Bool {
         get { flags.contains(.setBack) }
         set { set(.setBack, newValue) }

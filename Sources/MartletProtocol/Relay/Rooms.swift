@@ -304,7 +304,7 @@ struct Rooms: ~Copyable, Sendable {
     }
 
     /// Sessions that have waited for their room join it. The first ones were admitted in their turn; the rest of many
-    /// waits for another one.
+    /// waits for a later turn.
     private mutating func enter(_ waiting: [JoinRequest]) {
         for (number, join) in waiting.enumerated() {
             if number < JoinQueue.maxPerTurn { enter(join) } else { joins.append(join) }

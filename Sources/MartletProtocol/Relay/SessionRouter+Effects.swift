@@ -8,7 +8,7 @@ extension SessionRouter {
         var error: LinkError
     }
 
-    /// Performs the effect of a room of this loop or of another one. Effects for the store and the request handler
+    /// Performs the effect of a room of this loop or of another loop. Effects for the store and the request handler
     /// become outputs.
     mutating func apply(
         _ effect: consuming RoomEffect, into outputs: inout Deque<RelayOutput>, now: Instant

@@ -24,7 +24,7 @@ struct TurnBudget {
     static let attachmentUnits = 8
     /// The work of a join, which reports the other members.
     static let openUnits = 16
-    /// The work of the begin of a deflate stream, which allocates and loads the dictionary.
+    /// The work of the start of a deflate stream, which allocates and loads the dictionary.
     static let streamUnits = 16
 
     /// Packets that are read between two checks of the budget.

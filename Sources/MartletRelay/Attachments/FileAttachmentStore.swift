@@ -192,7 +192,7 @@ extension AttachmentStoreError: CustomStringConvertible {
     /// A description for people.
     public var description: String {
         switch self {
-        case .inUse(let path): "the attachments in \(path) are in use, by this process or another one"
+        case .inUse(let path): "the attachments in \(path) are in use, by this or another process"
         case .cannotOpen(let path, let text): "the attachments in \(path) cannot be opened: \(text)"
         }
     }

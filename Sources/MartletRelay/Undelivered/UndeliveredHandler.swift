@@ -2,7 +2,7 @@ public import MartletProtocol
 
 /// Takes reports of messages that were not delivered to accounts that have joined their room.
 ///
-/// A report is for accounts without a device that receives messages at present, for example phones that a push gateway
+/// A report is for accounts without a device that currently receives messages, for example phones that a push gateway
 /// can wake.
 public protocol UndeliveredHandler: Sendable {
     /// Takes a report.

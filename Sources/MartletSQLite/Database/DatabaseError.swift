@@ -94,7 +94,7 @@ extension DatabaseError: CustomStringConvertible {
         case .readOnly(let path): "\(path) cannot be written to; check the permissions of the file and its folder"
         case .cannotOpen(let path): "\(path) cannot be opened; check that its folder exists and is accessible"
         case .corrupt(let path): "\(path) is damaged or no database; set it aside, or restore a backup"
-        case .locked(let path): "\(path) is in use, by this process or another one; close it there, or use another file"
+        case .locked(let path): "\(path) is in use, by this or another process; close it there, or use another file"
         case .ioError(let code, let path): "a read or write of \(path) failed (SQLite error \(code)); check its volume"
         case .newerSchema(let found, let known, let path):
             "\(path) has schema \(found), this version knows up to \(known); update the application"

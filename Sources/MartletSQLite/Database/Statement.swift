@@ -122,7 +122,7 @@ package final class Statement {
         return try step() ? text(0) : nil
     }
 
-    // MARK: Columns of the present row
+    // MARK: Columns of the current row
 
     package func isNull(_ column: Int32) -> Bool {
         unsafe sqlite3_column_type(handle, column) == SQLITE_NULL

@@ -92,7 +92,7 @@ struct WriteAheadLog: ~Copyable {
             return self.sum.differs(from: zero, byOneBitOf: unit)
         }
 
-        /// Whether SQLite has written the frame only to fill a sector behind another one.
+        /// Whether SQLite has written the frame only to fill a sector behind another frame.
         func repeats(_ other: Frame) -> Bool {
             bytes[..<8] == other.bytes[..<8]
                 && bytes[WriteAheadLog.frameHeaderByteCount...].elementsEqual(

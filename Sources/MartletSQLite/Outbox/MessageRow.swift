@@ -18,7 +18,7 @@ struct MessageRow {
 
     let state: State
 
-    /// Reads the present row of a statement; nil if a value is not valid.
+    /// Reads the current row of a statement; nil if a value is not valid.
     ///
     /// - Parameter device: The current device.
     init?(_ row: Statement, device: DeviceID) {

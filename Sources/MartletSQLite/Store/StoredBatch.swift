@@ -5,7 +5,7 @@ import MartletWire
 ///
 /// Bytes from a file give an error, and never trap.
 package enum StoredBatch {
-    /// The bytes of bodies in a batch beyond which the next message begins another one.
+    /// The bytes of bodies in a batch beyond which the next message begins a new batch.
     package static let maxByteCount = 64 * 1024
     private static let version: UInt8 = 1
     /// The bytes of the checksum at the end.

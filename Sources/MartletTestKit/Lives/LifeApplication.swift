@@ -29,7 +29,7 @@ final class LifeApplication: @unchecked Sendable {
     private var lastText = 0
     /// The number of requests from other members that were answered.
     var answerCount = 0
-    /// Whether the present client was killed.
+    /// Whether the current client was killed.
     private(set) var isKilled = false
     private let peers: [AccountName]
     let hasRefusals: Bool
@@ -56,7 +56,7 @@ final class LifeApplication: @unchecked Sendable {
         }
     }
 
-    /// The IDs of the device. The client can have replaced the present one.
+    /// The IDs of the device. The client can have replaced the current one.
     @discardableResult
     private func noteDevice() -> Set<DeviceID> {
         deviceIDs.insert(base.device)

@@ -2,7 +2,7 @@ import Martlet
 import MartletProtocol
 import MartletWire
 
-/// The durable messages of all rooms, by offset, in the present logs and in those that a restored store has replaced.
+/// The durable messages of all rooms, by offset, in the current logs and in those that a restored store has replaced.
 final class LifeLog: @unchecked Sendable {  // used by the thread that runs the world
     struct Entry {
         let offset: UInt64
@@ -23,18 +23,18 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         var branch = UInt64.max
     }
 
-    /// The logs of a room, the present one last.
+    /// The logs of a room, the current one last.
     private var logs: [RoomName: [Log]] = [:]
 
     /// The rooms that have a log.
     var rooms: [RoomName] { logs.keys.sorted() }
 
-    /// The present log of a room.
+    /// The current log of a room.
     subscript(room: RoomName) -> [Entry] { logs[room]?.last?.entries ?? [] }
 
     func id(of room: RoomName) -> LogID? { logs[room]?.last?.id }
 
-    /// The entry at an offset of a log, by default the present one; nil beyond the end.
+    /// The entry at an offset of a log, by default the current one; nil beyond the end.
     func entry(at offset: UInt64, in room: RoomName, of log: LogID? = nil) -> Entry? {
         let entries = logs[room]?.last { log == nil || $0.id == log }?.entries ?? []
         return offset > 0 && offset <= entries.count ? entries[Int(offset) - 1] : nil
@@ -45,7 +45,7 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         (logs[room] ?? []).contains { $0.entries.count >= offset && $0.entries[Int(offset) - 1].id == id }
     }
 
-    /// The offset up to which a log and a later one, by default the present one, have the same messages; nil for a log
+    /// The offset up to which a log and a later one, by default the current one, have the same messages; nil for a log
     /// that the room does not have.
     func branch(of log: LogID?, to other: LogID? = nil, in room: RoomName) -> UInt64? {
         let logs = logs[room] ?? []
@@ -56,7 +56,7 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         return logs[first..<last].map(\.branch).min() ?? .max
     }
 
-    /// The messages of the present log whose deletions the store has lost. They are final for readers (M-11).
+    /// The messages of the current log whose deletions the store has lost. They are final for readers (M-11).
     func lostDeletions(in room: RoomName) -> Set<MessageID> {
         func deletions(_ entries: [Entry]) -> [MessageID] {
             entries.compactMap { entry in

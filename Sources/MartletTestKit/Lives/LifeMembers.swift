@@ -46,7 +46,7 @@ final class LifeMembers: @unchecked Sendable {  // used by the thread that runs 
     private struct Record {
         var possible: Set<State> = [.none]
         var callCount = 0
-        /// The number of the last call that was alone when it began; nil if another one has begun since.
+        /// The number of the last call that was alone when it began; nil if another call has begun since.
         var alone: Int?
         /// The instant after which calls without an answer no longer have an effect.
         var unansweredUntil: Instant?

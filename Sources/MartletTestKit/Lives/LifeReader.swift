@@ -8,7 +8,7 @@ import MartletWire
 /// |---|---|
 /// | handled | the application has acknowledged, or handled, the messages up to it |
 /// | mayBeHandled | an acknowledgement up to it may have been stored, such as one of a client that was stopped |
-/// | shown | the last message of the present iteration |
+/// | shown | the last message of the current iteration |
 ///
 /// All offsets are of one log. When a message of another log is shown, they are lowered to the offset up to which both
 /// logs have the same messages.

@@ -4,7 +4,7 @@ import MartletWire
 /// The record of every transfer of an attachment. It checks that received bytes are the bytes that were sent, and that
 /// the relay has stored the bytes that it reports.
 struct AttachmentLedger {
-    /// A transfer of a device's present process.
+    /// A transfer of a device's current process.
     struct Key: Hashable {
         var device: UInt64
         var start: Int

@@ -32,19 +32,19 @@ final class SimulatedDevice {
     private var lostLogRooms: Set<RoomName> = []
     /// Offsets reported as gaps, by room.
     private(set) var skipped: [RoomName: Set<UInt64>] = [:]
-    /// The room IDs of the present engine.
+    /// The room IDs of the current engine.
     private(set) var rooms: [RoomName: RoomID] = [:]
     private var names: [RoomID: RoomName] = [:]
     /// Counters of accepted drafts, including those of earlier processes on the disk.
     private(set) var acceptedCounters: Set<UInt64> = []
-    /// The first draft not yet sent to the present engine.
+    /// The first draft not yet sent to the current engine.
     private var nextDraft = 0
     /// The number of drafts that were sent to an engine, of this life or an earlier one.
     private var sentDraftCount = 0
     var isRunning = false
     /// Whether the application takes messages.
     var isTaking = true
-    /// The link of the present engine's last online state.
+    /// The link of the current engine's last online state.
     var link: LinkEpoch?
     /// The device's link at the relay; nil without a link.
     var linkAtRelay: LinkEpoch?
@@ -91,7 +91,7 @@ final class SimulatedDevice {
 
     func name(of room: RoomID) -> RoomName? { names[room] }
 
-    /// The highest delivered offset of the room's present log.
+    /// The highest delivered offset of the room's current log.
     func lastDelivered(_ room: RoomName) -> UInt64 {
         guard let last = delivered[room]?.records.last, last.log == logs[room] else { return 0 }
         return last.offset

@@ -61,7 +61,7 @@ extension Simulation {
         }
     }
 
-    /// Whether the messages that a device has received are of the room's present log.
+    /// Whether the messages that a device has received are of the room's current log.
     private func knowsLog(of room: RoomName, on device: SimulatedDevice) -> Bool {
         device.deliveredOffsets(room).isEmpty || device.logs[room] == world.relay.logID(room)
     }

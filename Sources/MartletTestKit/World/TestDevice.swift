@@ -12,7 +12,7 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
     public var credentials: Credentials
     /// The configuration of later clients.
     public var configuration = Client.Configuration()
-    /// The present client; nil before the first one, and after `stop` and `kill`.
+    /// The current client; nil before the first one, and after `stop` and `kill`.
     public private(set) var client: Client?
 
     private let relay: String

@@ -18,7 +18,7 @@ public final class TestRelay: @unchecked Sendable {  // used by the thread that 
 
     /// The address.
     public let address: String
-    /// The present relay; nil after `stop` and `kill`.
+    /// The current relay; nil after `stop` and `kill`.
     public private(set) var relay: Relay?
     /// The store of all processes.
     public var store: any RoomStore { parts.store }

@@ -19,7 +19,7 @@ public struct VirtualClock: Clock, Sendable {
 
     let scheduler: VirtualScheduler
 
-    /// The present time.
+    /// The current time.
     public var now: Instant { Instant(time: scheduler.now) }
 
     /// A nanosecond.

@@ -13,7 +13,7 @@ final class VirtualPath: @unchecked Sendable {
     private var attempts: [VirtualAttempt] = []
     private var sources: [VirtualPathSource] = []
 
-    /// The address of the device on its present network.
+    /// The address of the device on its current network.
     var address: IPAddress { snapshot.addresses[0] }
 
     init(_ network: VirtualNetwork, _ conditions: PathConditions, address: IPAddress) {

@@ -25,7 +25,7 @@ extension SyncedRoom {
     @discardableResult
     nonisolated(nonsending) public func fill(_ gap: TimelineEntry, limit: Int = 50) async throws -> Bool {
         guard case .gap(let offsets) = gap.content, offsets.upperBound < .max else { return false }
-        // The relay has the messages of the present log only, which can be others at the same offsets.
+        // The relay has the messages of the current log only, which can be others at the same offsets.
         guard let end = try await timeline.cursor(at: offsets.upperBound + 1, of: gap.position.generation, in: name)
         else { return false }
         // The offsets come from the relay and can have any value.

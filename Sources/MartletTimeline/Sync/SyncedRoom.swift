@@ -9,7 +9,7 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
     public let id: MessageID
     /// The name of the room.
     public let room: RoomName
-    /// The content of the message, which can be a change of another one.
+    /// The content of the message, which can be a change of another message.
     public let content: MessageContent
     /// The reason for the failure; nil if the message is being sent.
     public let failure: SendFailure?
@@ -40,7 +40,7 @@ public final class SyncedRoom: Sendable {
         /// The messages whose outcomes the timeline does not have.
         var unsettled: Set<MessageID> = []
         var letters: [DeadLetter] = []
-        /// The messages that a command sends again or removes at present.
+        /// The messages that a command currently sends again or removes.
         var claimed: Set<MessageID> = []
         /// Changes of messages in the outbox that could not be written to the timeline, for the next transaction. They
         /// are bounded like the messages: one for each command after an error, which ends `run`.
@@ -150,7 +150,8 @@ public final class SyncedRoom: Sendable {
         try await edit(target, text: text, in: turn)
     }
 
-    /// Deletes a message: one without an acceptance is cancelled or discarded, another one is deleted for all members.
+    /// Deletes a message: one without an acceptance is cancelled or discarded, an accepted one is deleted for all
+    /// members.
     nonisolated(nonsending) public func delete(_ target: MessageReference) async throws {
         try await delete(target, in: turn)
     }
@@ -343,8 +344,8 @@ public final class SyncedRoom: Sendable {
         state.withLock { $0.unsettled.subtract(ended) }
     }
 
-    /// Shows messages without an outcome under their current IDs, if their device has taken another one (C-103).
-    /// Returns the current IDs.
+    /// Shows messages without an outcome under their current IDs, if their device has taken another ID (C-103). Returns
+    /// the current IDs.
     nonisolated(nonsending) private func renew(_ ids: Set<MessageID>) async throws -> Set<MessageID> {
         let renewed = ids.compactMap { id in room.currentID(of: id).map { (id, $0) } }
         guard !renewed.isEmpty else { return ids }

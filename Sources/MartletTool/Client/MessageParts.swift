@@ -12,7 +12,7 @@ import MartletWire
 /// | deletion, reaction | the message concerned | empty |
 /// | event, attachment | its name | the text beside it |
 /// | erased | that it is deleted | empty |
-/// | another one | the size | empty |
+/// | any other message | the size | empty |
 struct MessageParts: Equatable, Sendable {
     /// The label, which is one line; nil for a text.
     var label: String?
@@ -28,7 +28,7 @@ struct MessageParts: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - content: The content of the message.
-    ///   - body: The present body of the message; nil if the content is damaged.
+    ///   - body: The current body of the message; nil if the content is damaged.
     ///   - name: Returns the name of a message that the body refers to.
     init(_ content: MessageContent, _ body: MessageBody?, name: (MessageID) -> String) {
         switch body {

@@ -64,7 +64,7 @@ final class TransferMonitor: Sendable {
         try await ConnectionWatch.run(client, timeout: timeout, report: report) { await show(client) }
     }
 
-    /// Reports that the relay cannot serve the room at present, once until a line is accepted.
+    /// Reports that the relay currently cannot serve the room, once until a line is accepted.
     @Sendable func note(_ event: Client.LogEvent) {
         guard event.name == "room.delayed" else { return }
         let isNew = counts.withLock { counts in

@@ -36,7 +36,7 @@ enum HistoryCommand {
             precedes a text that begins with a bracket.
             """,
             """
-            Each message is written in its present state: with the text of the latest edit and the present reactions, \
+            Each message is written in its current state: with the text of the latest edit and the current reactions, \
             and without a text if it was deleted. Edits, deletions and reactions are written as separate messages with \
             --raw only. A deletion of another account's message has no effect.
             """,

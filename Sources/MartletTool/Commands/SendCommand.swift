@@ -42,7 +42,7 @@ enum SendCommand {
             ExitMeaning(.success, "every line, or the message with the file, was accepted"),
             ExitMeaning(
                 .failure, "lines of this or an earlier command were refused, or the room has no message to refer to"),
-            ExitMeaning(.dataError, "the text of a message that refers to another one is too long or not UTF-8"),
+            ExitMeaning(.dataError, "the text of a message that refers to another message is too long or not UTF-8"),
             ExitMeaning(.inputOutput, "reading failed"),
         ] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
@@ -58,7 +58,7 @@ enum SendCommand {
         return .success
     }
 
-    /// Sends a message that refers to another one.
+    /// Sends a message that refers to another message.
     private static func send(_ message: ReferringMessage, _ arguments: ParsedArguments) async throws -> ExitCode {
         do {
             let text = try await message.readText(arguments)

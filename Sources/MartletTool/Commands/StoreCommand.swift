@@ -28,7 +28,7 @@ enum StoreCommand {
             """,
             """
             After a restore each room continues under another identity of its log. A reader that has received messages \
-            that are not in the backup is told so, and receives all messages after the last one of the backup.
+            that are not in the backup is notified, and receives all messages after the last one of the backup.
             """,
             """
             export writes all rooms to standard output as lines of JSON, without attachments, and import reads such \

@@ -160,7 +160,7 @@ extension DoctorExplanation {
                 "give its authority's certificate with --trust, and let the relay send intermediate certificates"
             )
         case .selfSigned: ("selfSigned", "give the certificate with --trust, or its key with --pin")
-        case .pinMismatch: ("pinMismatch", "give the present pins of the relay, after checking them on another path")
+        case .pinMismatch: ("pinMismatch", "give the current pins of the relay, after checking them on another path")
         case .weakKey: ("weakKey", "issue the certificate with a key of at least 2048 bits or on a curve")
         case .invalidCertificate: ("invalidCertificate", "replace the certificate of the relay")
         case .missingCertificate: ("missingCertificate", "configure the relay with a certificate")

@@ -127,7 +127,7 @@ struct DoctorReport: Equatable, Sendable {
         ]
     }
 
-    /// The connections to all addresses have ended. A failed address is a warning if another one answered.
+    /// The connections to all addresses have ended. A failed address is a warning if another address answered.
     mutating func connected(_ results: [Connect]) -> [DoctorLine] {
         address = results.first { $0.error == nil }?.address
         if let address { step = .secure(address) }
@@ -268,7 +268,7 @@ struct DoctorReport: Equatable, Sendable {
             step = .end(.success)
         }
         guard let difference else {
-            return [DoctorLine(check: .clock, mark: .ok, found: "the relay does not tell the time of its clock")]
+            return [DoctorLine(check: .clock, mark: .ok, found: "the relay does not report the time of its clock")]
         }
         let size = difference < .zero ? .zero - difference : difference
         let side = difference < .zero ? "behind" : "ahead of"

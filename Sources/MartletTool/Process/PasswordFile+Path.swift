@@ -4,7 +4,7 @@ import MartletToolSupport
 import MartletTransport
 
 extension PasswordFile {
-    /// The duration for which a change waits for another one.
+    /// The duration for which a change waits for a concurrent change.
     static let maxWait = Duration.seconds(10)
 
     /// Reads a file.

@@ -52,7 +52,7 @@ struct RevokedAccounts: Equatable, Sendable {
 /// An exchange that refuses revoked accounts at its end.
 struct RevocableExchange: AuthenticationExchange {
     var exchange: any AuthenticationExchange
-    /// Returns the accounts that are revoked at present.
+    /// Returns the accounts that are currently revoked.
     let revoked: @Sendable () -> RevokedAccounts
 
     mutating func step(_ message: [UInt8]) async throws -> AuthenticationStep {

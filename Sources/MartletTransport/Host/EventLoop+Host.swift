@@ -8,7 +8,7 @@ extension EventLoop {
     /// The wall clock in milliseconds since 1970.
     package var wallTime: UInt64 { host?.wallClock ?? martlet_wall_clock() }
 
-    /// The present instant of the continuous clock.
+    /// The current instant of the continuous clock.
     package var instant: ContinuousClock.Instant { host?.instant ?? .now }
 
     /// The random numbers of the loop.

@@ -26,7 +26,7 @@ package protocol LoopHost: AnyObject, Sendable {
     /// Listens on an address. Port 0 lets the host choose.
     func listen(on address: SocketAddress) throws(TransportError) -> any ListeningSocket
 
-    /// Reports the network path of the loop's machine, at first the present one.
+    /// Reports the network path of the loop's machine, at first the current one.
     func watchPath(of loop: EventLoop, _ report: @escaping (PathSnapshot) -> Void) -> any PathSource
 }
 

@@ -10,7 +10,7 @@ public final class PathMonitor: @unchecked Sendable {  // All state is accessed 
     /// The last reported snapshot; nil before the first and after `stop()`.
     public private(set) var current: PathSnapshot?
 
-    /// Creates a monitor. `onChange` is called on the loop, first with the present path, then for every change. Must be
+    /// Creates a monitor. `onChange` is called on the loop, first with the current path, then for every change. Must be
     /// called on the loop.
     public init(on loop: EventLoop, onChange: @escaping (PathSnapshot) -> Void) {
         loop.preconditionOnLoop()

@@ -26,7 +26,7 @@ package struct TLSCertificateRequest: Sendable {
     package var isAuthority = false
     /// The size of an RSA key in bits; nil for a key on the curve P-256.
     package var rsaBitCount: Int?
-    /// The bounds of validity in seconds from the present time.
+    /// The bounds of validity in seconds from the current time.
     package var validity: Range<Int64> = -3600..<(398 * 86_400)
 
     package init(commonName: String) {

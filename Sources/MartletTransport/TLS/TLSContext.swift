@@ -1,6 +1,6 @@
 import CMartletTLS
 
-/// The certificates and keys of one side. A context is immutable: a reload creates another one, and connections keep
+/// The certificates and keys of one side. A context is immutable: a reload creates a new context, and connections keep
 /// theirs.
 @safe
 final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used by several threads.
@@ -39,7 +39,7 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         unsafe martlet_tls_context_free(pointer)
     }
 
-    /// The reason why the own certificate is not valid at present; nil if it is valid or absent.
+    /// The reason why the own certificate is not currently valid; nil if it is valid or absent.
     var certificateFault: TLSError? {
         var failure = martlet_tls_failure()
         return unsafe martlet_tls_context_check_validity(pointer, &failure) == 0 ? nil : TLSError(failure)

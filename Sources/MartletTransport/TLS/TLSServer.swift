@@ -43,7 +43,7 @@ public final class TLSServer: Sendable {
         state.withLock { $0 = next }
     }
 
-    /// The reason why the certificate is not valid at present, which peers will refuse; nil if it is valid.
+    /// The reason why the certificate is not currently valid, so that peers will refuse it; nil if it is valid.
     package var certificateFault: TLSError? { state.withLock { $0.context }.certificateFault }
 
     /// Returns TLS over an accepted transport, neither of them started; nil without memory.

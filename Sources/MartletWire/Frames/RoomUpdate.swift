@@ -1,4 +1,4 @@
-/// The frame that reports the present entry of a room in the list of an account's rooms, or that the list is to be
+/// The frame that reports the current entry of a room in the list of an account's rooms, or that the list is to be
 /// requested again (W-102).
 public struct RoomUpdate: FrameBody {
     /// The type `update`, 0x5007.

@@ -34,7 +34,7 @@ extension WireName {
         hasher.combine(0xFF as UInt8)
     }
 
-    /// Returns whether the bytes of a name are in front of another's.
+    /// Returns whether the bytes of a name are in front of those of another name.
     public static func < (left: Self, right: Self) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }

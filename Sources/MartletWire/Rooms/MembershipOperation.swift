@@ -8,7 +8,7 @@ public enum MembershipOperation: Equatable, Sendable {
     case decline
     /// Invite another account.
     case invite(AccountName)
-    /// Raise the account's read offset in a log; in the present one for nil.
+    /// Raise the account's read offset in a log; in the current one for nil.
     case read(upTo: UInt64, log: LogID?)
 
     /// The method of the request.

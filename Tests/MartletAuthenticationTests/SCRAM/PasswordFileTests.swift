@@ -113,8 +113,7 @@ import Testing
         #expect(file.names == ["bob", "alice"])
     }
 
-    @Test func `a secret for unknown users -> a comment in the first line, which another one does not replace`() throws
-    {
+    @Test func `a secret for unknown users -> a comment in line 1, which another secret does not replace`() throws {
         var file = try parse("alice \(Self.record)\n")
         #expect(file.unknownUserSecret == nil)
         let secret = [UInt8](0..<32)

@@ -82,7 +82,7 @@ import Testing
         #expect(stream.base == 7)
     }
 
-    @Test func `a resume can acknowledge frames beyond those of the present flight`() {
+    @Test func `a resume can acknowledge frames beyond those of the current flight`() {
         var stream = stream(5)
         send(&stream)
         stream.rewind(losesOvertaken: false)

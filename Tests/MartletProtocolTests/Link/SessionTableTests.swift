@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-/// The link's credit when sessions end amid messages.
+/// The link's credit when sessions end in the middle of messages.
 @Suite struct SessionTableTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
@@ -21,7 +21,7 @@ import Testing
     }
 
     // S-11, S-12
-    @Test(arguments: carriers) func `resets amid messages cost a link no credit`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `resets during messages cost a link no credit`(carrier: Carrier) throws {
         let path = LinkPath(bytesPerSecond: 1_000_000, lostPerMille: 50, overtakenPerMille: 50)
         let pair = LinkPair(carrier, path: path)
         for number in 1...60 {

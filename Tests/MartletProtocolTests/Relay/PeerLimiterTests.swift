@@ -139,7 +139,7 @@ import Testing
     }
 
     // C-67, Specs/hostile.md row 64
-    @Test func `row 64, failures since the begin of an exchange → its next message is delayed or refused`() throws {
+    @Test func `row 64, failures since the start of an exchange → its next message is delayed or refused`() throws {
         var limiter = limiter()
         for _ in 0..<2 { #expect(limiter.accepted(Self.prefix, now: Self.start) == .admit) }
         fail(1, &limiter)

@@ -121,7 +121,7 @@ import Testing
     }
 
     // C-8, C-10, Specs/hostile.md row 55
-    @Test func `no answer to a challenge -> authTimeout 10 s after the begin of the connection`() throws {
+    @Test func `no answer to a challenge -> authTimeout 10 s after the start of the connection`() throws {
         let stage = stage()
         let peer = try began(stage)
         stage.run(for: .milliseconds(9_999))

@@ -204,7 +204,7 @@ import Testing
     }
 
     // C-11
-    @Test func `a connection beyond the bound is refused until another one ends`() throws {
+    @Test func `a connection beyond the bound is refused until another connection ends`() throws {
         let stage = RelayStage { $0.maxConnections = 2 }
         let first = try #require(stage.connect())
         _ = try #require(stage.connect())

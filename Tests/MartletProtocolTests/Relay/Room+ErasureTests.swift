@@ -103,7 +103,7 @@ import Testing
     }
 
     // R-173, Specs/hostile.md row 101
-    @Test func `without roles, a deletion of another's message or with another identity → forwarded only`() throws {
+    @Test func `without roles, a deletion by another account or with another identity → forwarded only`() throws {
         var script = RoomScript("alice", "bob", snapshot: RoomSnapshot(lastOffset: 9))
         script.fill("alice", 1...1)
         try script.post("bob", 1, .delete(reference(.alice, 1, at: 10)))
@@ -134,7 +134,7 @@ import Testing
     }
 
     // Specs/hostile.md row 101
-    @Test func `with roles, an edit of another's message → forbidden; a deletion by a moderator → erased`() throws {
+    @Test func `with roles, an edit by another account → forbidden; a deletion by a moderator → erased`() throws {
         var script = withRoles("alice", "bob", "carol")
         script.fill("alice", 1...1)
         script.fill("carol", 1...2)

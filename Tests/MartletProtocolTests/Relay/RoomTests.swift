@@ -187,7 +187,7 @@ import Testing
     }
 
     // Specs/hostile.md row 36
-    @Test func `an account at its bound of devices → known devices publish, another one is reset with roomFull`() {
+    @Test func `an account at its bound of devices → known devices publish, another device is reset with roomFull`() {
         var devices: [DeviceKey: DeviceRecord] = [:]
         for number in 0..<DeduplicationWindows.maxCountPerAccount {
             devices[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = DeviceRecord(watermark: 5)

@@ -49,7 +49,7 @@ import Testing
     }
 
     //
-    @Test func `a room beyond the maximum opens when another one has closed`() throws {
+    @Test func `a room beyond the maximum opens when another room has closed`() throws {
         let world = VirtualWorld(seed: 7)
         let alice = world.addClient("alice") { $0.maxRooms = 255 }
         var rooms = try (1...255).map { number in

@@ -233,7 +233,7 @@ import Testing
         #expect(!pair.alice.events(in: pair.hers).contains { if case .failed = $0 { true } else { false } })
     }
 
-    @Test func `20 sessions that are reset amid 256 KiB of messages do not use up the link's credit`() throws {
+    @Test func `20 sessions that are reset during 256 KiB of messages do not use up the link's credit`() throws {
         let pair = try Pair(.reliable, PathConditions(delay: .milliseconds(50), bytesPerSecond: 500_000))
         pair.world.relay.storeDelay = .milliseconds(20)
         pair.settle()

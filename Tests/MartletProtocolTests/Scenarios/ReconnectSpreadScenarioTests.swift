@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReconnectSpreadScenarioTests {
     // C-92
-    @Test func `welcome and pong name the spread of the present number of clients`() throws {
+    @Test func `welcome and pong name the spread of the current number of clients`() throws {
         let stage = RelayStage()
         let first = try #require(stage.connect())
         // One arrival counts for itself and for twelve more.

@@ -13,7 +13,7 @@ final class ClientStage {
     var maker = FrameMaker()
     /// Whether a requested credential is provided at once.
     var givesCredentials = true
-    /// What it is given: a token, or the begin of an exchange.
+    /// What it is given: a token, or the start of an exchange.
     var credential: Credential?
     var mechanism: MechanismName?
     /// Whether the server answers pings.

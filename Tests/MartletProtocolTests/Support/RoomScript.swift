@@ -275,7 +275,7 @@ extension Rooms {
         receive(.reconnected(handle, lastReceived: .distantFuture))
     }
 
-    /// A member's link loses its connection, or has another one.
+    /// A member's link loses its connection, or has a new connection.
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
         if isAway { receive(.disconnected(handle)) } else { reconnect(handle) }
     }

@@ -61,7 +61,7 @@ import Testing
     }
 
     // C-69
-    @Test func `an unknown account -> the same salt each time, also after a restart, and not that of another one`()
+    @Test func `an unknown account -> the same salt each time, also after a restart, and not that of another account`()
         async throws
     {
         var salts: [Substring] = []

@@ -62,7 +62,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         await onLoop { [self] in connection.abort() }
     }
 
-    /// The frame writer with its present sequences.
+    /// The frame writer with its current sequences.
     var writer: FrameWriter {
         get async {
             await withCheckedContinuation { continuation in

@@ -8,7 +8,7 @@ import Testing
 struct RelayDriverUndeliveredTests {
     private struct Failure: Error {}
 
-    /// Passes reports to a stream, and fails if it is told to.
+    /// Passes reports to a stream, and fails if `fails` is set.
     private struct Handler: UndeliveredHandler {
         let reports: AsyncStream<UndeliveredReport>.Continuation
         var fails = false

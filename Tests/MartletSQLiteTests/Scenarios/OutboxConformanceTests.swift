@@ -2,7 +2,7 @@ import Martlet
 import MartletSQLite
 import Testing
 
-/// What each outbox does. The next client uses the same object in memory, or another one with the same file.
+/// What each outbox does. The next client uses the same object in memory, or another object with the same file.
 @Suite("Each outbox")
 struct OutboxConformanceTests {
     enum Kind: CaseIterable {

@@ -290,7 +290,7 @@ struct OutboxRestartTests {
     }
 }
 
-/// An outbox that records the transactions of another one.
+/// An outbox that records the transactions of another outbox.
 private actor SpyingOutbox: Outbox {
     private let outbox: SQLiteOutbox
     private(set) var transactions: [OutboxTransaction] = []

@@ -65,7 +65,7 @@ import Testing
 
     //
     @Test(arguments: Kind.allCases)
-    func `overtaken counters -> the snapshot tells taken ones from skipped ones`(kind: Kind) async throws {
+    func `overtaken counters -> the snapshot distinguishes taken ones from skipped ones`(kind: Kind) async throws {
         let store = try await store(kind)
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...2, counter: 9), to: .lobby)  // 10, 11

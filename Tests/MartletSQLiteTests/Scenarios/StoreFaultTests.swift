@@ -9,7 +9,7 @@ import Testing
 
 /// Faults of the disk and losses of power at every call. The variable MARTLET_POWER_LOSSES sets the number of points.
 @Suite struct StoreFaultTests {
-    /// What a relay has been told about a room.
+    /// What the store has reported to a relay about a room.
     private struct Expectation {
         var log: LogID?
         /// The last offset that was accepted.

@@ -47,7 +47,7 @@ import Testing
     }
 
     //
-    @Test func `an account with the maximum of records -> another one is refused, and a change of one is not`() throws {
+    @Test func `an account with the maximum of records -> a new record is refused, a change of one is not`() throws {
         let store = try folder.store()
         for number in 1...MembershipBounds.maxCountPerAccount {
             #expect(try store.saveMemberships([alice: joined()], of: RoomName("room \(number)")!) == [])

@@ -75,7 +75,7 @@ import Testing
     }
 
     //
-    @Test func `an empty room that is touched -> kept; another one of the same age -> removed`() async throws {
+    @Test func `an empty room that is touched -> kept; another room of the same age -> removed`() async throws {
         let logs = try [RoomName.lobby, .attic].map { try folder.store(at: 1000).load($0).log }
         let wall = Guarded(StoreRetention.emptyRoomLifetime)
         let store = try await SQLiteStore(at: folder.path, wallClock: { wall.withLock { $0 } })

@@ -68,7 +68,7 @@ import Testing
     }
 
     //
-    @Test func `contents that change while they are read -> the state at the begin`() throws {
+    @Test func `contents that change while they are read -> the state at the start`() throws {
         let store = try folder.store()
         _ = try store.load(.lobby)
         _ = try store.append(entries(1...300), to: .lobby)

@@ -18,7 +18,7 @@ import Testing
         return (store, events.withLock { $0 })
     }
 
-    /// Puts a file in the place of another one.
+    /// Puts a file in the place of another file.
     private func copy(_ from: String, to target: String) throws {
         try Data(contentsOf: URL(fileURLWithPath: from)).write(to: URL(fileURLWithPath: target))
     }

@@ -185,7 +185,7 @@ final class AttachmentStorage: Storage {
                         upload.key.digest, in: upload.key.room, at: UInt64(bytes.count), length: 2500
                     ).bytes
                 }
-                if bytes != upload.content { problems.add("an attachment of \(bytes.count) bytes is another one") }
+                if bytes != upload.content { problems.add("an attachment of \(bytes.count) bytes is different") }
             } catch AttachmentFailure.unknown {
                 problems.add("an attachment of \(upload.content.count) bytes is lost")
             } catch {

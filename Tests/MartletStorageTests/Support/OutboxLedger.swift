@@ -128,7 +128,7 @@ struct OutboxLedger {
         }
         let failed = Dictionary(observed.letters.map { ($0.id, $0) }) { first, _ in first }
         for id in Set(letters.keys).union(failed.keys) where letters[id] != failed[id] {
-            found.append("dead letter \(id.counter) is \(failed[id] == nil ? "lost" : "another one")")
+            found.append("dead letter \(id.counter) is \(failed[id] == nil ? "lost" : "different")")
         }
         found += outcomeDifferences(from: state, at: now)
         for room in Set(cursors.keys).union(state.cursors.keys) where isComplete {

@@ -105,7 +105,7 @@ final class OutboxStorage: Storage {
             if case DatabaseError.other = error { problems.add("a commit has thrown \(error)") }
             if refusal == nil { ledger.append(next) }
             if refusal == nil, error is MartletError { problems.add("a transaction is refused with \(error)") }
-            // A failed call has left nothing, as far as the disk can tell.
+            // A failed call has left nothing, as far as the disk shows.
             guard let observed = try? await outbox.load() else { return }
             let left = ledger[0].differences(from: observed, at: EventLoop.wallClock)
             if !left.isEmpty { problems.add("after \(error): \(left.joined(separator: "; "))") }
@@ -206,7 +206,7 @@ final class OutboxStorage: Storage {
         return true
     }
 
-    /// The outbox works again: it settles the messages with even counters, and takes another one.
+    /// The outbox works again: it settles the messages with even counters, and takes another message.
     private func useAgain(_ outbox: Opened, _ state: OutboxState, _ problems: Problems) async throws {
         var random = SeededRandom(seed: state.nextCounter)
         var (settling, adding) = (OutboxTransaction(), OutboxTransaction())

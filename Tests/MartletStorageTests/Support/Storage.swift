@@ -23,7 +23,7 @@ final class Problems {
     private(set) var texts: [String] = []
     /// What precedes each text.
     var place = ""
-    /// Whether the power is cut in the present life.
+    /// Whether the power is cut in the current life.
     var isPowerCut = false
 
     func add(_ text: String) { texts.append("\(place): \(text)") }

@@ -115,7 +115,7 @@ struct StorageSimulator<Subject: Storage> {
             subject.ledger = copy.ledger
             try await check(after: .none)
         case 4:
-            // One file of an earlier time beside the present ones.
+            // One file of an earlier time beside the current ones.
             guard let copy = copies.randomElement(using: &random) else { return }
             var files = try disk.files()
             guard let path = copy.files.keys.sorted().randomElement(using: &random), let bytes = copy.files[path]

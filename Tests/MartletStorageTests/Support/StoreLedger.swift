@@ -127,7 +127,7 @@ struct StoreLedger {
                 differences.append("\(found.entries.count) messages, not \(room.entries.count)")
             }
             for (own, other) in zip(room.entries, found.entries) where !own.isSame(as: other) {
-                differences.append("message \(own.offset) is another one")
+                differences.append("message \(own.offset) is different")
             }
             let watermark = snapshot.devices[Self.device]?.watermark
             if room.lastOffset > 0, watermark != room.lastOffset {

@@ -54,7 +54,7 @@ final class StoreStorage: Storage {
     var ledger: Ledger = [StoreLedger()]
     private let folder: String
     private let clocks: SteppedClocks
-    /// The relay's clock at the present call.
+    /// The relay's clock at the current call.
     private var now: UInt64
 
     init(folder: String, clocks: SteppedClocks) {
@@ -314,7 +314,7 @@ final class StoreStorage: Storage {
                 for entry in found.entries where isKnown {
                     // An append that failed may have left a message.
                     guard let own = accepted[entry.offset] else { continue }
-                    if !own.isSame(as: entry) { problems.add("\(name): message \(entry.offset) is another one") }
+                    if !own.isSame(as: entry) { problems.add("\(name): message \(entry.offset) is different") }
                 }
                 if isKnown, found.snapshot.lastOffset < room.lastOffset {
                     problems.add("\(name): offsets from \(found.snapshot.lastOffset + 1) on will be used again")

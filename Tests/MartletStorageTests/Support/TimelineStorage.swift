@@ -147,7 +147,7 @@ final class TimelineStorage: Storage {
         } catch {
             problems.check(error, "an operation")
             ledger.doubt = operation
-            // A failed operation has left nothing, as far as the disk can tell.
+            // A failed operation has left nothing, as far as the disk shows.
             guard let found = try? await contents(of: timeline) else { return }
             if found != ledger.contents.last { problems.add("after \(error): \(difference(found))") }
             return

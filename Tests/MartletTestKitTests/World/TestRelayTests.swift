@@ -56,7 +56,7 @@ struct TestRelayTests {
         #expect(text == "slow")
     }
 
-    @Test("a relay that is stopped tells its clients, which return after its restart")
+    @Test("a relay that is stopped notifies its clients, which return after its restart")
     func stopped() throws {
         let code = try world.run {
             let relay = try world.startRelay()

@@ -91,7 +91,7 @@ struct TestWorldTests {
         #expect(times.2 == 5_000_050_000)
     }
 
-    @Test("the same seed gives the same run, another seed another one")
+    @Test("the same seed gives the same run, another seed a different run")
     func determinism() throws {
         func run(_ seed: UInt64) throws -> [String] {
             let world = TestWorld(seed: seed)

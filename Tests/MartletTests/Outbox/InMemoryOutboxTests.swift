@@ -24,7 +24,7 @@ struct InMemoryOutboxTests {
     }
 
     // C-103
-    @Test func `a message that is stored behind the replacement of its device → it has the present one, and ends`() {
+    @Test func `a message that is stored behind the replacement of its device → it has the current one, and ends`() {
         let outbox = InMemoryOutbox(device: DeviceID(rawValue: 1))
         func id(_ device: UInt64) -> MessageID {
             MessageID(sender: AccountName("alice"), device: DeviceID(rawValue: device), counter: 1)

@@ -19,7 +19,7 @@ import Testing
     }
 
     //
-    @Test func `a client that starts after the release of another one of its outbox waits and reuses no counter`()
+    @Test func `a client that starts after the release of another client of its outbox waits and reuses no counter`()
         async throws
     {
         try await withRelay { address in

@@ -31,7 +31,7 @@ struct OutboxWriterTests {
     }
 
     // C-74
-    @Test func `a message that is sent while another one is stored → joins the transaction, and both sends return`()
+    @Test func `a message that is sent while another message is stored → joins the transaction, and both sends return`()
         async throws
     {
         try await withRoom { room, outbox in

@@ -83,7 +83,7 @@ struct RoomHistoryTests {
     }
 
     //
-    @Test func `a cursor of a log that the relay has lost throws logReplaced with the present log`() async throws {
+    @Test func `a cursor of a log that the relay has lost throws logReplaced with the current log`() async throws {
         try await withReader { _, his in
             let lost = RoomCursor(log: LogID(rawValue: ~(his.log?.rawValue ?? 0)), offset: 50)
             for call in [{ try await his.messages(before: lost) }, { try await his.messages(after: lost) }] {

@@ -8,7 +8,7 @@ struct SnapshotTests {
     private let alice = AccountName("alice")
     private let bob = AccountName("bob")
 
-    @Test func `the first snapshot is the present state, without an event`() async throws {
+    @Test func `the first snapshot is the current state, without an event`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { client in
                 let lobby = try await client.open(room: "lobby")

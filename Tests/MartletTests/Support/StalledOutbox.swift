@@ -21,7 +21,7 @@ final class StalledOutbox: Outbox {
         self.obeys = obeys
     }
 
-    /// Ends all present and later calls.
+    /// Ends all current and later calls.
     func release() {
         released.continuation.finish()
     }

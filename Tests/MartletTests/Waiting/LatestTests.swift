@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Latest value", .timeLimit(.minutes(10)))
 struct LatestTests {
-    @Test func `an observer receives the present value first, and only the latest of two changes`() {
+    @Test func `an observer receives the current value first, and only the latest of two changes`() {
         let latest = Latest(1)
         var version: UInt64 = 0
         var seen = [latest.next(after: &version), latest.next(after: &version)]

@@ -24,7 +24,7 @@ struct TimelineScript {
         MessageReference(id(counter, sender))
     }
 
-    /// A message whose counter is its offset, unless another one is given.
+    /// A message whose counter is its offset, unless another counter is given.
     func message(
         _ offset: UInt64, _ content: MessageContent, by sender: String = "bob", counter: UInt64? = nil,
         log: LogID? = log

@@ -53,7 +53,7 @@ struct SyncedRoomHistoryTests {
         }
     }
 
-    @Test func `a gap of a log that was replaced → it is not filled with messages of the present log`() async throws {
+    @Test func `a gap of a log that was replaced → it is not filled with messages of the current log`() async throws {
         let files = FileImage()
         try await withRelay { relay in
             try await publish(texts, at: relay)

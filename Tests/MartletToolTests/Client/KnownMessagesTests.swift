@@ -13,7 +13,7 @@ import Testing
 
     private func change(_ body: MessageBody) throws -> MessageChange { try #require(MessageChange(body, by: ada)) }
 
-    @Test func `a name has the offset and the begin of the text, or the identity of an unknown message`() {
+    @Test func `a name has the offset and the start of the text, or the identity of an unknown message`() {
         let known = KnownMessages()
         known.add(id(1), offset: 12, .text("say \"]\""))
         known.add(id(2), offset: nil, .text(String(repeating: "a", count: 31)))

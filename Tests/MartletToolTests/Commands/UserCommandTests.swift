@@ -47,7 +47,7 @@ import Testing
         try? FileManager.default.removeItem(at: folder)
     }
 
-    @Test func `a name that is not in normal form C, or is equivalent to another one -> a warning`() {
+    @Test func `a name that is not in normal form C, or is equivalent to another name -> a warning`() {
         func warning(_ name: AccountName, _ names: String...) -> Bool {
             UserCommand.warning(about: name, among: names) != nil
         }

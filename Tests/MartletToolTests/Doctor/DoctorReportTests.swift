@@ -195,7 +195,7 @@ import Testing
         #expect(report.step == .end(.noPermission))
     }
 
-    @Test func `without TLS no answer to the hello → the advice to use TLS; with TLS another one`() {
+    @Test func `without TLS no answer to the hello → the advice to use TLS; with TLS other advice`() {
         for failure in [DoctorFailure.ended, .transport(.reset)] {
             var plain = connected("martlet://127.0.0.1")
             _ = plain.secured(.success(nil), after: .zero, wallClock: 0)

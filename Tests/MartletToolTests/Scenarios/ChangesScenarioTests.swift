@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `options of send that exclude each other or lack another one → 64`() async throws {
+    @Test func `options of send that exclude each other or lack a required option → 64`() async throws {
         for words in [
             ["--edit", "1", "--delete", "1"], ["--edit", "1", "--file", "a"], ["--delete", "1", "--outbox", "a"],
             ["--delete", "1", "--text", "a"], ["--text", "a"], ["--remove"], ["--edit", "1", "--remove"],

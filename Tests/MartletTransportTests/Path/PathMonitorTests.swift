@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct PathMonitorTests {
     @Test(arguments: EventLoop.Backend.allCases)
-    func `monitor reports the present path first and nothing after stop`(_ backend: EventLoop.Backend) async throws {
+    func `monitor reports the current path first and nothing after stop`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let snapshots = Events<PathSnapshot>()
             let monitor = await loop.run { PathMonitor(on: loop) { snapshots.send($0) } }

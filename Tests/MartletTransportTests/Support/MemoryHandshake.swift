@@ -52,7 +52,7 @@ struct MemoryHandshake {
         return handshake
     }
 
-    /// Moves the present output of both sides. Returns whether there was any.
+    /// Moves the current output of both sides. Returns whether there was any.
     private mutating func moveBytes(until place: Place?) -> Bool {
         var hasMoved = false
         for side in 0...1 where !lower[1 - side].isClosed {

@@ -28,7 +28,7 @@ import Testing
         return connection
     }
 
-    /// Sessions whose tickets have the present key. A client uses a ticket once (C-65).
+    /// Sessions whose tickets have the current key. A client uses a ticket once (C-65).
     private func sessions(_ count: Int) throws -> [TLSSession] {
         var sessions: [TLSSession] = []
         for _ in 0..<count { sessions.append(try #require(try connected().takeSession())) }

@@ -105,7 +105,7 @@ let frameCases: [FrameCase] = [
                 ])),
         required: [.linkCredit], repeats: [.sessionAck: 256]),
     FrameCase(
-        "receipt that tells of progress",
+        "receipt that reports progress",
         .receipt(.progress(.init(.read, upTo: 8, sender: ada, device: DeviceID(rawValue: 1)))),
         required: [.receiptKind, .upTo], texts: [.sender: name]),
     FrameCase(

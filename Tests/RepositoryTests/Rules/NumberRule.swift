@@ -184,7 +184,7 @@ enum NumberRule {
         String(path.filter { !"?!".contains($0) }.split(separator: ".").last ?? "")
     }
 
-    /// The name of the path at the begin of an operand; empty if it is called.
+    /// The name of the path at the start of an operand; empty if it is called.
     private static func leadingName(_ operand: Substring) -> String {
         let path = operand.prefix(while: isInPath)
         return "([:".contains(operand.dropFirst(path.count).first ?? " ") ? "" : name(path)

@@ -174,7 +174,7 @@ final class ClientHost {
         LinkBounds.check(engine.port.link)
     }
 
-    /// Answers at most four messages of the server. An odd number of bytes requests another one.
+    /// Answers at most four messages of the server. An odd number of bytes requests a further message.
     private func answer(_ challenge: Credential, for id: ConnectionID) {
         answerCount += 1
         guard answerCount <= 4, !challenge.bytes.isEmpty else { return engine.exchangeFailed(id, now: now) }

@@ -61,7 +61,7 @@ struct AttachmentUpload: Sendable {
     private var state = State.opening
     private var isWriting = false
     private var chunks: [[UInt8]] = []
-    /// Requests that the present call answers, and those of the next one.
+    /// Requests that the current call answers, and those of the next one.
     private var answered: [Waiter] = []
     private var waiting: [Waiter] = []
     /// Operations that wait, in their order.

@@ -20,7 +20,7 @@ extension Room {
     }
 
     /// The reports about a range of offsets: the accounts in the order of their names, and the sender of the newest
-    /// message apart, because its newest message is another one.
+    /// message apart, because its newest message is a different message.
     private func undelivered(_ range: ClosedRange<UInt64>) -> [UndeliveredReport] {
         let messages = MessagesInMemory(range, of: log.tail)
         var others: [UndeliveredReport.Recipient] = []

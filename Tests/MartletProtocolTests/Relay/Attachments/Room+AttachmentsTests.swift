@@ -155,7 +155,7 @@ import Testing
     }
 
     //
-    @Test func `an attachment that another account completes → begin of an earlier upload has the length`() throws {
+    @Test func `an attachment that another account completes → a begin for an earlier upload has the length`() throws {
         var script = try makeScript()
         script.join("alice/2", kind: .attachment)
         script.join("bob", kind: .attachment)

@@ -89,7 +89,7 @@ import Testing
     }
 
     //
-    @Test func `an offset of another log gives no messages and the present log, without a read`() throws {
+    @Test func `an offset of another log gives no messages and the current log, without a read`() throws {
         let log = LogID(rawValue: 5)
         var script = RoomScript("alice", snapshot: RoomSnapshot(log: log))
         script.fill("alice", 1...9)

@@ -95,7 +95,7 @@ struct AccountSessionTests {
     }
 
     //
-    @Test("a change before the close of a session and another one behind it → no update is read")
+    @Test("a change before the close of a session and another change behind it → no update is read")
     func changesAndClose() {
         var session = AccountSession()
         session.note(.lobby, AccountProgress())

@@ -39,7 +39,7 @@ struct RoomMembershipsTests {
     }
 
     //
-    @Test("a room with the maximum number of records refuses another one, and a record of the store is refused too")
+    @Test("a room with the maximum number of records refuses a new record, and a record of the store is refused too")
     func bounds() {
         var records: [AccountName: MembershipRecord] = [:]
         for number in 0..<MembershipBounds.maxCountPerRoom {

@@ -50,7 +50,7 @@ import Testing
         #expect(try decision("x", "alice", Claims(values: ["cafe\u{301}": "1"]), rules: named) == .refused)
     }
 
-    @Test func `the account's own room is granted and another's is refused`() throws {
+    @Test func `the account's own room is granted and that of another account is refused`() throws {
         #expect(try decision("inbox/alice") == .granted(.all))
         #expect(try decision("inbox/bob") == .refused)
     }
