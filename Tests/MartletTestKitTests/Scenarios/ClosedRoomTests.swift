@@ -25,12 +25,12 @@ struct ClosedRoomTests {
             do {
                 for try await message in room.messages {
                     texts.append(message.text)
-                    try await world.sleep(for: .seconds(1))
+                    try await world.sleep(for: .milliseconds(20))
                 }
             } catch let thrown {
                 error = thrown
             }
-            // All messages count as handled, the last one since less than a poll.
+            // All messages count as handled, the last ones since the last poll of their mark.
             let again = try await bob.open(room: "lobby")
             try await alice.open(room: "lobby").send("d")
             let after = try await again.messages.first { _ in true }?.text
