@@ -298,8 +298,7 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Sending
 
-    /// Reports that the outbox has stored the messages up to a counter, and that those up to another counter may be
-    /// sent.
+    /// Reports that the outbox has stored the messages up to one counter, and that those up to another may be sent.
     mutating func stored(
         upTo counter: UInt64, releasedUpTo released: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant
     ) {
