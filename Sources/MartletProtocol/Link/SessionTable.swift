@@ -48,6 +48,7 @@ struct SessionTable: Sendable {
     @inline(__always)
     var hasUnacknowledged: Bool { outstandingCount > 0 }
 
+    /// The slots of the sessions, as an array: a loop that changes sessions tests `slots` instead.
     var liveSlots: [Int] { slots.filter(isLive) }
     @inline(__always)
     func isLive(_ slot: Int) -> Bool { sessions.isLive(slot) }
