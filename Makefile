@@ -47,7 +47,7 @@ INSTRUCTIONS ?=
 sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Tests \
 	Benchmarks/Package.swift
 # The tests of the protocol, whose coverage is measured.
-core := ^(MartletWire|MartletProtocol|Repository)Tests
+core := ^(MartletWire|MartletLink|MartletEngine|Repository)Tests
 # Tests that compute for seconds. They run apart from the tests with sockets, whose tasks they would delay beyond the
 # timeouts of peers.
 faults := MartletSQLiteTests\.(StoreFault|StoreSalvage|Outbox(Fault|File))

@@ -39,11 +39,12 @@ let package = Package(
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletRelay", targets: ["MartletRelay"]),
         .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
+        .library(name: "MartletRelaySQLite", targets: ["MartletRelaySQLite"]),
         .library(name: "MartletTimeline", targets: ["MartletTimeline"]),
         .library(name: "MartletObservation", targets: ["MartletObservation"]),
         .library(name: "MartletWebhook", targets: ["MartletWebhook"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
-        .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
+        .library(name: "MartletLink", targets: ["MartletLink"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
         .library(name: "MartletDecode", targets: ["MartletDecode"]),
         .library(name: "MartletTestKit", targets: ["MartletTestKit"]),
@@ -70,7 +71,7 @@ let package = Package(
         .systemLibrary(name: "CMartletPcap", providers: [.apt(["libpcap-dev"])]),
         .systemLibrary(name: "CMartletSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
-        .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
+        .target(name: "MartletLink", dependencies: ["MartletWire"], swiftSettings: settings),
         .target(
             name: "MartletTransport",
             dependencies: [
@@ -79,39 +80,48 @@ let package = Package(
             ], exclude: transportExclusions, swiftSettings: settings),
         .target(
             name: "MartletTestKit",
-            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport"],
+            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletLink", "MartletTransport"],
             swiftSettings: settings),
         .target(
             name: "Martlet",
-            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication"],
+            dependencies: ["MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication"],
             swiftSettings: settings),
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: settings),
         .target(
             name: "MartletRelay",
             dependencies: [
-                "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+                "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
             ],
             swiftSettings: settings),
         .target(
             name: "MartletWebhook",
             dependencies: [
-                "MartletRelay", "MartletAuthentication", "MartletTransport", "MartletProtocol", "MartletWire",
+                "MartletRelay", "MartletAuthentication", "MartletTransport", "MartletLink", "MartletWire",
                 "CMartletCrypto", "CMartletHTTP",
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletDatabase", dependencies: ["MartletTransport", "MartletWire", "CMartletSQLite"],
+            swiftSettings: settings),
+        .target(
             name: "MartletSQLite",
+            dependencies: ["Martlet", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire"],
+            swiftSettings: settings),
+        .target(
+            name: "MartletRelaySQLite",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletSQLite",
+                "MartletRelay", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
             ],
             swiftSettings: settings),
         .target(
             name: "MartletTimeline",
-            dependencies: ["Martlet", "MartletSQLite", "MartletTransport", "MartletProtocol", "MartletWire"],
+            dependencies: [
+                "Martlet", "MartletSQLite", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
+            ],
             swiftSettings: settings),
         .target(
             name: "MartletObservation",
-            dependencies: ["Martlet", "MartletTimeline", "MartletProtocol", "MartletWire"], swiftSettings: settings),
+            dependencies: ["Martlet", "MartletTimeline", "MartletLink", "MartletWire"], swiftSettings: settings),
         .target(
             name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CMartletPcap"],
             swiftSettings: settings),
@@ -122,7 +132,8 @@ let package = Package(
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletDecode",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletAuthentication",
+                "MartletDecode",
                 "MartletToolSupport", "MartletTransport", "MartletWire", "MartletWebhook", "CMartletCrypto",
                 "CMartletSystem",
             ],
@@ -130,7 +141,9 @@ let package = Package(
         .executableTarget(
             name: "MartletLab",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletAuthentication",
+                "MartletTestKit",
+                "MartletDecode",
                 "MartletTimeline",
                 "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
             ],
@@ -141,8 +154,17 @@ let package = Package(
             path: "Tests/Support", swiftSettings: settings),
         .testTarget(
             name: "MartletWireTests", dependencies: ["MartletWire", "MartletDifferential"], swiftSettings: settings),
+        .target(
+            name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
+            swiftSettings: settings),
         .testTarget(
-            name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
+            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTestSupport", "MartletDifferential"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletEngineTests",
+            dependencies: [
+                "Martlet", "MartletRelay", "MartletLink", "MartletTestKit", "MartletTestSupport", "MartletDifferential",
+            ],
             swiftSettings: settings),
         .target(
             name: "MartletTLSForge", dependencies: ["CMartletTLS"], path: "Tests/MartletTLSForge",
@@ -167,18 +189,23 @@ let package = Package(
         .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "MartletSQLiteTests",
-            dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+            dependencies: [
+                "MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport",
+            ],
             swiftSettings: settings),
         .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
         .testTarget(
             name: "MartletStorageTests",
-            dependencies: ["MartletTimeline", "MartletSQLite", "MartletRelay", "Martlet", "MartletFaultDisk"],
+            dependencies: [
+                "MartletTimeline", "MartletSQLite", "MartletRelaySQLite", "MartletRelay", "Martlet", "MartletFaultDisk",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit"],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletObservationTests", dependencies: ["MartletObservation", "MartletRelay", "MartletSQLite"],
+            name: "MartletObservationTests",
+            dependencies: ["MartletObservation", "MartletRelay", "MartletRelaySQLite"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",

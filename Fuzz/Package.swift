@@ -1,7 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The name of the library's package for the compiler, which SwiftPM derives from its folder. The targets compile as a
+/// part of that package, because the engines are `package`.
+let folder = Context.packageDirectory.split(separator: "/").dropLast().last ?? ""
+let library = String(
+    folder.lowercased().enumerated().map { $1.isLetter || $0 > 0 && $1.isNumber ? $1 : "_" })
+
 let settings: [SwiftSetting] = [
+    .unsafeFlags(["-package-name", library]),
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
     .enableExperimentalFeature("Lifetimes"),
@@ -19,18 +26,20 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 .product(name: "MartletWire", package: "martlet"),
-                .product(name: "MartletProtocol", package: "martlet"),
+                .product(name: "MartletLink", package: "martlet"),
                 .product(name: "MartletAuthentication", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),
                 .product(name: "Martlet", package: "martlet"),
                 .product(name: "MartletSQLite", package: "martlet"),
+                .product(name: "MartletRelaySQLite", package: "martlet"),
                 .product(name: "MartletTimeline", package: "martlet"),
             ],
-            swiftSettings: settings),
+            packageAccess: false, swiftSettings: settings),
         .target(name: "CLibFuzzer"),
-        .executableTarget(name: "fuzz", dependencies: ["FuzzTargets", "CLibFuzzer"], swiftSettings: settings),
-        .executableTarget(name: "replay", dependencies: ["FuzzTargets"], swiftSettings: settings),
+        .executableTarget(
+            name: "fuzz", dependencies: ["FuzzTargets", "CLibFuzzer"], packageAccess: false, swiftSettings: settings),
+        .executableTarget(name: "replay", dependencies: ["FuzzTargets"], packageAccess: false, swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

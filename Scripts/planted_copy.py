@@ -15,31 +15,42 @@ import threading
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODULES = [
     "CMartletCodec", "CMartletCrypto", "CMartletSystem", "CMartletTLS", "MartletWire", "MartletTransport",
-    "MartletProtocol", "MartletAuthentication", "Martlet", "MartletRelay", "MartletTestKit",
+    "MartletLink", "MartletAuthentication", "Martlet", "MartletRelay", "MartletTestKit",
 ]
-TESTS = ["MartletProtocolTests"]
+TESTS = ["MartletTestSupport", "MartletLinkTests", "MartletEngineTests"]
 # The modules, tests and targets of the client, the outbox in a file, the relay's store and the timeline.
-STORE_MODULES = ["CMartletSQLite", "MartletSQLite", "MartletTimeline"]
+STORE_MODULES = ["CMartletSQLite", "MartletDatabase", "MartletSQLite", "MartletRelaySQLite", "MartletTimeline"]
 STORE_TESTS = [
     "MartletFaultDisk", "MartletFaultVFS", "MartletRelayTests", "MartletSQLiteTests", "MartletStorageTests",
     "MartletTestKitTests", "MartletTests", "MartletTimelineTests",
 ]
 STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
         .target(
+            name: "MartletDatabase", dependencies: ["MartletTransport", "MartletWire", "CMartletSQLite"],
+            swiftSettings: fast),
+        .target(
             name: "MartletSQLite",
+            dependencies: ["Martlet", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire"],
+            swiftSettings: fast),
+        .target(
+            name: "MartletRelaySQLite",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTransport", "MartletProtocol", "MartletWire", "CMartletSQLite",
+                "MartletRelay", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
             ],
             swiftSettings: fast),
         .target(
             name: "MartletTimeline",
-            dependencies: ["Martlet", "MartletSQLite", "MartletTransport", "MartletProtocol", "MartletWire"],
+            dependencies: [
+                "Martlet", "MartletSQLite", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
+            ],
             swiftSettings: fast),
         .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
         .testTarget(
             name: "MartletStorageTests",
-            dependencies: ["MartletTimeline", "MartletSQLite", "MartletRelay", "Martlet", "MartletFaultDisk"],
+            dependencies: [
+                "MartletTimeline", "MartletSQLite", "MartletRelaySQLite", "MartletRelay", "Martlet", "MartletFaultDisk",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
@@ -53,7 +64,8 @@ STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(
-            name: "MartletSQLiteTests", dependencies: ["MartletSQLite", "MartletFaultVFS", "MartletTestKit"],
+            name: "MartletSQLiteTests",
+            dependencies: ["MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestKit"],
             swiftSettings: settings),
 """
 SWITCH = "MARTLET_PLANTED_BUG"
@@ -116,7 +128,7 @@ let package = Package(
                 .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
             ]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: fast),
-        .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: fast),
+        .target(name: "MartletLink", dependencies: ["MartletWire"], swiftSettings: fast),
         .target(
             name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
             swiftSettings: fast),
@@ -124,22 +136,29 @@ let package = Package(
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
         .target(
             name: "Martlet",
-            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication"],
+            dependencies: ["MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication"],
             swiftSettings: fast),
         .target(
             name: "MartletRelay",
             dependencies: [
-                "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+                "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
             ],
             swiftSettings: fast),
         .target(
             name: "MartletTestKit",
-            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport"],
+            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletLink", "MartletTransport"],
             swiftSettings: fast),
         .executableTarget(name: "Play", dependencies: ["MartletTestKit"], swiftSettings: fast),
         .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: fast),
+        .target(
+            name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
+            swiftSettings: settings),
         .testTarget(
-            name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
+            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTestSupport", "MartletDifferential"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletEngineTests",
+            dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletTestSupport", "MartletDifferential"],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6])

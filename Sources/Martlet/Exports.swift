@@ -1,16 +1,12 @@
 // Types of other modules that the public API uses. An application imports Martlet only.
-@_exported public import enum MartletProtocol.ConnectionFailure
-@_exported public import enum MartletProtocol.HeartbeatStrategy
-@_exported public import enum MartletProtocol.LinkQuality
-@_exported public import struct MartletProtocol.MessageChange
-@_exported public import struct MartletProtocol.MessageEffects
-@_exported public import enum MartletProtocol.PathKind
-@_exported public import enum MartletProtocol.PauseReason
-@_exported public import struct MartletProtocol.ReconnectPolicy
-@_exported public import enum MartletProtocol.RetryReason
-@_exported public import struct MartletProtocol.RoomCursor
-@_exported public import enum MartletProtocol.SendFailure
-@_exported public import enum MartletProtocol.StopReason
+@_exported public import enum MartletLink.ConnectionFailure
+@_exported public import enum MartletLink.HeartbeatStrategy
+@_exported public import enum MartletLink.LinkQuality
+@_exported public import enum MartletLink.PathKind
+@_exported public import enum MartletLink.PauseReason
+@_exported public import struct MartletLink.ReconnectPolicy
+@_exported public import enum MartletLink.RetryReason
+@_exported public import enum MartletLink.StopReason
 @_exported public import class MartletTransport.EventLoop
 @_exported public import struct MartletTransport.TLSClientOptions
 @_exported public import enum MartletTransport.TLSError
@@ -31,6 +27,7 @@
 @_exported public import struct MartletWire.MessageReference
 @_exported public import protocol MartletWire.MessageTarget
 @_exported public import enum MartletWire.RoomAccess
+@_exported public import struct MartletWire.RoomCursor
 @_exported public import struct MartletWire.RoomName
 @_exported public import enum MartletWire.RoomRole
 @_exported public import struct MartletWire.RoomRoster

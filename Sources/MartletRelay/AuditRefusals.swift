@@ -1,4 +1,4 @@
-public import MartletProtocol
+public import MartletLink
 import MartletWire
 
 /// Groups refusals for an audit log, so that a peer cannot fill it (Specs/hostile.md row 65).

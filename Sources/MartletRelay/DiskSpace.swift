@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// The free space of the file system of a relay's store, and the part of it that is reserved.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// The times at which a relay returns freed memory to the system: after the used memory has fallen by a step, and at
 /// most once in an interval.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// The connections of a driver by the slots of their keys, which the engine reuses.
 ///

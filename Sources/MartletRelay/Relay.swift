@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 public import MartletTransport
 public import MartletWire
 

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// The messages and connections that a relay's loops exchange. Engines exchange messages once a turn.

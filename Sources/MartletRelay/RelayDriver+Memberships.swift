@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// Calls of the store about membership records, and requests on the sessions of accounts.

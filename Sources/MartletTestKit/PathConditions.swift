@@ -27,6 +27,16 @@ public struct PathConditions: Sendable {
     }
 }
 
+/// A direction of a path.
+public enum PathDirection: Sendable {
+    /// From the client to the relay.
+    case up
+    /// From the relay to the client.
+    case down
+    /// Both directions.
+    case both
+}
+
 /// The numbers of lost, duplicated and reordered frames on unordered carriers, over all paths of a world. A test
 /// verifies with them that the requested conditions occurred.
 public struct PathTrouble: Equatable, Sendable {

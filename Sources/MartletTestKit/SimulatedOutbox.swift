@@ -1,9 +1,9 @@
-public import MartletProtocol
-public import MartletWire
+import MartletLink
+package import MartletWire
 
 /// The durable outbox of a simulated device. After a crash of the process, its contents are compared with the device's
 /// virtual disk. An error of a call ends the simulation.
-public protocol SimulatedOutbox: AnyObject {
+package protocol SimulatedOutbox: AnyObject {
     /// Stores changes durably, all of them or none.
     func commit(_ changes: SimulatedOutboxChanges) throws
     /// Opens the outbox again after a crash of the process, and returns its contents.
@@ -11,18 +11,18 @@ public protocol SimulatedOutbox: AnyObject {
 }
 
 /// Changes of a simulated outbox that are stored together.
-public struct SimulatedOutboxChanges {
+package struct SimulatedOutboxChanges {
     /// A new message.
-    public struct Message: Equatable {
+    package struct Message: Equatable {
         /// The counter of the message.
-        public var counter: UInt64
+        package var counter: UInt64
         /// The room of the message.
-        public var room: RoomName
+        package var room: RoomName
         /// The text of the message.
-        public var text: String
+        package var text: String
 
         /// Creates a message.
-        public init(counter: UInt64, room: RoomName, text: String) {
+        package init(counter: UInt64, room: RoomName, text: String) {
             self.counter = counter
             self.room = room
             self.text = text
@@ -30,13 +30,13 @@ public struct SimulatedOutboxChanges {
     }
 
     /// The account of the device.
-    public var sender: AccountName
+    package var sender: AccountName
     /// New messages in the order of their counters.
-    public var appended: [Message] = []
+    package var appended: [Message] = []
     /// The counters of messages that the relay has accepted.
-    public var accepted: [UInt64] = []
+    package var accepted: [UInt64] = []
     /// The cursors up to which messages were delivered.
-    public var cursors: [RoomName: RoomCursor] = [:]
+    package var cursors: [RoomName: RoomCursor] = [:]
 
     init(sender: AccountName) {
         self.sender = sender
@@ -46,14 +46,14 @@ public struct SimulatedOutboxChanges {
 }
 
 /// The contents of a simulated outbox.
-public struct SimulatedOutboxState: Equatable {
+package struct SimulatedOutboxState: Equatable {
     /// The messages that were not accepted, in the order of their counters.
-    public var pending: [SimulatedOutboxChanges.Message]
+    package var pending: [SimulatedOutboxChanges.Message]
     /// The cursors of the rooms.
-    public var cursors: [RoomName: RoomCursor]
+    package var cursors: [RoomName: RoomCursor]
 
     /// Creates a state.
-    public init(pending: [SimulatedOutboxChanges.Message], cursors: [RoomName: RoomCursor]) {
+    package init(pending: [SimulatedOutboxChanges.Message], cursors: [RoomName: RoomCursor]) {
         self.pending = pending
         self.cursors = cursors
     }

@@ -1,8 +1,9 @@
-public import MartletProtocol
-public import MartletWire
+package import MartletLink
+package import MartletRelay
+package import MartletWire
 
 /// A store of a virtual relay, which replaces the one in memory. An error of a call ends the simulation.
-public protocol SimulatedStore: AnyObject {
+package protocol SimulatedStore: AnyObject {
     /// The snapshot of a room; a new room begins a log.
     func load(_ room: RoomName) throws -> RoomSnapshot
     /// Makes messages durable, and erases earlier ones.

@@ -1,9 +1,10 @@
-public import MartletProtocol
-public import MartletWire
+import MartletLink
+package import MartletRelay
+package import MartletWire
 
 /// A store of attachments in memory, which survives the relay's process like a disk. In place of SHA-256 it uses a
 /// digest that needs no library.
-public final class VirtualAttachments {
+package final class VirtualAttachments {
     private struct Upload {
         var byteCount: UInt64
         var bytes: [UInt8] = []
@@ -19,12 +20,12 @@ public final class VirtualAttachments {
     /// The highest position that each upload has had.
     private var highest: [AttachmentKey: UInt64] = [:]
     /// Whether every call fails.
-    public var refusesCalls = false
+    package var refusesCalls = false
     /// The number of bytes that were written, including those of discarded uploads.
-    public private(set) var writtenByteCount = 0
+    package private(set) var writtenByteCount = 0
 
     /// The digest of bytes in the virtual world.
-    public static func digest(of bytes: [UInt8]) -> AttachmentDigest {
+    package static func digest(of bytes: [UInt8]) -> AttachmentDigest {
         var words: [UInt64] = [1, 2, 3, UInt64(bytes.count)]
         for byte in bytes {
             words[0] = (words[0] ^ UInt64(byte)) &* 0x100_0000_01B3
@@ -35,23 +36,23 @@ public final class VirtualAttachments {
     }
 
     /// The highest position that an upload has had; the whole length if the room has the attachment.
-    public func highestPosition(of upload: AttachmentKey) -> UInt64 {
+    package func highestPosition(of upload: AttachmentKey) -> UInt64 {
         if let bytes = complete[Name(room: upload.room, digest: upload.digest)] { return UInt64(bytes.count) }
         return highest[upload] ?? 0
     }
 
     /// The bytes of a complete attachment.
-    public func bytes(of digest: AttachmentDigest, in room: RoomName) -> [UInt8]? {
+    package func bytes(of digest: AttachmentDigest, in room: RoomName) -> [UInt8]? {
         complete[Name(room: room, digest: digest)]
     }
 
     /// Removes a complete attachment, as at the end of its lifetime.
-    public func expire(_ digest: AttachmentDigest, in room: RoomName) {
+    package func expire(_ digest: AttachmentDigest, in room: RoomName) {
         complete[Name(room: room, digest: digest)] = nil
     }
 
     /// Loses the last bytes of incomplete uploads.
-    public func loseEnds(byteCount: Int) {
+    package func loseEnds(byteCount: Int) {
         for (key, upload) in uploads { uploads[key]?.bytes = Array(upload.bytes.dropLast(byteCount)) }
     }
 

@@ -1,10 +1,11 @@
-public import MartletProtocol
-public import MartletWire
+package import Martlet
+package import MartletLink
+package import MartletWire
 
 /// A client engine in a virtual world, with an application that takes and records every message.
-public final class VirtualClient {
+package final class VirtualClient {
     /// The answer of the client's shell to a request for a credential.
-    public enum CredentialSource: Sendable {
+    package enum CredentialSource: Sendable {
         /// The credential, or nil if none is needed, after a delay.
         case gives(Credential?, after: Duration = .zero)
         /// A failure, after a delay.
@@ -14,35 +15,35 @@ public final class VirtualClient {
     }
 
     /// The engine. Its events are called through `VirtualWorld.act`.
-    public internal(set) var engine: ClientEngine
+    package internal(set) var engine: ClientEngine
     /// The path to the relay.
-    public var conditions: PathConditions
+    package var conditions: PathConditions
     /// Whether bytes pass in both directions. Blocked bytes are delayed until `VirtualWorld.restore`, like the
     /// retransmissions of a stream.
-    public var isReachable: Bool { blocked == nil }
-    var blocked: VirtualWorld.Direction?
+    package var isReachable: Bool { blocked == nil }
+    var blocked: PathDirection?
     /// Whether the client's host reads; otherwise the stream's window fills.
-    public internal(set) var isReading = true
+    package internal(set) var isReading = true
     /// The guarantees of the carrier.
-    public let carrier: Carrier
+    package let carrier: Carrier
     /// The source of credentials.
-    public var credentials = CredentialSource.gives(nil)
+    package var credentials = CredentialSource.gives(nil)
     /// Whether outputs are recorded. Without recording, memory does not grow with the run.
-    public var remembers = true
+    package var remembers = true
     /// Called for every output except `.transmit`, when it occurs. It must not call the world.
-    public var onOutput: ((ClientOutput) -> Void)?
+    package var onOutput: ((ClientOutput) -> Void)?
     /// The recorded outputs except `.transmit`, with their times.
-    public internal(set) var outputs: [(at: Instant, output: ClientOutput)] = []
+    package internal(set) var outputs: [(at: Instant, output: ClientOutput)] = []
     /// Received messages by room, in order.
-    public internal(set) var received: [RoomID: [(at: Instant, message: Message)]] = [:]
+    package internal(set) var received: [RoomID: [(at: Instant, message: Message)]] = [:]
     /// Accepted counters by room.
-    public internal(set) var accepted: [RoomID: Set<UInt64>] = [:]
+    package internal(set) var accepted: [RoomID: Set<UInt64>] = [:]
     /// The bytes of the current process's uploads.
-    public var uploads: [TransferID: [UInt8]] = [:]
+    package var uploads: [TransferID: [UInt8]] = [:]
     /// The bytes that were downloaded.
-    public internal(set) var downloads: [TransferID: [UInt8]] = [:]
+    package internal(set) var downloads: [TransferID: [UInt8]] = [:]
     /// Whether the application takes messages; otherwise their credit is not released.
-    public var takesMessages = true
+    package var takesMessages = true
     var nextCounter: UInt64 = 1
     var untaken: [(room: RoomID, byteCount: Int, cursor: RoomCursor)] = []
     /// The log of each open room.
@@ -58,12 +59,12 @@ public final class VirtualClient {
     }
 
     /// The received texts of a room, in order.
-    public func texts(in room: RoomID) -> [String] {
+    package func texts(in room: RoomID) -> [String] {
         (received[room] ?? []).compactMap(\.message.text)
     }
 
     /// The events of a room except received messages, in order.
-    public func events(in room: RoomID) -> [RoomEvent] {
+    package func events(in room: RoomID) -> [RoomEvent] {
         outputs.compactMap { entry in
             guard case .room(room, let event) = entry.output else { return nil }
             if case .message = event { return nil }
@@ -72,14 +73,14 @@ public final class VirtualClient {
     }
 
     /// The client's states, in order.
-    public var states: [ClientStatus.State] {
+    package var states: [ClientStatus.State] {
         outputs.compactMap { entry in
             if case .status(let status) = entry.output { status.state } else { nil }
         }
     }
 
     /// The outcome of a request, if there is one.
-    public func outcome(of request: UInt64) -> RequestOutcome? {
+    package func outcome(of request: UInt64) -> RequestOutcome? {
         for entry in outputs {
             if case .response(request, let outcome) = entry.output { return outcome }
         }

@@ -1,4 +1,5 @@
-import MartletProtocol
+import MartletLink
+import MartletRelay
 
 /// A connection between a client and a relay, from the connect to the close of both ends.
 struct VirtualConnection {

@@ -1,4 +1,5 @@
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The engines of a relay's loops behind the interface of one engine. A connection keeps the key under which it was

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// One direction of a virtual connection: the arrival of bytes, and the bytes in transit.
 struct VirtualPipe {

@@ -1,5 +1,6 @@
-public import MartletProtocol
-public import MartletWire
+import MartletLink
+package import MartletRelay
+package import MartletWire
 
 /// The membership records of a virtual relay's store.
 extension VirtualRelay {
@@ -15,7 +16,7 @@ extension VirtualRelay {
     }
 
     /// The entries of an account's rooms.
-    public func entries(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
+    package func entries(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
         let rooms: [RoomName]
         switch read {
         case .names: rooms = Array(memberships.keys)

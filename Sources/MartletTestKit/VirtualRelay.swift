@@ -1,73 +1,74 @@
-public import MartletProtocol
-public import MartletWire
+package import MartletLink
+package import MartletRelay
+package import MartletWire
 
 /// A relay engine in a virtual world, with a store that can be slow and can fail: one in memory, or a `SimulatedStore`,
 /// whose answers are compared with it.
-public final class VirtualRelay {
+package final class VirtualRelay {
     /// The engine of the first loop. Its events are called through `VirtualWorld.act`.
-    public internal(set) var engine: RelayEngine {
+    package internal(set) var engine: RelayEngine {
         _read { yield loops.first }
         _modify { yield &loops.first }
     }
     let loops: VirtualLoops
     /// All durable messages of all rooms.
-    public internal(set) var log: [RoomName: [LogEntry]] = [:]
+    package internal(set) var log: [RoomName: [LogEntry]] = [:]
     /// The store that answers in place of the one in memory.
-    public internal(set) var store: (any SimulatedStore)?
+    package internal(set) var store: (any SimulatedStore)?
     /// The attachments of all rooms.
-    public internal(set) var attachments = VirtualAttachments()
+    package internal(set) var attachments = VirtualAttachments()
     /// The delay of the store. Pending calls are lost when the relay crashes.
-    public var storeDelay = Duration.zero
+    package var storeDelay = Duration.zero
     /// Whether the store refuses to append.
-    public var refusesAppends = false
+    package var refusesAppends = false
     /// Whether the store appends the first half of a batch and fails for the rest.
-    public var refusesHalves = false
+    package var refusesHalves = false
     /// Whether the store refuses to load rooms.
-    public var refusesLoads = false
+    package var refusesLoads = false
     /// Whether the store refuses to read messages.
-    public var refusesReads = false
+    package var refusesReads = false
     /// The delay of an authentication.
-    public var authenticationDelay = Duration.zero
+    package var authenticationDelay = Duration.zero
     /// Refused accounts and the notices sent to them.
-    public var refusals: [AccountName: Notice] = [:]
+    package var refusals: [AccountName: Notice] = [:]
     /// The duration after which credentials expire; nil if they do not.
-    public var credentialLifetime: Duration?
+    package var credentialLifetime: Duration?
     /// The claims of accepted credentials.
-    public var claims = Claims()
+    package var claims = Claims()
     /// The answer to a message of an authentication exchange, which are numbered from 0.
-    public var exchange: (_ number: Int, Credential?) -> ExchangeAnswer = { _, _ in .refused }
+    package var exchange: (_ number: Int, Credential?) -> ExchangeAnswer = { _, _ in .refused }
     /// The delay of a decision of the room policy.
-    public var policyDelay = Duration.zero
+    package var policyDelay = Duration.zero
     /// The room policy; nil for a failure.
-    public var policy: (RoomAuthorizationRequest) -> RoomDecision? = { _ in .granted(.all) }
+    package var policy: (RoomAuthorizationRequest) -> RoomDecision? = { _ in .granted(.all) }
     /// The rooms about which the room policy has not answered in time, in order.
-    public internal(set) var overdueRooms: [RoomName] = []
+    package internal(set) var overdueRooms: [RoomName] = []
     /// Requests without a recipient, in order.
-    public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
+    package internal(set) var requests: [(at: MemberHandle, request: Request)] = []
     /// Requests of accounts that concern no room, in order.
-    public internal(set) var accountRequests: [(id: AccountRequestID, request: Request)] = []
+    package internal(set) var accountRequests: [(id: AccountRequestID, request: Request)] = []
     /// The reports of undelivered messages, if `RelayConfiguration.reportsUndelivered` is set.
-    public internal(set) var undelivered: [UndeliveredReport] = []
+    package internal(set) var undelivered: [UndeliveredReport] = []
     /// Whether requests without a recipient are answered with `unknownMethod` at once.
-    public var answersRequests = true
+    package var answersRequests = true
     /// The saved roles of rooms, in their stored form.
-    public private(set) var roles: [RoomName: [UInt8]] = [:]
+    package private(set) var roles: [RoomName: [UInt8]] = [:]
     /// The membership records of rooms.
-    public var memberships: [RoomName: [AccountName: MembershipRecord]] = [:]
+    package var memberships: [RoomName: [AccountName: MembershipRecord]] = [:]
     /// Whether the store refuses to save or to read membership records.
-    public var refusesMemberships = false
+    package var refusesMemberships = false
     /// The results of commands, by number.
-    public internal(set) var commandResults: [UInt64: RoomCommandResult] = [:]
+    package internal(set) var commandResults: [UInt64: RoomCommandResult] = [:]
     /// The rooms that each account has created.
-    public private(set) var createdCounts: [AccountName: Int] = [:]
+    package private(set) var createdCounts: [AccountName: Int] = [:]
     /// Called when roles are durable. It must not call the world.
-    public var onRolesSaved: ((RoomName, [UInt8]) -> Void)?
+    package var onRolesSaved: ((RoomName, [UInt8]) -> Void)?
     /// Called for every note of the engine, when it occurs. It must not call the world.
-    public var onNote: ((RelayNote) -> Void)?
+    package var onNote: ((RelayNote) -> Void)?
     /// The notes of the engine.
-    public internal(set) var notes: [RelayNote] = []
+    package internal(set) var notes: [RelayNote] = []
     /// The lost logs, by identity.
-    public private(set) var lostLogs: [LogID: LostLog] = [:]
+    package private(set) var lostLogs: [LogID: LostLog] = [:]
     private var logIDs: [RoomName: LogID] = [:]
     private var logRandom: SeededRandom
     private var devices: [RoomName: [DeviceKey: DeviceRecord]] = [:]
@@ -78,15 +79,15 @@ public final class VirtualRelay {
     private var random: SeededRandom
 
     /// The last state of a lost log.
-    public struct LostLog {
+    package struct LostLog {
         /// All messages, including those that the store had removed.
-        public var entries: [LogEntry]
+        package var entries: [LogEntry]
         /// The first offset that the store kept.
-        public var firstOffset: UInt64
+        package var firstOffset: UInt64
     }
 
     /// An answer in an authentication exchange.
-    public enum ExchangeAnswer {
+    package enum ExchangeAnswer {
         /// The peer has to answer this message.
         case challenge(Credential)
         /// The peer is authenticated, with the last message of the exchange.
@@ -165,13 +166,13 @@ public final class VirtualRelay {
     }
 
     /// Removes a room's messages before `offset` from the store.
-    public func trim(_ room: RoomName, before offset: UInt64) {
+    package func trim(_ room: RoomName, before offset: UInt64) {
         let kept = checked { try $0.trim(room, before: offset) }
         firstKept[room] = kept ?? max(first(room), offset)
     }
 
     /// The identity of a room's log.
-    public func logID(_ room: RoomName) -> LogID {
+    package func logID(_ room: RoomName) -> LogID {
         if let id = logIDs[room] { return id }
         let loaded = checked { try $0.load(room) }
         let id = loaded?.log ?? LogID(rawValue: logRandom.next())
@@ -180,17 +181,17 @@ public final class VirtualRelay {
     }
 
     /// The messages of a log, including lost ones; nil for an unknown log.
-    public func entries(of id: LogID, in room: RoomName) -> [LogEntry]? {
+    package func entries(of id: LogID, in room: RoomName) -> [LogEntry]? {
         logIDs[room] == id ? log[room] ?? [] : lostLogs[id]?.entries
     }
 
     /// The first offset that the store keeps of a log, or kept when the log was lost; nil for an unknown log.
-    public func firstOffset(of id: LogID, in room: RoomName) -> UInt64? {
+    package func firstOffset(of id: LogID, in room: RoomName) -> UInt64? {
         logIDs[room] == id ? first(room) : lostLogs[id]?.firstOffset
     }
 
     /// Loses a room's log in the store, while the relay is down. The next log starts at offset 1.
-    public func loseLog(of room: RoomName) {
+    package func loseLog(of room: RoomName) {
         lostLogs[logID(room)] = LostLog(entries: log[room] ?? [], firstOffset: first(room))
         checked { try $0.remove(room) }
         log[room] = nil

@@ -1,12 +1,12 @@
-import MartletProtocol
-public import MartletTransport
+import MartletLink
+package import MartletTransport
 
 /// The certificates for TLS in virtual worlds.
 ///
 /// OpenSSL draws its own random numbers, which a seed does not determine. They do not change the course of a run: the
 /// records of application data have the same lengths in every run, and the messages of a handshake count as
 /// `handshakeByteCount`. RSA keys are used because signatures of ECDSA vary in length.
-public struct VirtualTLS: Sendable {
+package struct VirtualTLS: Sendable {
     /// The bytes that the messages of one side in one step of a handshake occupy on the path.
     static let handshakeByteCount = 1500
 
@@ -15,7 +15,7 @@ public struct VirtualTLS: Sendable {
 
     /// Makes the certificates in a folder, from which they are read as long as worlds use them. Throws
     /// `TLSError.invalidFile`.
-    public init(folder: String) throws(TLSError) {
+    package init(folder: String) throws(TLSError) {
         authority = TLSIdentity(certificateFile: folder + "/authority.pem", keyFile: folder + "/authority.key")
         server = TLSIdentity(certificateFile: folder + "/server.pem", keyFile: folder + "/server.key")
         var request = TLSCertificateRequest(commonName: "Virtual Authority")

@@ -1,4 +1,5 @@
-import MartletProtocol
+import Martlet
+import MartletLink
 import MartletTransport
 import MartletWire
 

@@ -1,31 +1,33 @@
-public import MartletProtocol
-public import MartletWire
+package import Martlet
+package import MartletLink
+package import MartletRelay
+package import MartletWire
 
 /// A relay, its clients and the network between them, in one thread and in virtual time.
 ///
 /// The engines are the real ones, and all bytes are encoded and parsed as on a socket. Time advances from event to
 /// event; simultaneous events happen in the order of their causes. The same seed and the same calls give the same run.
-public final class VirtualWorld {
+package final class VirtualWorld {
     /// The current time. A world starts at one second.
-    public internal(set) var now = Instant(nanoseconds: 1_000_000_000) {
+    package internal(set) var now = Instant(nanoseconds: 1_000_000_000) {
         didSet { setWallClock() }
     }
     /// The relay; a new instance after `restartRelay`.
-    public private(set) var relay: VirtualRelay {
+    package private(set) var relay: VirtualRelay {
         didSet { setWallClock() }
     }
     /// The clients in the order of addition.
-    public private(set) var clients: [VirtualClient] = []
+    package private(set) var clients: [VirtualClient] = []
     /// The difference of the relay's wall clock to the world's time, in milliseconds.
-    public var wallClockOffset: Int64 = 1_700_000_000_000 {
+    package var wallClockOffset: Int64 = 1_700_000_000_000 {
         didSet { setWallClock() }
     }
     /// The relay's wall clock in milliseconds since 1970.
     var wallClock: UInt64 { UInt64(Int64(now.nanoseconds / 1_000_000) + wallClockOffset) }
     /// The number of connections established so far.
-    public internal(set) var connectionCount = 0
+    package internal(set) var connectionCount = 0
     /// The disturbances of frames on unordered carriers.
-    public internal(set) var trouble = PathTrouble()
+    package internal(set) var trouble = PathTrouble()
 
     /// TLS on ordered carriers; nil without.
     let tls: VirtualTLSWorld?
@@ -44,14 +46,14 @@ public final class VirtualWorld {
     private var relayIsDownUntil = Instant.zero
     private var stepsAtThisInstant = 0
     /// The number of events and deadlines so far.
-    public private(set) var stepCount = 0
+    package private(set) var stepCount = 0
     /// The last hello of each client that resumed a link.
     var usedHellos: [Int: [UInt8]] = [:]
 
     /// Creates a world with a relay and no clients.
     ///
     /// - Parameter tls: Certificates, if connections on ordered carriers use TLS.
-    public init(
+    package init(
         relay configuration: RelayConfiguration = RelayConfiguration(), loopCount: Int = 1, seed: UInt64 = 1,
         tls: VirtualTLS? = nil
     ) {
@@ -78,7 +80,7 @@ public final class VirtualWorld {
     ///   - name: A valid account name.
     ///   - device: The device's ID; by default the number of the client.
     ///   - adjust: Changes the client's configuration.
-    public func addClient(
+    package func addClient(
         _ name: String, device: UInt64? = nil, conditions: PathConditions = PathConditions(),
         carrier: Carrier = .reliable, _ adjust: (inout ClientConfiguration) -> Void = { _ in }
     ) -> VirtualClient {
@@ -95,7 +97,7 @@ public final class VirtualWorld {
     }
 
     /// Calls an event of a client's engine and processes the outputs.
-    public func act<Result>(
+    package func act<Result>(
         _ client: VirtualClient, _ event: (inout ClientEngine, Instant) throws -> Result
     ) rethrows -> Result {
         let result = try event(&client.engine, now)
@@ -104,14 +106,14 @@ public final class VirtualWorld {
     }
 
     /// Calls an event of the relay's engine and processes the outputs.
-    public func act(_ event: (inout RelayEngine, Instant) -> Void) {
+    package func act(_ event: (inout RelayEngine, Instant) -> Void) {
         event(&relay.engine, now)
         settleRelay()
     }
 
     /// Sends a text under the client's next counter and returns the counter.
     @discardableResult
-    public func send(
+    package func send(
         _ text: String, from client: VirtualClient, in room: RoomID, timeToLive: Duration? = nil
     ) throws(ClientError) -> UInt64 {
         let counter = client.nextCounter
@@ -123,7 +125,7 @@ public final class VirtualWorld {
     }
 
     /// Takes all pending messages of a client and lets its application take later ones.
-    public func takeMessages(_ client: VirtualClient) {
+    package func takeMessages(_ client: VirtualClient) {
         client.takesMessages = true
         client.takeAll(now: now)
         settle(client)
@@ -134,7 +136,7 @@ public final class VirtualWorld {
     /// Replaces the relay: links and unstored messages are lost, connections break, and connects fail for a while.
     ///
     /// Pending appends and roles are durable or lost at random.
-    public func restartRelay(downFor time: Duration = .zero) {
+    package func restartRelay(downFor time: Duration = .zero) {
         for index in connections.indices where connections[index].generation == generation {
             connections[index].relayIsOpen = false
             schedule(.ended(connection: index, atRelay: false, .reset), after: delay(of: connections[index]))
@@ -159,7 +161,7 @@ public final class VirtualWorld {
     }
 
     /// Breaks a client's connections. Both sides notice after half a round trip.
-    public func cut(_ client: VirtualClient) {
+    package func cut(_ client: VirtualClient) {
         for index in connections.indices where isOpen(connections[index], of: client) {
             let delay = client.conditions.delay
             schedule(.ended(connection: index, atRelay: true, .reset), after: delay)
@@ -167,24 +169,14 @@ public final class VirtualWorld {
         }
     }
 
-    /// A direction of a path.
-    public enum Direction: Sendable {
-        /// From the client to the relay.
-        case up
-        /// From the relay to the client.
-        case down
-        /// Both directions.
-        case both
-    }
-
     /// Blocks a client's path in one or both directions until `restore`, without notice.
-    public func blackHole(_ client: VirtualClient, _ direction: Direction = .both) {
+    package func blackHole(_ client: VirtualClient, _ direction: PathDirection = .both) {
         client.blocked = direction
         deliverDelayed()
     }
 
     /// Unblocks a client's path; delayed bytes arrive.
-    public func restore(_ client: VirtualClient) {
+    package func restore(_ client: VirtualClient) {
         client.blocked = nil
         deliverDelayed()
         guard let index = index(of: client), let attempt = attempts[index] else { return }
@@ -201,7 +193,7 @@ public final class VirtualWorld {
 
     /// Crashes a client's process: its connections close, and its engine is replaced by one without rooms that is not
     /// started.
-    public func crash(_ client: VirtualClient) {
+    package func crash(_ client: VirtualClient) {
         guard let number = index(of: client) else { return }
         attempts[number] = nil
         for index in connections.indices where connections[index].client == number {
@@ -217,7 +209,7 @@ public final class VirtualWorld {
     }
 
     /// Moves a client's host to another network and reports it. Bytes in transit on the old network are lost.
-    public func switchPath(of client: VirtualClient, to conditions: PathConditions, _ status: PathStatus) {
+    package func switchPath(of client: VirtualClient, to conditions: PathConditions, _ status: PathStatus) {
         dropNATMappings(of: client)
         client.conditions = conditions
         act(client) { $0.pathChanged(to: status, now: $1) }
@@ -225,25 +217,25 @@ public final class VirtualWorld {
 
     /// Drops the NAT mappings of a client's connections: their bytes are lost in both directions without notice. New
     /// connections are not affected.
-    public func dropNATMappings(of client: VirtualClient) {
+    package func dropNATMappings(of client: VirtualClient) {
         for index in connections.indices where isOpen(connections[index], of: client) {
             connections[index].hasNoMapping = true
         }
     }
 
     /// Stops the client's host from reading. On a stream the window fills and the relay cannot write.
-    public func stopReading(_ client: VirtualClient) {
+    package func stopReading(_ client: VirtualClient) {
         client.isReading = false
     }
 
     /// Resumes reading by the client's host.
-    public func startReading(_ client: VirtualClient) {
+    package func startReading(_ client: VirtualClient) {
         client.isReading = true
         for index in connections.indices where isOpen(connections[index], of: client) { readUnread(index) }
     }
 
     /// Replays the last resuming hello of a client on another connection. Returns whether a link was resumed.
-    public func replayHello(of client: VirtualClient) -> Bool {
+    package func replayHello(of client: VirtualClient) -> Bool {
         guard let number = index(of: client), let hello = usedHellos[number], isRelayUp,
             let key = relay.engine.accepted(client.carrier, now: now)
         else { return false }
@@ -257,44 +249,44 @@ public final class VirtualWorld {
     }
 
     /// Revokes an account: its devices are disconnected and refused until `readmit`.
-    public func revoke(_ account: AccountName) {
+    package func revoke(_ account: AccountName) {
         relay.refusals[account] = Notice(code: .revoked)
         relay.loops.revoke(account, now: now)
         settleRelay()
     }
 
     /// Accepts an account's devices again.
-    public func readmit(_ account: AccountName) {
+    package func readmit(_ account: AccountName) {
         relay.refusals[account] = nil
     }
 
     /// Whether the client's newest connection reaches the relay.
-    public func isPathIntact(of client: VirtualClient) -> Bool {
+    package func isPathIntact(of client: VirtualClient) -> Bool {
         guard let newest = connections.last(where: { clients[$0.client] === client }) else { return false }
         return newest.generation == generation && newest.clientSide.isOpen && newest.relaySide.isOpen
             && !newest.hasNoMapping
     }
 
     /// The number of open connections of a client at the relay.
-    public func openConnectionCount(of client: VirtualClient) -> Int {
+    package func openConnectionCount(of client: VirtualClient) -> Int {
         connections.count { $0.generation == generation && clients[$0.client] === client && $0.relaySide.isOpen }
     }
 
     // MARK: - Time
 
     /// Calls `body` after a delay. It may call the world.
-    public func after(_ delay: Duration, _ body: @escaping () -> Void) {
+    package func after(_ delay: Duration, _ body: @escaping () -> Void) {
         schedule(.call(body), after: delay)
     }
 
     /// Advances time.
-    public func run(for duration: Duration) {
+    package func run(for duration: Duration) {
         run(until: now + duration)
     }
 
     /// Advances time until `condition` holds; false if it does not hold by `limit`.
     @discardableResult
-    public func run(until limit: Instant = .distantFuture, _ condition: () -> Bool = { false }) -> Bool {
+    package func run(until limit: Instant = .distantFuture, _ condition: () -> Bool = { false }) -> Bool {
         while !condition() {
             guard let next = nextEventTime, next <= limit else {
                 if limit != .distantFuture { now = max(now, limit) }

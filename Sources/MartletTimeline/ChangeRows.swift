@@ -1,5 +1,6 @@
-import MartletProtocol
-import MartletSQLite
+import Martlet
+import MartletDatabase
+import MartletLink
 import MartletWire
 
 /// The stored changes of messages, as effects.

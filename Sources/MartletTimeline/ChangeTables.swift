@@ -1,5 +1,6 @@
-import MartletProtocol
-import MartletSQLite
+import Martlet
+import MartletDatabase
+import MartletLink
 import MartletWire
 
 /// The stored changes, and their effects on the entries.

@@ -1,4 +1,6 @@
-import MartletProtocol
+import Martlet
+import MartletDatabase
+import MartletLink
 import MartletSQLite
 import MartletWire
 

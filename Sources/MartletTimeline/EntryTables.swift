@@ -1,5 +1,6 @@
 import Martlet
-import MartletProtocol
+import MartletDatabase
+import MartletLink
 import MartletSQLite
 import MartletWire
 

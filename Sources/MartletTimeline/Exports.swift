@@ -1,2 +1,2 @@
 // The errors of a timeline are those of its database.
-@_exported public import enum MartletSQLite.DatabaseError
+@_exported public import enum MartletDatabase.DatabaseError

@@ -1,4 +1,4 @@
-import MartletSQLite
+import MartletDatabase
 import MartletWire
 
 /// The gaps of a timeline, which pages of history fill.

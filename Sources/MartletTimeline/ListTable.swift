@@ -1,5 +1,5 @@
 import Martlet
-import MartletSQLite
+import MartletDatabase
 import MartletWire
 
 /// The account's list of rooms, as the relay has reported it last.

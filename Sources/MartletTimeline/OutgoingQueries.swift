@@ -1,4 +1,4 @@
-import MartletSQLite
+import MartletDatabase
 import MartletWire
 
 /// The queries of a timeline for outgoing messages.

@@ -1,5 +1,5 @@
 package import Martlet
-import MartletProtocol
+import MartletLink
 package import MartletWire
 
 /// A change of an outgoing message in a timeline.

@@ -1,6 +1,6 @@
 public import Martlet
-public import MartletProtocol
-import MartletSQLite
+import MartletDatabase
+import MartletLink
 import MartletTransport
 public import MartletWire
 

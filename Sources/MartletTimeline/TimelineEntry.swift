@@ -1,5 +1,5 @@
 public import Martlet
-public import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// A message, a gap or a replaced log in the timeline of a room.

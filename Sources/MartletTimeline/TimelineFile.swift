@@ -1,4 +1,4 @@
-import MartletSQLite
+import MartletDatabase
 import MartletWire
 
 #if canImport(Glibc)

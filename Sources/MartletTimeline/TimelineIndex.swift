@@ -1,5 +1,5 @@
-import MartletProtocol
-import MartletSQLite
+import MartletDatabase
+import MartletLink
 import MartletWire
 
 /// The terms of texts that an earlier version has stored.

@@ -1,5 +1,6 @@
-import MartletProtocol
-import MartletSQLite
+import Martlet
+import MartletDatabase
+import MartletLink
 import MartletWire
 
 /// The queries of a timeline on its reading thread.

@@ -1,4 +1,4 @@
-import MartletSQLite
+import MartletDatabase
 
 /// The tables of a timeline.
 enum TimelineSchema {

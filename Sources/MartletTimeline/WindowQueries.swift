@@ -1,5 +1,5 @@
-package import MartletProtocol
-import MartletSQLite
+import MartletDatabase
+import MartletLink
 package import MartletWire
 
 /// The part of a room that a view shows.

@@ -1,5 +1,6 @@
 import MartletAuthentication
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The JSON document of a report (R-138, Guides/push.md). The members of objects are in the order of their names.

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 @testable import MartletTimeline
 
 @Suite("File of a timeline")

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
-import MartletProtocol
-import MartletSQLite
+import MartletDatabase
+import MartletLink
 import MartletWire
 import Testing
 

@@ -42,6 +42,10 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(YieldRule.findings(in:)))
     }
 
+    @Test func `other modules of the package can inline what is inlinable`() {
+        expectNone(tree.files.flatMap(InlinableRule.findings(in:)))
+    }
+
     @Test func `no file contains a mark of unfinished work`() {
         expectNone(tree.files.flatMap(MarkRule.findings(in:)))
     }
@@ -54,7 +58,7 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(MarkRule.findingsOfWaiting(in:)))
     }
 
-    @Test func `files and lines are within their limits, and names are specific`() {
+    @Test func `lines are within their limit, and names are specific`() {
         expectNone(tree.files.flatMap(ShapeRule.findings(in:)))
     }
 

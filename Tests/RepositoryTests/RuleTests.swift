@@ -5,12 +5,15 @@ import Testing
 struct RuleTests {
     @Test(arguments: [
         ("Sources/MartletWire/A.swift", "import Foundation"),
-        ("Sources/MartletWire/A.swift", "public import MartletProtocol"),
-        ("Sources/MartletProtocol/A.swift", "@preconcurrency internal import Glibc"),
-        ("Sources/MartletProtocol/A/B.swift", "import struct Synchronization.Atomic"),
-        ("Sources/MartletTransport/A.swift", "import MartletProtocol"),
+        ("Sources/MartletWire/A.swift", "public import MartletLink"),
+        ("Sources/MartletLink/A.swift", "@preconcurrency internal import Glibc"),
+        ("Sources/MartletLink/A/B.swift", "import struct Synchronization.Atomic"),
+        ("Sources/MartletTransport/A.swift", "import MartletLink"),
+        ("Sources/Martlet/Engine/A.swift", "import MartletTransport"),
+        ("Sources/MartletRelay/Engine/A/B.swift", "import Synchronization"),
+        ("Sources/MartletSQLite/A.swift", "import MartletRelay"),
         ("Sources/MartletTransport/Path/A.swift", "import Foundation"),
-        ("Sources/MartletTransport/Network/A.swift", "import MartletProtocol"),
+        ("Sources/MartletTransport/Network/A.swift", "import MartletLink"),
         ("Sources/Martlet/A.swift", "import MartletRelay"),
         ("Sources/Martlet/A.swift", "import FoundationEssentials"),
         ("Sources/MartletRelay/A.swift", "import Foundation"),
@@ -20,7 +23,7 @@ struct RuleTests {
         ("Sources/MartletWebhook/A.swift", "import Foundation"),
         ("Sources/MartletTestKit/A.swift", "import MartletSQLite"),
         ("Sources/Unheard/A.swift", "import MartletWire"),
-        ("Tests/MartletWireTests/ATests.swift", "@testable import MartletProtocol"),
+        ("Tests/MartletWireTests/ATests.swift", "@testable import MartletLink"),
     ])
     func `an import of a module that is not permitted → a finding`(path: String, code: String) {
         #expect(ImportRule.findings(in: SourceFile(path, code)).count == 1)
@@ -28,8 +31,8 @@ struct RuleTests {
 
     @Test(arguments: [
         ("Sources/MartletWire/A.swift", "internal import CMartletCodec"),
-        ("Sources/MartletProtocol/A.swift", "public import MartletWire"),
-        ("Sources/MartletProtocol/A.swift", "let s = \"import Foundation\"  // import Foundation"),
+        ("Sources/MartletLink/A.swift", "public import MartletWire"),
+        ("Sources/MartletLink/A.swift", "let s = \"import Foundation\"  // import Foundation"),
         ("Sources/MartletTransport/A.swift", "#if canImport(Glibc)\nimport Glibc\n#endif"),
         ("Sources/MartletTransport/Network/A.swift", "import Foundation"),
         ("Sources/Martlet/Foundation/A.swift", "public import FoundationEssentials"),
@@ -41,9 +44,10 @@ struct RuleTests {
     }
 
     @Test(arguments: PurityRule.sources)
-    func `a clock or a random source in the protocol → a finding`(source: String) {
+    func `a clock or a random source in an engine → a finding`(source: String) {
         let code = "let x = \(source)"
-        #expect(PurityRule.findings(in: SourceFile("Sources/MartletProtocol/A.swift", code)).count == 1)
+        #expect(PurityRule.findings(in: SourceFile("Sources/MartletLink/A.swift", code)).count == 1)
+        #expect(PurityRule.findings(in: SourceFile("Sources/Martlet/Engine/A.swift", code)).count == 1)
         #expect(PurityRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
         #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "// " + code)) == [])
     }
@@ -104,18 +108,22 @@ struct RuleTests {
         #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/Collections/OnDemand.swift", code)) == [])
     }
 
+    @Test func `an inlinable member of a package type without usableFromInline → a finding`() {
+        func findings(_ code: String) -> Int {
+            InlinableRule.findings(in: SourceFile("Sources/MartletLink/A.swift", code)).count
+        }
+        let member = "    @inlinable\n    package func b() {}\n}"
+        #expect(findings("package struct A {\n" + member) == 1)
+        #expect(findings("@usableFromInline\npackage struct A {\n" + member) == 0)
+        #expect(findings("public struct A {\n" + member) == 0)
+        #expect(findings("package struct A {\n}\nextension Int {\n" + member) == 0)
+    }
+
     @Test(arguments: MarkRule.waits)
     func `a call that waits in a test → a finding`(wait: String) {
         let code = wait + (wait.hasSuffix("(") ? "1)" : "(1)")
         #expect(MarkRule.findingsOfWaiting(in: SourceFile("Tests/MartletTests/ATests.swift", code)).count == 1)
         #expect(MarkRule.findingsOfWaiting(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
-    }
-
-    @Test func `a file beyond the maximum length → a finding, except for Markdown`() {
-        let longest = String(repeating: "\n", count: ShapeRule.maxLineCount)
-        #expect(ShapeRule.findings(in: SourceFile("A.swift", longest)) == [])
-        #expect(ShapeRule.findings(in: SourceFile("A.swift", longest + "\n")).count == 1)
-        #expect(ShapeRule.findings(in: SourceFile("A.md", longest + "\n")) == [])
     }
 
     @Test func `a line beyond the maximum width in characters → a finding, except for tables`() {

@@ -34,7 +34,7 @@ struct TreeRuleTests {
             "Specs/registry.json",
             #"{"tags": [{"name": "counter", "type": "u64"}, {"name": "tail", "type": "u32"},"#
                 + #" {"name": "run", "parts": "u64 offset, u32 count, u64 mutedUntil"}]}"#)
-        func findings(_ code: String, _ path: String = "Sources/MartletProtocol/A.swift") -> Int {
+        func findings(_ code: String, _ path: String = "Sources/MartletLink/A.swift") -> Int {
             let file = SourceFile(path, code)
             return NumberRule.findings(in: file, NumberRule.names(in: SourceTree([registry]))).count
                 + NumberRule.findingsOfElements(in: file).count
@@ -53,7 +53,7 @@ struct TreeRuleTests {
         #expect(findings("offset + 1", "Sources/MartletWire/A.swift") == 0)
         #expect(findings("counter + 1", "Sources/MartletLab/A.swift") == 0)
         #expect(NumberRule.findings(in: SourceTree([])).count == 1)
-        let tree = SourceTree([registry, SourceFile("Sources/MartletProtocol/A.swift", "counter + 1")])
+        let tree = SourceTree([registry, SourceFile("Sources/MartletLink/A.swift", "counter + 1")])
         let found = NumberRule.findings(in: tree)
         #expect(found.count { $0.line == 1 } == 1 && found.count == 2 + NumberRule.permitted.count)
     }

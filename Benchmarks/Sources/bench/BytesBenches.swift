@@ -1,5 +1,6 @@
 import BenchHarness
-import MartletProtocol
+import Martlet
+import MartletLink
 import MartletTestKit
 import MartletWire
 

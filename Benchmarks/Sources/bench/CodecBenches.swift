@@ -1,6 +1,6 @@
 import BenchHarness
 import CBaselines
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// Compression of large bodies, compared with libdeflate called from C.

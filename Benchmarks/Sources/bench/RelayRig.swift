@@ -1,6 +1,7 @@
 import BenchHarness
 import CBaselines
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// A relay's engine without sockets, and minimal clients.

@@ -2,9 +2,9 @@ import BenchHarness
 import CBaselines
 import Foundation
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 import MartletWire
 
 /// The relay's store on the disk: synced appends without a relay, and the start with a long history. Each figure is

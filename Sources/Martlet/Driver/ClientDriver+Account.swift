@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The account's own session: the list of its rooms, and requests that belong to no room.

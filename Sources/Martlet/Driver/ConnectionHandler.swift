@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// The handler of one connection. It reports events to the driver under the ID of the connection, so that the driver

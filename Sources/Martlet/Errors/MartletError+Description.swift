@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 extension MartletError: CustomStringConvertible {
     /// A description in one line. Unprintable characters of a text that came from outside the library appear as

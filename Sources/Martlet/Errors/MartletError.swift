@@ -1,4 +1,4 @@
-public import MartletProtocol
+public import MartletLink
 public import MartletWire
 
 /// An error thrown by ``Client``, ``Room``, ``RoomRequest`` and ``MessageHandle``.

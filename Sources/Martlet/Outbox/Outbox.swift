@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// The durable state of a client: its device ID, the messages that the relay has not accepted, and the cursor of each

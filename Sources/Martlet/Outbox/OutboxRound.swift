@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The operations on an outbox that are stored in one transaction, and their results.

@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// Changes that an outbox stores together. They are applied in the order of the properties.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// The use of an outbox object by one client of this process. Two clients at a time would give the same counters to

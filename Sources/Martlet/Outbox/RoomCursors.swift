@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The cursors of rooms, by name. Beyond a bound the least recently used ones are removed (C-84,

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// The path monitor that all clients of a loop share. It runs while it has observers.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 package import MartletWire
 
 extension Room {

@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// A message of a room with the stamp of the relay.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 public import MartletWire
 
 extension Room {

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// A room in the list of an account's rooms: the account's membership record, the last message, and the number of

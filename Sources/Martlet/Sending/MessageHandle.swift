@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 public import MartletWire
 import Synchronization
 

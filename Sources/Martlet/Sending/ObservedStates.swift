@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The states of one message that an observer has received. The observer receives each state once.

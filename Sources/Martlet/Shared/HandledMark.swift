@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// The cursor up to which the application has handled a room's messages.
 ///

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The changes that the application has made to a room and the loop has not taken. Their size is bounded: cursors are

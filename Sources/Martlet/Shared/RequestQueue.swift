@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// A queue of the members' requests that the application has not taken.
 struct RequestQueue: Sendable {

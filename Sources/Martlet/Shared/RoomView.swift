@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The state of a room as the relay has reported it. The marks of accounts are in the ledger. A change returns whether

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// The items that an iteration over deliveries has returned and the outbox has not stored as acknowledged, in order.
 ///

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// A channel to any number of subscribers. Each subscriber has a bounded buffer; if it is full, the oldest element is

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 import MartletAuthentication
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTransport
 import MartletWire

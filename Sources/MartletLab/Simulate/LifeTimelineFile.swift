@@ -1,6 +1,7 @@
 import Martlet
-import MartletProtocol
-import MartletSQLite
+import MartletDatabase
+import MartletLink
+import MartletRelay
 import MartletTestKit
 import MartletTimeline
 import MartletWire

@@ -1,7 +1,7 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 import MartletTestKit
 import MartletToolSupport
 import MartletWire

@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 
 /// Decides which accounts may enter which rooms, and with which permissions.
 ///

@@ -1,5 +1,5 @@
 public import MartletAuthentication
-public import MartletProtocol
+import MartletLink
 import MartletTransport
 import MartletWire
 

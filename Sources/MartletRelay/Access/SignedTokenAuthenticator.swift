@@ -1,5 +1,5 @@
 public import MartletAuthentication
-import MartletProtocol
+import MartletLink
 import MartletTransport
 import MartletWire
 

@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// Authenticates each account by one token from a table.

@@ -1,5 +1,5 @@
 import CMartletCrypto
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 extension TokenGrant {

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The state of each attachment that a store keeps in memory, and the use of the store's bounds.

@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// The storage of attachments: the interface of a relay to files or an object store.

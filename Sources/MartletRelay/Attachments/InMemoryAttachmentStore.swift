@@ -1,5 +1,5 @@
 import MartletAuthentication
-public import MartletProtocol
+import MartletLink
 import MartletTransport
 public import MartletWire
 

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// The methods with which a relay responds to requests without a recipient. They describe the room of the request

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The messages of one room, oldest first, and the counters of devices and the progress of accounts, which outlive

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The logs of all rooms in memory, in the order of last use, and their total size.

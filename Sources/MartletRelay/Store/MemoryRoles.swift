@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The roles of all rooms in memory, with the number of rooms that each account has created and the size of their

@@ -1,4 +1,4 @@
-public import MartletProtocol
+public import MartletLink
 public import MartletWire
 
 /// The storage of rooms' logs: the interface of a relay to a disk or database.

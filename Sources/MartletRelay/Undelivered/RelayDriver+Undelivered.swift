@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// Calls of the handler of undelivered messages, which the engine reports only if there is one.

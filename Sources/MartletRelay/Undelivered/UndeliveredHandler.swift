@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 
 /// Takes reports of messages that were not delivered to accounts that have joined their room.
 ///

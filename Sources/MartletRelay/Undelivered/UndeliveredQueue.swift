@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// The reports of undelivered messages of one loop that wait for their handler.
 ///

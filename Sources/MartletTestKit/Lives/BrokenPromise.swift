@@ -1,7 +1,7 @@
 /// A promise of the public API that was broken in a run of ``ClientLives``.
-public struct BrokenPromise: Sendable, CustomStringConvertible {
+package struct BrokenPromise: Sendable, CustomStringConvertible {
     /// The checked promises.
-    public enum Promise: String, CaseIterable, Sendable {
+    package enum Promise: String, CaseIterable, Sendable {
         /// Each call ends: at the latest when its client or room ends, and calls with a limit within it.
         case everyCallEnds = "every call ends"
         /// The offset of an accepted message is the place of the message in the relay's store.
@@ -42,12 +42,12 @@ public struct BrokenPromise: Sendable, CustomStringConvertible {
     }
 
     /// The broken promise.
-    public var promise: Promise
+    package var promise: Promise
     /// The virtual time in milliseconds.
-    public var at: Int64
+    package var at: Int64
     /// The observation.
-    public var detail: String
+    package var detail: String
 
     /// A description in one line.
-    public var description: String { "at \(at) ms, broken: \(promise.rawValue): \(detail)" }
+    package var description: String { "at \(at) ms, broken: \(promise.rawValue): \(detail)" }
 }

@@ -1,41 +1,41 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletRelay
-public import MartletWire
+package import MartletWire
 
 /// Lives of applications on real clients and a real relay, in a ``TestWorld``: they start, send, receive, leave loops,
 /// are cancelled, stopped and killed, over faulty paths and with failing storages. The promises of the public API are
 /// checked.
-public enum ClientLives {
+package enum ClientLives {
     /// The duration after the last fault within which everything settles.
     static let settleTimeout = Duration.seconds(600)
 
     /// The result of a run.
-    public struct Result: Sendable {
+    package struct Result: Sendable {
         /// The seed.
-        public var seed: UInt64
+        package var seed: UInt64
         /// The broken promises, at most ten; none if the run was cancelled.
-        public var broken: [BrokenPromise]
+        package var broken: [BrokenPromise]
         /// Whether the task was cancelled before the end of the run.
-        public var wasCancelled: Bool
+        package var wasCancelled: Bool
         /// The virtual duration of the lives of all devices.
-        public var virtualTime: Duration
+        package var virtualTime: Duration
         /// The number of clients.
-        public var lifeCount: Int
+        package var lifeCount: Int
         /// The number of calls of the public API.
-        public var callCount: Int
+        package var callCount: Int
         /// The number of calls of `send`.
-        public var messageCount: Int
+        package var messageCount: Int
         /// The number of messages that iterations have returned.
-        public var shownCount: Int
+        package var shownCount: Int
         /// The number of faults.
-        public var faultCount: Int
+        package var faultCount: Int
         /// The number of connections.
-        public var connectionCount: Int
+        package var connectionCount: Int
         /// The hash of all observations. The same seed gives the same hash.
-        public var traceHash: UInt64
+        package var traceHash: UInt64
         /// The observations, one a line, if they are kept.
-        public var trace: [String]
+        package var trace: [String]
     }
 
     /// Runs the scenario of a seed to its end, or until the task is cancelled.
@@ -45,7 +45,7 @@ public enum ClientLives {
     ///   - duration: The virtual duration before the faults end.
     ///   - keepsTrace: Whether the result contains the observations.
     ///   - makeTimeline: Makes the timeline of an account on a device; nil for devices without timelines.
-    public static func run(
+    package static func run(
         seed: UInt64, duration: Duration = .seconds(3600), keepsTrace: Bool = false,
         makeTimeline: ((AccountName) -> any LifeTimeline)? = nil
     ) -> Result {

@@ -1,5 +1,6 @@
 import Martlet
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The calls of an application beside those that receive.

@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The membership records of an application's account.

@@ -1,5 +1,6 @@
 import Martlet
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The rooms of an application, and its iterations over them.

@@ -1,5 +1,6 @@
 import Martlet
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The application of one device, which lives several times, each with a client of its own.

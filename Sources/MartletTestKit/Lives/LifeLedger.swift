@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The calls and observations of the applications of a run, and the promises that they show to be broken.

@@ -1,5 +1,6 @@
 import Martlet
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The durable messages of all rooms, by offset, in the current logs and in those that a restored store has replaced.

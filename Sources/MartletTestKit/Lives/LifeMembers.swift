@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The possible states of the membership records that the applications of a run have changed, derived from the answers.

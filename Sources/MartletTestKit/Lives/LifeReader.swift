@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The messages of one room that the application of one device has seen, over all its lives.

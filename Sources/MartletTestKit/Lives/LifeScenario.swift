@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The devices, paths, storages and durations of a run of ``ClientLives``, which a seed determines.

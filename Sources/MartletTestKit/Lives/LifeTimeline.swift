@@ -1,9 +1,9 @@
-public import Martlet
-public import MartletWire
+package import Martlet
+package import MartletWire
 
 /// The timeline of a device of ``ClientLives``, in a file that survives the clients of the device. An error of a call
 /// other than a `MartletError` and a `CancellationError` breaks a promise.
-public protocol LifeTimeline: AnyObject, Sendable {
+package protocol LifeTimeline: AnyObject, Sendable {
     /// Opens the file for a client.
     func begin(_ client: Client) async throws
     /// Applies what the relay sends until the client has stopped.
@@ -23,22 +23,22 @@ public protocol LifeTimeline: AnyObject, Sendable {
 }
 
 /// A room in a timeline.
-public struct LifeTimelineView: Sendable {
+package struct LifeTimelineView: Sendable {
     /// A message as the timeline shows it.
-    public struct Entry: Sendable, Equatable {
+    package struct Entry: Sendable, Equatable {
         /// The message.
-        public var id: MessageID
+        package var id: MessageID
         /// The offset of the message; nil without an acceptance.
-        public var offset: UInt64?
+        package var offset: UInt64?
         /// The text; nil for a deleted message.
-        public var text: String?
+        package var text: String?
         /// The reactions with the numbers of their accounts, as `+ 2`.
-        public var reactions: Set<String>
+        package var reactions: Set<String>
         /// The reason of a failure; nil if the message has not failed.
-        public var failure: String?
+        package var failure: String?
 
         /// Creates an entry.
-        public init(id: MessageID, offset: UInt64?, text: String?, reactions: Set<String> = [], failure: String? = nil)
+        package init(id: MessageID, offset: UInt64?, text: String?, reactions: Set<String> = [], failure: String? = nil)
         {
             self.id = id
             self.offset = offset
@@ -49,20 +49,20 @@ public struct LifeTimelineView: Sendable {
     }
 
     /// The texts and replies after the last replacement of the log, in their order.
-    public var entries: [Entry]
+    package var entries: [Entry]
     /// The messages above the last replacement of the log, with their offsets.
-    public var earlier: [MessageID: UInt64]
+    package var earlier: [MessageID: UInt64]
     /// Whether offsets are missing among them.
-    public var hasGaps: Bool
+    package var hasGaps: Bool
     /// The number of unread messages.
-    public var unreadCount: Int
+    package var unreadCount: Int
     /// Whether the list has the room.
-    public var membership: RoomSummary.Membership?
+    package var membership: RoomSummary.Membership?
     /// The last message of a listed kind; nil if it was deleted, or there is none.
-    public var lastText: String?
+    package var lastText: String?
 
     /// Creates a view.
-    public init(
+    package init(
         entries: [Entry], earlier: [MessageID: UInt64], hasGaps: Bool, unreadCount: Int,
         membership: RoomSummary.Membership?, lastText: String?
     ) {

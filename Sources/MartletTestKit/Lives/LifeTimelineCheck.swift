@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The messages of a log as a reader shows them, with all changes that count (M-9 to M-12).

@@ -1,4 +1,6 @@
-import MartletProtocol
+import Martlet
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The record of every transfer of an attachment. It checks that received bytes are the bytes that were sent, and that

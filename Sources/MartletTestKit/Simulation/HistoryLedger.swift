@@ -1,4 +1,5 @@
-import MartletProtocol
+import Martlet
+import MartletLink
 import MartletWire
 
 /// The record of every request for a page of history. It checks that the messages of a page are those of the log.

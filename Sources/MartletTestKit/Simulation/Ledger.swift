@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The record of every message: published, sent, accepted, stored, delivered.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The receipts, typing and presence that devices received, compared with the actions of the members.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// Monitors progress: an unhindered device with work makes progress within a time limit.
 ///

@@ -1,4 +1,5 @@
-import MartletProtocol
+import Martlet
+import MartletLink
 import MartletWire
 
 /// The record of every request. It checks that a request ends once, in time and with the answer to its content, and

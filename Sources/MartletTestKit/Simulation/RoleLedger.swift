@@ -1,4 +1,6 @@
-import MartletProtocol
+import Martlet
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The roles of all rooms over time, as the relay's store has them, and the operations that were requested.

@@ -1,11 +1,11 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 extension Scenario {
     /// The minimum number of messages in a random scenario.
-    public static let minMessageCount = 200
+    package static let minMessageCount = 200
     /// The minimum number of faults in a random scenario.
-    public static let minFaultCount = 10
+    package static let minFaultCount = 10
 
     /// The maximum content of a random request, in bytes.
     private static let maxRequestByteCount = 12_000
@@ -19,7 +19,7 @@ extension Scenario {
     ///   - seed: The seed, which determines the scenario.
     ///   - duration: The minimum duration. A scenario with a minimum duration has longer intervals.
     ///   - loopCount: The number of the relay's loops, which does not affect the actions.
-    public init(seed: UInt64, lasting duration: Duration = .zero, loopCount: Int = 1) {
+    package init(seed: UInt64, lasting duration: Duration = .zero, loopCount: Int = 1) {
         var generator = Generator(seed: seed)
         self.seed = seed
         self.loopCount = loopCount

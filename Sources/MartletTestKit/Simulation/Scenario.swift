@@ -1,23 +1,23 @@
-public import MartletWire
+package import MartletWire
 
 /// The actions and faults of a simulation as data, so that a seed can determine them and a shrinker can remove some.
-public struct Scenario: Sendable {
+package struct Scenario: Sendable {
     /// An action at a time.
-    public struct Step: Sendable {
+    package struct Step: Sendable {
         /// The time since the start of the scenario.
-        public var at: Duration
+        package var at: Duration
         /// The action.
-        public var action: Action
+        package var action: Action
     }
 
     /// An action or fault. Devices and rooms are indices. A fault with a duration ends without another action.
-    public enum Action: Sendable {
+    package enum Action: Sendable {
         /// A device publishes `count` messages of `byteCount` bytes.
         case publish(device: Int, room: Int, count: Int, byteCount: Int)
         /// The device's connections break.
         case cut(device: Int)
         /// The path drops all bytes in the given directions.
-        case blackHole(device: Int, VirtualWorld.Direction, lasts: Duration)
+        case blackHole(device: Int, PathDirection, lasts: Duration)
         /// A NAT drops the mappings of the device's connections.
         case dropNATMappings(device: Int)
         /// The device moves to another network.
@@ -74,7 +74,7 @@ public struct Scenario: Sendable {
     }
 
     /// A direction in a log.
-    public enum Direction: CaseIterable, Sendable {
+    package enum Direction: CaseIterable, Sendable {
         /// Messages before a place.
         case before
         /// Messages after a place.
@@ -84,7 +84,7 @@ public struct Scenario: Sendable {
     }
 
     /// An operation of a store.
-    public enum StorePart: Sendable {
+    package enum StorePart: Sendable {
         /// Appending messages.
         case append
         /// Appending the second half of each batch.
@@ -98,56 +98,56 @@ public struct Scenario: Sendable {
     }
 
     /// A device and its path to the relay.
-    public struct Device: Sendable {
+    package struct Device: Sendable {
         /// The account, which devices may share.
-        public var account: String
+        package var account: String
         /// The initial conditions of the path.
-        public var conditions: PathConditions
+        package var conditions: PathConditions
         /// The features: version 1.0, compact frames or deflated frames; some devices lack receipts, presence or
         /// requests.
-        public var features: Features
+        package var features: Features
         /// The limits of the device.
-        public var limits = Limits()
+        package var limits = Limits()
         /// The number of messages before the last offset at which the device opens an unknown room.
-        public var tail: UInt32?
+        package var tail: UInt32?
     }
 
     /// The seed, which determines the scenario and all random decisions of the run.
-    public let seed: UInt64
+    package let seed: UInt64
     /// Whether the carrier is reliable and ordered.
-    public var isReliable: Bool
+    package var isReliable: Bool
     /// The devices.
-    public var devices: [Device]
+    package var devices: [Device]
     /// The number of rooms. Every device is a member of all rooms.
-    public var roomCount: Int
+    package var roomCount: Int
     /// The kind of each room's sessions, which determines windows and priorities.
-    public var kinds: [SessionKind]
+    package var kinds: [SessionKind]
     /// The number of the relay's loops.
-    public var loopCount: Int
+    package var loopCount: Int
     /// The delay of the relay's store.
-    public var storeDelay: Duration
+    package var storeDelay: Duration
     /// The delay of the relay's room policy; nil if the relay has none.
-    public var policyDelay: Duration?
+    package var policyDelay: Duration?
     /// The duration after which credentials expire; nil if they do not.
-    public var credentialLifetime: Duration?
+    package var credentialLifetime: Duration?
     /// Whether the relay keeps roles of rooms.
-    public var usesRoles = false
+    package var usesRoles = false
     /// The sequence of each session's first frame: 1, or shortly before 2³².
-    public var firstSequence: UInt64
+    package var firstSequence: UInt64
     /// Whether the relay deflates frames for peers that support it.
-    public var relayDeflates: Bool
+    package var relayDeflates: Bool
     /// The actions in order of time.
-    public var steps: [Step]
+    package var steps: [Step]
 
     /// The number of published messages.
-    public var messageCount: Int {
+    package var messageCount: Int {
         steps.reduce(0) { sum, step in
             if case .publish(_, _, let count, _) = step.action { sum + count } else { sum }
         }
     }
 
     /// The number of other actions.
-    public var faultCount: Int {
+    package var faultCount: Int {
         steps.count { step in
             if case .publish = step.action { false } else { true }
         }

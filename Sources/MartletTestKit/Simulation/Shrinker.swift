@@ -1,22 +1,22 @@
 /// Reduces a failing scenario to a minimal one by delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
 /// Failure-Inducing Input", 2002).
-public struct Shrinker {
+package struct Shrinker {
     /// The maximum number of runs.
-    public static let maxRunCount = 2000
+    package static let maxRunCount = 2000
 
     /// The number of runs so far.
-    public private(set) var runCount = 0
+    package private(set) var runCount = 0
     private let fails: (Scenario) -> Bool
 
     /// Creates a shrinker.
     ///
     /// - Parameter fails: Whether a scenario violates the same invariant.
-    public init(while fails: @escaping (Scenario) -> Bool) {
+    package init(while fails: @escaping (Scenario) -> Bool) {
         self.fails = fails
     }
 
     /// The shortest failing scenario found, until the task is cancelled.
-    public mutating func shrink(_ scenario: Scenario) -> Scenario {
+    package mutating func shrink(_ scenario: Scenario) -> Scenario {
         var scenario = scenario
         var size = max(1, scenario.steps.count / 2)
         while runCount < Shrinker.maxRunCount, !Task.isCancelled {

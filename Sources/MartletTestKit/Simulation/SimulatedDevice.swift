@@ -1,4 +1,6 @@
-import MartletProtocol
+import Martlet
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The application of one device. Its drafts and delivered messages are on a disk that loses unsynced records in a

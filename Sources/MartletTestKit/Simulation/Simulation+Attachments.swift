@@ -1,4 +1,5 @@
-import MartletProtocol
+import Martlet
+import MartletLink
 import MartletWire
 
 /// Uploads and downloads of attachments, and the checks of their events.

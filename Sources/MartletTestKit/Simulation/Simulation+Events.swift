@@ -1,4 +1,6 @@
-import MartletProtocol
+import Martlet
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// Checks the outputs of clients and the relay against the invariants.

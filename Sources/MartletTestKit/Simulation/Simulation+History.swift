@@ -1,4 +1,5 @@
-import MartletProtocol
+import Martlet
+import MartletLink
 import MartletWire
 
 /// Requests for pages of history, and the checks of their answers.

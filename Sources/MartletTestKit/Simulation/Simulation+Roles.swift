@@ -1,4 +1,6 @@
-import MartletProtocol
+import Martlet
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// Operations on rooms with roles, and the checks of their effects.

@@ -1,4 +1,6 @@
-import MartletProtocol
+import Martlet
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// The checks without faults: everything arrives, all functions work again, and no state is left over.

@@ -1,4 +1,5 @@
-import MartletProtocol
+import Martlet
+import MartletLink
 import MartletWire
 
 /// The actions of a scenario on devices, paths, the relay and its store.

@@ -1,45 +1,47 @@
-import MartletProtocol
+import Martlet
+import MartletLink
+import MartletRelay
 import MartletWire
 
 /// Runs a scenario with the real engines in a virtual world, and checks the invariants.
 ///
 /// `Simulation+Steps` has the actions, `Simulation+Events` the checks of outputs, and `Simulation+Settling` the checks
 /// without faults.
-public final class Simulation {
+package final class Simulation {
     /// The result of a run.
-    public struct Result: Sendable {
+    package struct Result: Sendable {
         /// The seed of the scenario.
-        public var seed: UInt64
+        package var seed: UInt64
         /// A hash of everything that clients observed, with times.
-        public var traceHash: UInt64
+        package var traceHash: UInt64
         /// The observations as lines, on request.
-        public var trace: [String]
+        package var trace: [String]
         /// Violations, at most eight; none if the run was cancelled.
-        public var violations: [Violation]
+        package var violations: [Violation]
         /// Whether the task was cancelled before the end of the run.
-        public var wasCancelled: Bool
+        package var wasCancelled: Bool
         /// Published messages that survived their device's crashes.
-        public var messageCount: Int
+        package var messageCount: Int
         /// Deliveries on all devices.
-        public var deliveryCount: Int
+        package var deliveryCount: Int
         /// Requests answered by another member.
-        public var answerCount: Int
+        package var answerCount: Int
         /// Pages of history with messages.
-        public var pageCount: Int
+        package var pageCount: Int
         /// Completed transfers of attachments.
-        public var transferCount: Int
+        package var transferCount: Int
         /// Faults in the scenario.
-        public var faultCount: Int
+        package var faultCount: Int
         /// Established connections.
-        public var connectionCount: Int
+        package var connectionCount: Int
         /// Completed handshakes of TLS.
-        public var handshakeCount: Int
+        package var handshakeCount: Int
         /// Handshakes of TLS that resumed a session.
-        public var resumptionCount: Int
+        package var resumptionCount: Int
         /// The duration in virtual time.
-        public var virtualTime: Duration
+        package var virtualTime: Duration
         /// The virtual time from the end of the last fault until everything arrived.
-        public var settlingTime: Duration
+        package var settlingTime: Duration
     }
 
     /// The duration of a sync.
@@ -94,7 +96,7 @@ public final class Simulation {
     ///   - store: The relay's store; nil for one in memory.
     ///   - outbox: Makes the outbox of each device; nil for virtual disks only.
     ///   - tls: Certificates, if the carrier uses TLS; a carrier without order does not.
-    public static func run(
+    package static func run(
         _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil,
         outbox: (() -> any SimulatedOutbox)? = nil, tls: VirtualTLS? = nil
     ) -> Result {

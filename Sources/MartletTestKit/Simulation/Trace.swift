@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 
 /// The observations of a run as a hash and, on request, as lines. The same seed gives the same trace.
 struct Trace {

@@ -1,7 +1,7 @@
 /// A violated invariant.
-public struct Violation: Sendable, CustomStringConvertible {
+package struct Violation: Sendable, CustomStringConvertible {
     /// The checked invariants.
-    public enum Invariant: String, CaseIterable, Sendable {
+    package enum Invariant: String, CaseIterable, Sendable {
         /// An accepted message is in the relay's store at that time.
         case acceptedIsDurable = "accepted messages are durable"
         /// The store has each message of a device once, in the order of the counters.
@@ -55,12 +55,12 @@ public struct Violation: Sendable, CustomStringConvertible {
     }
 
     /// The violated invariant.
-    public var invariant: Invariant
+    package var invariant: Invariant
     /// The virtual time in milliseconds.
-    public var at: UInt64
+    package var at: UInt64
     /// The observation.
-    public var detail: String
+    package var detail: String
 
     /// A description in one line.
-    public var description: String { "at \(at) ms, violated: \(invariant.rawValue): \(detail)" }
+    package var description: String { "at \(at) ms, violated: \(invariant.rawValue): \(detail)" }
 }

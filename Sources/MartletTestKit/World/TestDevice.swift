@@ -115,7 +115,7 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
     }
 
     /// Blocks the path in one or both directions until `restore`, without notice.
-    public func blackHole(_ direction: VirtualWorld.Direction = .both) {
+    public func blackHole(_ direction: PathDirection = .both) {
         path.blackHole(direction)
     }
 

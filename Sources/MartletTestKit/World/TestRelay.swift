@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 public import MartletRelay
 import MartletTransport
 import MartletWire

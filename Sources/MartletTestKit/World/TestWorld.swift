@@ -1,5 +1,5 @@
 public import Martlet
-import MartletProtocol
+import MartletLink
 public import MartletRelay
 import MartletTransport
 import MartletWire

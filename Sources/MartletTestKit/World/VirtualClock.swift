@@ -1,11 +1,11 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// The clock of a virtual world. Its time advances while all tasks of the world wait.
 public struct VirtualClock: Clock, Sendable {
     /// A time of the world.
     public struct Instant: InstantProtocol, Sendable {
-        let time: MartletProtocol.Instant
+        let time: MartletLink.Instant
 
         /// The instant a duration later.
         public func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }

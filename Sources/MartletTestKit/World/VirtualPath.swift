@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// The path between a device and the relays: its conditions and its faults.
@@ -7,9 +7,9 @@ import MartletTransport
 final class VirtualPath: @unchecked Sendable {
     let network: VirtualNetwork
     var conditions: PathConditions
-    private(set) var blocked: VirtualWorld.Direction?
+    private(set) var blocked: PathDirection?
     private(set) var snapshot: PathSnapshot
-    private var delayed: [(direction: VirtualWorld.Direction, deliver: () -> Void)] = []
+    private var delayed: [(direction: PathDirection, deliver: () -> Void)] = []
     private var attempts: [VirtualAttempt] = []
     private var sources: [VirtualPathSource] = []
 
@@ -37,7 +37,7 @@ final class VirtualPath: @unchecked Sendable {
     // MARK: - Faults
 
     /// Delays all bytes in the given directions, without notice.
-    func blackHole(_ direction: VirtualWorld.Direction) {
+    func blackHole(_ direction: PathDirection) {
         blocked = direction
         deliverDelayed()
     }
@@ -62,12 +62,12 @@ final class VirtualPath: @unchecked Sendable {
     }
 
     /// Calls `deliver`, or delays it while the direction is blocked.
-    func pass(_ direction: VirtualWorld.Direction, _ deliver: @escaping () -> Void) {
+    func pass(_ direction: PathDirection, _ deliver: @escaping () -> Void) {
         guard isBlocked(direction) else { return deliver() }
         delayed.append((direction, deliver))
     }
 
-    private func isBlocked(_ direction: VirtualWorld.Direction) -> Bool {
+    private func isBlocked(_ direction: PathDirection) -> Bool {
         switch blocked {
         case nil: false
         case .both: true

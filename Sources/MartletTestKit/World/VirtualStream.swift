@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 
 /// A connection between a device and a relay: two directions with the conditions of the device's path, and two ends.

@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 public import MartletWire
 
 /// Messages that the timeline does not have and the relay keeps. The methods throw the errors of

@@ -1,5 +1,5 @@
 public import Martlet
-public import MartletProtocol
+import MartletLink
 import MartletTransport
 public import MartletWire
 

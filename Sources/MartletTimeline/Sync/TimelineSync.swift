@@ -1,5 +1,5 @@
 public import Martlet
-import MartletSQLite
+import MartletDatabase
 import MartletTransport
 public import MartletWire
 

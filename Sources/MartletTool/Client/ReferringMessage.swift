@@ -1,5 +1,6 @@
 import Martlet
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletToolSupport
 
 /// A message of `martlet send` that refers to a message of the room.

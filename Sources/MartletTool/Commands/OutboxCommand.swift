@@ -1,6 +1,7 @@
 import Martlet
+import MartletDatabase
 import MartletDecode
-import MartletProtocol
+import MartletLink
 import MartletSQLite
 import MartletToolSupport
 import MartletWire

@@ -1,7 +1,7 @@
 import CMartletSystem
-import MartletProtocol
+import MartletLink
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 import MartletToolSupport
 import MartletTransport
 import MartletWebhook

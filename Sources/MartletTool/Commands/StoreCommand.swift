@@ -1,6 +1,7 @@
-import MartletProtocol
+import MartletDatabase
+import MartletLink
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 import MartletToolSupport
 import MartletTransport
 

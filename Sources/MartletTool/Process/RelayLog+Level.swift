@@ -1,6 +1,6 @@
-import MartletProtocol
+import MartletLink
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 
 extension RelayLog.Event {
     /// The severity.

@@ -1,5 +1,5 @@
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 import MartletToolSupport
 import MartletTransport
 

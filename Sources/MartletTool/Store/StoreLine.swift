@@ -1,6 +1,7 @@
 import MartletAuthentication
-import MartletProtocol
-import MartletSQLite
+import MartletLink
+import MartletRelay
+import MartletRelaySQLite
 import MartletToolSupport
 import MartletWire
 

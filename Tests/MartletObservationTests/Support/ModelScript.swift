@@ -1,6 +1,6 @@
 import Foundation
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTimeline
 import MartletWire

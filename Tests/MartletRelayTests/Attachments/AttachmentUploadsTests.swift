@@ -1,5 +1,5 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletTransport
 import MartletWire
 import Testing

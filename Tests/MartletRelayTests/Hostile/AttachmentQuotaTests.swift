@@ -1,6 +1,6 @@
 import Foundation
 import MartletAuthentication
-import MartletProtocol
+import MartletLink
 import MartletTransport
 import MartletWire
 import Testing

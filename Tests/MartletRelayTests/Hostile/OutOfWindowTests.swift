@@ -1,7 +1,8 @@
+import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletProtocol
+@testable import MartletLink
 
 /// Specs/hostile.md row 21.
 @Suite("A sequence beyond the window ends the connection")

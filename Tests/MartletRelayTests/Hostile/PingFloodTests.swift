@@ -1,7 +1,7 @@
 import MartletWire
 import Testing
 
-@testable import MartletProtocol
+@testable import MartletLink
 
 /// Specs/hostile.md row 17.
 @Suite("A flood of pings ends the connection")

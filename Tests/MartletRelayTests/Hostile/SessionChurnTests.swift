@@ -1,4 +1,5 @@
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 import Testing
 

@@ -1,9 +1,9 @@
-import MartletRelay
 import MartletTransport
 import MartletWire
 import Testing
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 
 /// Specs/hostile.md row 20.
 @Suite("A consumer that does not read or acknowledge is closed")

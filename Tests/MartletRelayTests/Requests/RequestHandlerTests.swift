@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing

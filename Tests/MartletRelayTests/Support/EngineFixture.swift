@@ -1,7 +1,7 @@
-import MartletRelay
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 
 /// A relay engine with a store in memory and virtual peers, in virtual time.
 ///

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// Encodes a client's frames with correct sequences. Tests can encode invalid frames explicitly.

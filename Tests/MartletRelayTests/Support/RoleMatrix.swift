@@ -1,7 +1,7 @@
-import MartletRelay
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 
 /// The operations on a room, and who may perform them on whom, as Specs/relay.md R-56 has them.
 enum RoleMatrix {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 
 @Suite("A connection to a database")
 struct DatabaseTests {

@@ -3,7 +3,7 @@ import MartletFaultVFS
 import MartletTransport
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 
 @Suite("The thread that writes to a database")
 struct DatabaseWriterTests {

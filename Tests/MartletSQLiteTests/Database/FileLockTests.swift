@@ -2,7 +2,7 @@ import Foundation
 import MartletTransport
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 
 //
 @Suite struct FileLockTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 
 // C-81, R-70
 @Suite struct FileReplacementTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 
 @Suite struct LogTruncationTests {
     // R-174, M-29

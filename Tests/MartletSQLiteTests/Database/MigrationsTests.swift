@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 
 @Suite("Versions of a schema")
 struct MigrationsTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
 
 // R-148, Specs/hostile.md row 89
 @Suite struct WriteAheadLogTests {

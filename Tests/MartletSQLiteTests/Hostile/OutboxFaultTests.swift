@@ -3,6 +3,7 @@ import Martlet
 import MartletFaultVFS
 import Testing
 
+@testable import MartletDatabase
 @testable import MartletSQLite
 
 @Suite("Faults of the disk below an outbox", .timeLimit(.minutes(30)))

@@ -1,11 +1,13 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTestKit
 import MartletWire
 import Testing
 
 @testable import Martlet
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 @testable import MartletSQLite
 
 /// The calls of a relay with numbers of peers.

@@ -3,6 +3,7 @@ import MartletFaultVFS
 import Testing
 
 @testable import Martlet
+@testable import MartletDatabase
 @testable import MartletSQLite
 
 // C-81, Specs/hostile.md row 70

@@ -3,6 +3,7 @@ import MartletFaultVFS
 import Testing
 
 @testable import Martlet
+@testable import MartletDatabase
 @testable import MartletSQLite
 
 @Suite("An outbox in a file")

@@ -1,9 +1,9 @@
-import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletProtocol
-@testable import MartletSQLite
+@testable import MartletLink
+@testable import MartletRelay
+@testable import MartletRelaySQLite
 
 /// Pages of history from the store in memory and the store on disk.
 @Suite struct HistoryConformanceTests {

@@ -1,10 +1,10 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTransport
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletRelaySQLite
 
 /// Messages that a client publishes again long after the relay has accepted them.
 @Suite("Messages that are published again late", .timeLimit(.minutes(10)))

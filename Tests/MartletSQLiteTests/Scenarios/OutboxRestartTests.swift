@@ -1,8 +1,9 @@
-import MartletProtocol
+import MartletLink
 import MartletTransport
 import Testing
 
 @testable import Martlet
+@testable import MartletDatabase
 @testable import MartletSQLite
 
 /// Clients that are started one after the other with the same file.

@@ -1,9 +1,10 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletWire
 import Testing
 
 @testable import Martlet
+@testable import MartletDatabase
 @testable import MartletSQLite
 
 /// Clients with the file of an outbox that was restored or copied.

@@ -1,9 +1,9 @@
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletRelaySQLite
 
 /// The contract of `RoomStore`, of the store in memory and of the store on disk.
 @Suite struct StoreConformanceTests {

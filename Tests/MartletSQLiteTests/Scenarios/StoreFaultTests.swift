@@ -1,11 +1,12 @@
 import Foundation
 import MartletFaultVFS
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 /// Faults of the disk and losses of power at every call. The variable MARTLET_POWER_LOSSES sets the number of points.
 @Suite struct StoreFaultTests {

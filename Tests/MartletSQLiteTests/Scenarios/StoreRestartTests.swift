@@ -1,12 +1,12 @@
 import Foundation
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTransport
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletRelaySQLite
 
 /// A relay that is restarted with its store on disk, with clients that keep running.
 @Suite(.timeLimit(.minutes(10))) struct StoreRestartTests {

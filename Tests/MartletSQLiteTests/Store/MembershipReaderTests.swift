@@ -1,9 +1,10 @@
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 @Suite struct MembershipReaderTests {
     private let folder: TemporaryFolder

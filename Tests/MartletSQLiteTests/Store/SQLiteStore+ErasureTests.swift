@@ -1,10 +1,11 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 /// Erased messages in the files of a store.
 @Suite struct SQLiteStoreErasureTests {

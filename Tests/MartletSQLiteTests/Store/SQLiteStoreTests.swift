@@ -1,12 +1,13 @@
 import Dispatch
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTransport
 import MartletWire
 import Synchronization
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 @Suite struct SQLiteStoreTests {
     private let folder: TemporaryFolder

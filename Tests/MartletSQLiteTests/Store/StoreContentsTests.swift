@@ -1,11 +1,12 @@
 import Foundation
 import MartletFaultVFS
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 @Suite struct StoreContentsTests {
     private let folder: TemporaryFolder

@@ -1,11 +1,12 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTransport
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 @Suite struct StoreCopyTests {
     private let folder: TemporaryFolder

@@ -1,8 +1,9 @@
-import MartletProtocol
+import MartletLink
+import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletRelaySQLite
 
 //
 @Suite struct StoreImportTests {

@@ -1,10 +1,11 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 /// Every value of a store's file can have been changed (Specs/hostile.md row 63).
 @Suite struct StoreRowsTests {

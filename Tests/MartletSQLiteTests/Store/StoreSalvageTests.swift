@@ -1,12 +1,13 @@
 import Foundation
 import MartletFaultVFS
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Synchronization
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 // R-70, Specs/hostile.md row 29, Specs/hostile.md row 63
 @Suite struct StoreSalvageTests {

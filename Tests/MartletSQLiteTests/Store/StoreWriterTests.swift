@@ -1,11 +1,11 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTransport
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletRelaySQLite
 
 @Suite struct StoreWriterTests {
     private let folder: TemporaryFolder

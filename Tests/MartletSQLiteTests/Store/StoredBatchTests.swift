@@ -1,8 +1,8 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 import Testing
 
-@testable import MartletSQLite
+@testable import MartletRelaySQLite
 
 //
 @Suite struct StoredBatchTests {

@@ -1,8 +1,9 @@
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 extension RoomName {
     static let lobby = RoomName("lobby")

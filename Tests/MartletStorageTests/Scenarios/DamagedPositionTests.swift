@@ -1,10 +1,12 @@
 import Foundation
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 import Testing
 
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 @testable import MartletSQLite
 @testable import MartletTimeline
 

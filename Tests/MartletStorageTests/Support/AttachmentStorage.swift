@@ -1,5 +1,5 @@
 import MartletAuthentication
-import MartletProtocol
+import MartletLink
 import MartletTransport
 import MartletWire
 

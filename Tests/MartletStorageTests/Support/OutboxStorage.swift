@@ -1,8 +1,9 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletTransport
 import MartletWire
 
+@testable import MartletDatabase
 @testable import MartletSQLite
 
 /// An outbox in a file.

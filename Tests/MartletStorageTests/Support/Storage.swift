@@ -1,8 +1,9 @@
 import Foundation
 import Martlet
-import MartletProtocol
+import MartletDatabase
+import MartletLink
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 import MartletTransport
 import MartletWire
 

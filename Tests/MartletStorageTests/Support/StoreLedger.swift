@@ -1,8 +1,8 @@
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletWire
 
-@testable import MartletSQLite
+@testable import MartletRelaySQLite
 
 /// The contents of a relay's store, as its calls define them.
 struct StoreLedger {

@@ -1,9 +1,10 @@
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletTransport
 import MartletWire
 
-@testable import MartletSQLite
+@testable import MartletDatabase
+@testable import MartletRelaySQLite
 
 /// The store of a relay.
 final class StoreStorage: Storage {

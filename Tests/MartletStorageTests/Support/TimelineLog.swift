@@ -1,5 +1,5 @@
 import Martlet
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// The log of a room, with its messages in the order of their offsets, and the messages of this device without an

@@ -2,7 +2,8 @@ import MartletWire
 import Testing
 
 @testable import Martlet
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 
 /// Each pending call ends, for each combination of calls and circumstances: some by themselves, all others when the
 /// client has stopped, and a send to an outbox that does not answer when the outbox has answered.

@@ -1,6 +1,6 @@
 import Martlet
 import MartletAuthentication
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletToolTestSupport
 import MartletTransport

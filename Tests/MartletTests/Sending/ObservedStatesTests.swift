@@ -2,7 +2,7 @@ import MartletWire
 import Testing
 
 @testable import Martlet
-@testable import MartletProtocol
+@testable import MartletLink
 
 @Suite("States of a message for an observer")
 struct ObservedStatesTests {

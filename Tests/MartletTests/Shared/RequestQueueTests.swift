@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 import Synchronization
 import Testing

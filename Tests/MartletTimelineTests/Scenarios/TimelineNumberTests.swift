@@ -1,6 +1,6 @@
 import Martlet
-import MartletProtocol
-import MartletSQLite
+import MartletDatabase
+import MartletLink
 import MartletTestKit
 import MartletWire
 import Testing

@@ -1,7 +1,7 @@
 import Martlet
-import MartletProtocol
+import MartletDatabase
+import MartletLink
 import MartletRelay
-import MartletSQLite
 import MartletWire
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
-import MartletProtocol
-import MartletSQLite
+import MartletLink
+import MartletRelaySQLite
 import MartletToolSupport
 import MartletWire
 import Testing

@@ -1,6 +1,8 @@
 import Foundation
-import MartletProtocol
-import MartletSQLite
+import MartletDatabase
+import MartletLink
+import MartletRelay
+import MartletRelaySQLite
 import MartletToolSupport
 import MartletToolTestSupport
 import MartletWire

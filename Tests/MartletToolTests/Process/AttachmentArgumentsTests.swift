@@ -1,5 +1,5 @@
 import Foundation
-import MartletProtocol
+import MartletLink
 import MartletRelay
 import MartletToolSupport
 import MartletWire

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
+import MartletDatabase
 import MartletRelay
-import MartletSQLite
 import MartletToolTestSupport
 import MartletWire
 import Testing

@@ -1,8 +1,9 @@
 import Foundation
 import MartletAuthentication
-import MartletProtocol
+import MartletDatabase
+import MartletLink
 import MartletRelay
-import MartletSQLite
+import MartletRelaySQLite
 import MartletToolSupport
 import MartletToolTestSupport
 import MartletWire

@@ -6,48 +6,52 @@ enum ImportRule {
     /// tables would be the most of the program.
     static let allowedInSources: [String: Set<String>] = [
         "MartletWire": ["CMartletCodec"],
-        "MartletProtocol": ["MartletWire"],
+        "MartletLink": ["MartletWire"],
         "MartletTransport": cLibraries.union([
             "MartletWire", "CMartletSystem", "CMartletTLS", "Dispatch", "Network", "Synchronization",
         ]),
         "MartletTestKit": [
-            "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "Synchronization",
+            "Martlet", "MartletRelay", "MartletWire", "MartletLink", "MartletTransport", "Synchronization",
         ],
         "Martlet": [
-            "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "Synchronization",
+            "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "Synchronization",
             "Observation",
         ],
         "MartletAuthentication": ["CMartletCrypto"],
         "MartletRelay": [
-            "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+            "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
             "Synchronization", "Observation",
         ],
         "MartletWebhook": [
-            "MartletRelay", "MartletAuthentication", "MartletWire", "MartletProtocol", "MartletTransport",
+            "MartletRelay", "MartletAuthentication", "MartletWire", "MartletLink", "MartletTransport",
             "CMartletCrypto", "CMartletHTTP", "Dispatch",
         ],
-        "MartletSQLite": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletSQLite",
-            "Dispatch",
-            "Synchronization",
+        "MartletDatabase": cLibraries.union([
+            "MartletWire", "MartletTransport", "CMartletSQLite", "Dispatch", "Synchronization",
+        ]),
+        "MartletSQLite": ["Martlet", "MartletDatabase", "MartletWire", "MartletLink", "MartletTransport"],
+        "MartletRelaySQLite": cLibraries.union([
+            "MartletRelay", "MartletDatabase", "MartletWire", "MartletLink", "MartletTransport", "Synchronization",
         ]),
         "MartletTimeline": cLibraries.union([
-            "Martlet", "MartletSQLite", "MartletWire", "MartletProtocol", "MartletTransport",
+            "Martlet", "MartletSQLite", "MartletDatabase", "MartletWire", "MartletLink", "MartletTransport",
         ]),
-        "MartletObservation": ["Martlet", "MartletTimeline", "MartletProtocol", "MartletWire", "Observation"],
+        "MartletObservation": ["Martlet", "MartletTimeline", "MartletLink", "MartletWire", "Observation"],
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CMartletPcap"]),
         "MartletToolSupport": cLibraries.union([
             "MartletAuthentication", "MartletWire", "MartletTransport", "CMartletSystem", "Dispatch", "Synchronization",
         ]),
         "MartletTool": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletDecode", "MartletToolSupport",
-            "MartletWebhook", "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem",
+            "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
+            "MartletAuthentication", "MartletDecode", "MartletToolSupport",
+            "MartletWebhook", "MartletWire", "MartletLink", "MartletTransport", "CMartletCrypto", "CMartletSystem",
             "Dispatch", "Synchronization",
         ]),
         "MartletLab": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletSQLite", "MartletAuthentication", "MartletTestKit", "MartletDecode",
-            "MartletTimeline", "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol",
+            "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
+            "MartletAuthentication", "MartletTestKit", "MartletDecode",
+            "MartletTimeline", "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletLink",
             "MartletTransport",
             "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),
@@ -68,6 +72,12 @@ enum ImportRule {
         "Sources/MartletTool/Format/NormalForm.swift": ["Foundation"],
     ]
 
+    /// By folder without input and output: the only imports.
+    private static let allowedInPureFolders: [String: Set<String>] = [
+        "Sources/Martlet/Engine/": ["MartletLink", "MartletWire"],
+        "Sources/MartletRelay/Engine/": ["MartletLink", "MartletWire"],
+    ]
+
     /// C modules, whose files this rule does not read.
     static let modulesOfC: Set<String> = [
         "CMartletCodec", "CMartletCrypto", "CMartletHTTP", "CMartletSystem", "CMartletTLS", "CMartletPcap",
@@ -80,18 +90,25 @@ enum ImportRule {
     /// By folder in Tests/: further modules of the package that its tests may import.
     private static let alsoAllowedInTests: [String: Set<String>] = [
         "MartletWireTests": ["MartletDifferential"],
-        "MartletProtocolTests": ["MartletTestKit", "MartletDifferential"],
+        "MartletLinkTests": ["MartletTestSupport", "MartletDifferential"],
+        "MartletEngineTests": [
+            "Martlet", "MartletRelay", "MartletLink", "MartletWire", "MartletTestKit", "MartletTestSupport",
+            "MartletDifferential",
+        ],
+        "MartletTestSupport": ["MartletWire"],
         "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport", "MartletTLSForge"],
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
-        "MartletSQLiteTests": ["MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport"],
+        "MartletSQLiteTests": [
+            "MartletRelaySQLite", "MartletRelay", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport",
+        ],
         "MartletStorageTests": [
-            "Martlet", "MartletAuthentication", "MartletFaultDisk", "MartletProtocol", "MartletRelay", "MartletSQLite",
-            "MartletTimeline", "MartletTransport", "MartletWire",
+            "Martlet", "MartletAuthentication", "MartletDatabase", "MartletFaultDisk", "MartletLink", "MartletRelay",
+            "MartletSQLite", "MartletRelaySQLite", "MartletTimeline", "MartletTransport", "MartletWire",
         ],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
         "MartletTimelineTests": ["MartletRelay", "MartletTestKit"],
-        "MartletObservationTests": ["MartletRelay", "MartletSQLite"],
+        "MartletObservationTests": ["MartletRelay", "MartletSQLite", "MartletRelaySQLite"],
         "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
         "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
         "MartletLabTests": ["MartletToolTestSupport"],
@@ -135,6 +152,7 @@ enum ImportRule {
 
     private static func allowed(in file: SourceFile) -> Set<String>? {
         if let module = file.module(under: "Sources") {
+            if let pure = allowedInPureFolders.first(where: { file.path.hasPrefix($0.key) }) { return pure.value }
             let folder = alsoAllowedInFolders.first { file.path.hasPrefix($0.key) }
             return (allowedInSources[module] ?? []).union(folder?.value ?? [])
         }

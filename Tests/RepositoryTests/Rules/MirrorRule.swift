@@ -4,17 +4,27 @@
 enum MirrorRule {
     static let foldersWithoutMirror: Set<Substring> = ["Scenarios", "Hostile", "Support", "Vectors"]
 
+    /// Folders of targets that test several modules, and the folders that they test.
+    private static let tested = [
+        "MartletEngineTests/Client": "Martlet/Engine", "MartletEngineTests/Messages": "Martlet/Engine/Messages",
+        "MartletEngineTests/Relay": "MartletRelay/Engine", "MartletSQLiteTests/Database": "MartletDatabase",
+        "MartletSQLiteTests/Outbox": "MartletSQLite", "MartletSQLiteTests/Store": "MartletRelaySQLite",
+    ]
+
     static func findings(in tree: SourceTree) -> [Finding] {
         tree.swiftFiles.compactMap { file in
-            guard let tests = file.module(under: "Tests"), tests != "RepositoryTests", hasCode(file),
+            guard let tests = file.module(under: "Tests"), tests != "RepositoryTests", !tests.hasSuffix("Support"),
+                hasCode(file),
                 foldersWithoutMirror.isDisjoint(with: file.components)
             else { return nil }
             guard file.stem.hasSuffix("Tests"), tests.hasSuffix("Tests") else {
                 return Finding(file.path, "neither a test of one file nor in \(foldersWithoutMirror.sorted())")
             }
-            let folders = file.components.dropFirst(2).dropLast()
-            let source = ["Sources", tests.dropLast("Tests".count)] + folders
-            let path = (source + [file.stem.dropLast("Tests".count) + ".swift"]).joined(separator: "/")
+            let folder = file.components.dropFirst().dropLast().joined(separator: "/")
+            let name = file.stem.dropLast("Tests".count) + ".swift"
+            let own = ([tests.dropLast("Tests".count)] + file.components.dropFirst(2).dropLast()).joined(separator: "/")
+            let found = tested.first { (folder + "/").hasPrefix($0.key + "/") }
+            let path = "Sources/" + (found.map { $0.value + folder.dropFirst($0.key.count) } ?? own) + "/" + name
             return tree.paths.contains(path) ? nil : Finding(file.path, "its source file \(path) does not exist")
         }
     }

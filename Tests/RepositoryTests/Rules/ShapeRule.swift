@@ -1,6 +1,5 @@
-/// The limits of a file's length and width, and of its name.
+/// The limit of a line's width, and the names of files.
 enum ShapeRule {
-    static let maxLineCount = 500
     static let maxColumnCount = 120
 
     /// Unspecific endings of names.
@@ -10,14 +9,7 @@ enum ShapeRule {
     private static let staleFolders = ["new", "old", "deprecated", "legacy"]
 
     static func findings(in file: SourceFile) -> [Finding] {
-        findingsOfLength(in: file) + findingsOfWidth(in: file) + findingsOfName(of: file)
-    }
-
-    /// Documents and generated tables have no maximum length.
-    private static func findingsOfLength(in file: SourceFile) -> [Finding] {
-        let isGenerated = file.lines.first?.contains("Generated from Specs/registry.json") == true
-        guard !file.isMarkdown, !isGenerated, file.lines.count > maxLineCount else { return [] }
-        return [Finding(file.path, "\(file.lines.count) lines, more than \(maxLineCount)")]
+        findingsOfWidth(in: file) + findingsOfName(of: file)
     }
 
     /// A row of a table in Markdown or in a comment, an object of JSON on its own line, an input of a fuzz target and

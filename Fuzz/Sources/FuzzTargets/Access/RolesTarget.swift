@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 
 /// Roles and pages of rooms, and requests about attachments: nothing traps, decoded roles and requests encode to the
 /// same bytes, operations keep the bounds and an owner, and pages and answers are as requested.

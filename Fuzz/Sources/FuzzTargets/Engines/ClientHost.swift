@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import Martlet
+@testable import MartletLink
 
 /// A client engine and a carrier to a scripted server.
 ///

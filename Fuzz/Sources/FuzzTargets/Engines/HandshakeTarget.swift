@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 @testable import MartletTestKit
 
 /// Handshake and resume: for any bytes before welcome, the replies and the state are bounded, and the connection ends

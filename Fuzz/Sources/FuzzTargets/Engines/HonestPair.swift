@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import Martlet
+@testable import MartletLink
 @testable import MartletTestKit
 
 /// Two correct clients that exchange messages in one room of a virtual world, and the checks of their result.

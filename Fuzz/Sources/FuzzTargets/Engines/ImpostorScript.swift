@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import Martlet
+@testable import MartletLink
 
 /// The steps of a faulty server and of the client's application, read from a program.
 enum ImpostorScript {

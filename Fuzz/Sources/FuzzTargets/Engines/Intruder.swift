@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 @testable import MartletTestKit
 
 /// A peer of a virtual relay that sends arbitrary bytes on a carrier without delay.

@@ -1,6 +1,6 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
 @testable import MartletTestKit
 
 /// The steps of a faulty peer, read from a program.

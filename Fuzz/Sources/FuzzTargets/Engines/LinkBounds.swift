@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 
 /// The maximum state of one link for any peer.
 enum LinkBounds {

@@ -1,10 +1,10 @@
 import Foundation
-import MartletRelay
 import MartletWire
 
 @testable import Martlet
-@testable import MartletProtocol
-@testable import MartletSQLite
+@testable import MartletLink
+@testable import MartletRelay
+@testable import MartletRelaySQLite
 @testable import MartletTestKit
 @testable import MartletTimeline
 

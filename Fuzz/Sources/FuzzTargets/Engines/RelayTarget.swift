@@ -1,6 +1,7 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import MartletLink
+@testable import MartletRelay
 @testable import MartletTestKit
 
 /// The relay: for any input of several peers its queues stay bounded, and a correct pair loses and repeats nothing.

@@ -1,6 +1,8 @@
 import MartletWire
 
-@testable import MartletProtocol
+@testable import Martlet
+@testable import MartletLink
+@testable import MartletRelay
 @testable import MartletTestKit
 
 /// Sessions: under any faults of clients and relay, every message is accepted once and delivered once, in order.

@@ -1,4 +1,4 @@
-import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// A rule: the permissions of some accounts in some rooms.

@@ -1,4 +1,4 @@
-public import MartletProtocol
+import MartletLink
 import MartletWire
 
 /// A room policy from a text of rules.

@@ -1,0 +1,113 @@
+package import MartletLink
+package import MartletWire
+
+/// The identity of a client, and its bounds.
+package struct ClientConfiguration: Sendable {
+    /// The maximum number of transfers of attachments at once.
+    package static let maxTransferCount = 256
+
+    /// The requested account.
+    package var account: AccountName
+    /// The device ID. It is a part of each message ID, and must not change while messages are unaccepted.
+    package var device: DeviceID
+    /// The name of the software, for the server's log; at most 128 bytes.
+    package var agent: String?
+    /// The offered limits. For each limit, the lower of both endpoints' values is in effect.
+    package var limits = Limits()
+    /// The offered features. Those of both endpoints are in effect.
+    package var features = Features.supported
+    /// The guarantees of the carrier.
+    package var carrier = Carrier.reliable
+    /// The timeouts of the states of a connection.
+    package var deadlines = ConnectionMachine.Deadlines()
+    /// The times between connection attempts.
+    package var reconnect = ReconnectPolicy.Configuration()
+    /// The intervals at which a silent server is sent pings.
+    package var heartbeat = HeartbeatStrategy.balanced
+    /// Whether message bodies are deflated if they become smaller and the server supports it.
+    ///
+    /// Compression costs some microseconds for each message. A body that contains a secret beside text from another
+    /// user must not be compressed (W-20).
+    package var compressesMessages = false
+    /// The highest value of ``maxRooms``. The other sessions of a link, at most 255 in all (W-42), are for requests of
+    /// the account and for transfers of attachments.
+    package static let maxRoomsLimit = 240
+    /// The maximum number of open rooms.
+    package var maxRooms = maxRoomsLimit
+    /// The maximum number of unaccepted messages of a room.
+    package var maxPendingMessages = 4096
+    /// The maximum size of the content of a room's unaccepted messages, in bytes.
+    package var maxPendingByteCount = 4 * 1024 * 1024
+    /// The maximum number of requests without an outcome.
+    package var maxRequests = 1024
+    /// The sequence of the first frame of each session. A simulation sets it near the end of 32 bits (W-11).
+    package var firstSequence: UInt64 = 1
+
+    /// Creates a configuration with the default bounds.
+    package init(account: AccountName, device: DeviceID, agent: String? = nil) {
+        self.account = account
+        self.device = device
+        self.agent = agent
+    }
+}
+
+/// The options with which a client opens a room.
+package struct RoomOptions: Equatable, Sendable {
+    /// The kind of the session, which determines its priority, window and fragment size.
+    package var kind = SessionKind.chat
+    /// The cursor after which messages are delivered. Offset 0 and a cursor of another log begin at the first stored
+    /// message.
+    package var cursor = RoomCursor(offset: 0)
+    /// The number of messages before the end of the log at which delivery begins, unless the cursor is later.
+    package var tail: UInt32?
+    /// Whether the messages of this device are delivered to it, too.
+    package var includesOwnMessages = false
+
+    /// Creates options that begin after an offset of the room's current log.
+    package init(kind: SessionKind = .chat, cursor: UInt64 = 0, tail: UInt32? = nil, includesOwnMessages: Bool = false)
+    {
+        self.init(
+            kind: kind, cursor: RoomCursor(offset: cursor), tail: tail, includesOwnMessages: includesOwnMessages)
+    }
+
+    /// Creates options that begin after a cursor.
+    package init(
+        kind: SessionKind = .chat, cursor: RoomCursor, tail: UInt32? = nil, includesOwnMessages: Bool = false
+    ) {
+        self.kind = kind
+        self.cursor = cursor
+        self.tail = tail
+        self.includesOwnMessages = includesOwnMessages
+    }
+}
+
+/// The number of a room that a client has opened. A number is never used for another room.
+package struct RoomID: RawRepresentable, Hashable, Sendable {
+    /// The number, from 1.
+    package var rawValue: UInt32
+
+    /// Creates the ID with a number.
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+}
+
+/// An error of a call on a client engine. The caller caused it, and the call changed nothing.
+package enum ClientError: Error, Hashable, Sendable {
+    /// The client has `maxRooms` open rooms.
+    case tooManyRooms
+    /// The room is already open.
+    case alreadyOpen
+    /// The room does not exist or was closed.
+    case noRoom
+    /// The room has the maximum number or bytes of unaccepted messages. A later call can succeed.
+    case queueFull
+    /// The message exceeds the server's limit and would never be accepted.
+    case messageTooLarge
+    /// The client has `maxRequests` requests without an outcome.
+    case tooManyRequests
+    /// The client has the maximum number of transfers.
+    case tooManyTransfers
+    /// The counter of the message is not above the room's last counter.
+    case counterNotRising
+}

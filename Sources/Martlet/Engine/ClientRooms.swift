@@ -1,0 +1,495 @@
+import MartletLink
+import MartletWire
+
+/// The rooms of a client, and their sessions on the link.
+///
+/// A room outlives sessions, links and connections. An event queues frames on the link of the port, and outputs for the
+/// application.
+///
+/// | event | effect on a room |
+/// |---|---|
+/// | `linkAttached`, timer | a session is opened, or a timer is set to open it |
+/// | `opened` | the reader enters the log |
+/// | `receive` | a message is held for the application, with its credit, until `advance` |
+/// | `sessionEnded` | a timer is set to open another session, or the room is closed (R-13) |
+/// | `linkBegan` | its session ends |
+/// | `close` | pending messages and requests fail |
+struct ClientRooms: ~Copyable {
+    enum Timer: Hashable, Sendable {
+        case receipts(RoomID)
+        case expiry(RoomID)
+        case reopen(RoomID)
+        case typing(RoomID)
+        case account
+        case accountPage
+        case device
+    }
+
+    /// The codes that close a room permanently. After any other code the room is opened again.
+    private static let finalCodes: Set<ErrorCode> = [
+        .roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull, .kicked, .tooManyRooms,
+    ]
+    /// The maximum size of a message's fields other than its content, the relay's fields included, in bytes.
+    static let maxMessageOverhead = 512
+    /// The maximum number of bytes of messages that are queued on a session. Further messages can be cancelled.
+    private static let queuedByteCount = 256 * 1024
+    /// The duration until a session is opened again that exceeded the limit because other sessions are closing.
+    private static let closingRetry: Duration = .seconds(1)
+    /// The duration for which receipts are delayed, so that one frame reports several messages.
+    private static let receiptDelay: Duration = .milliseconds(25)
+    /// The duration until a receipt is sent again after the session was full.
+    private static let receiptRetry: Duration = .seconds(1)
+    /// The duration for which the replacement of the device ID waits for answers.
+    static let replacementTimeout: Duration = .seconds(10)
+
+    let configuration: ClientConfiguration
+    var replacement = Replacement.none
+    /// The rooms in the order of opening, because outputs must not depend on the order of a hash table.
+    var rooms = SortedMap<UInt32, ClientRoom>()
+    private(set) var idOfSession = SortedMap<SessionID, RoomID>()
+    /// The rooms of sessions that this client has closed and the relay has not. Such a room is opened again only after
+    /// the end of its session, because `open` could overtake `close`.
+    private var closing = SortedMap<SessionID, RoomName>()
+    private(set) var nextID = RoomID(rawValue: 1)
+    var requests: ClientRequests
+    /// The account's own session.
+    var account = ClientAccount()
+    var attachments = ClientAttachments()
+    var timers = TimerQueue<Timer>()
+    /// The number of bytes of all rooms' messages that the application holds.
+    var heldByteCount = 0
+    /// Whether a room may have dropped messages.
+    var hasLaggingRooms = false
+    /// The limit of opened sessions: a burst for all rooms of a link, then a rate that the server accepts (S-4).
+    private var opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
+    private var random: SeededRandom
+    private let deflater = Deflater()
+    /// The writer that encodes messages; its memory is reused.
+    private var writer = TLVWriter()
+    var senders = AccountNames()
+
+    init(_ configuration: ClientConfiguration, seed: UInt64) {
+        self.configuration = configuration
+        requests = ClientRequests(maxCount: configuration.maxRequests)
+        random = SeededRandom(seed: seed)
+    }
+
+    /// Whether the application holds the maximum number of bytes. A link has a window in flight and the received part
+    /// of one message (S-37).
+    var isFull: Bool {
+        heldByteCount >= configuration.limits.linkWindow + configuration.limits.maxMessageByteCount
+    }
+
+    subscript(id: RoomID) -> ClientRoom? { rooms[id.rawValue] }
+
+    private func index(of id: RoomID) -> Int? { rooms.index(of: id.rawValue) }
+
+    func index(ofSession session: SessionID) -> Int? {
+        idOfSession.index(of: session).flatMap { index(of: idOfSession[at: $0]) }
+    }
+
+    // MARK: Rooms
+
+    /// Adds a room.
+    ///
+    /// - Throws: `alreadyOpen`, `tooManyRooms`.
+    mutating func add(_ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner) throws(ClientError) -> RoomID
+    {
+        guard !rooms.indices.contains(where: { rooms[at: $0].name == name }) else { throw .alreadyOpen }
+        guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
+        let id = nextID
+        nextID.rawValue += 1
+        rooms[id.rawValue] = ClientRoom(
+            id: id, name: name, options: options, limits: configuration.limits, ledger: ledger)
+        return id
+    }
+
+    mutating func close(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(of: id) else { return }
+        if let session = rooms[at: index].session {
+            port.link.close(session)
+            closing[session] = rooms[at: index].name
+        }
+        remove(id, code: nil, &port, now: now)
+    }
+
+    /// Ends the session of a room, and sets other options.
+    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(of: id) else { return }
+        requests.fail(of: id, .cancelled, onlySent: true, &port)
+        if let session = rooms[at: index].session {
+            port.link.close(session)
+            closing[session] = rooms[at: index].name
+            leave(session, &port)
+        }
+        timers.cancel(.reopen(id))
+        heldByteCount -= rooms[at: index].reader.heldByteCount
+        rooms[at: index].reset(options, limits: configuration.limits)
+        continueLaggingRooms(&port, now: now)
+    }
+
+    /// Suspends or resumes the delivery of a room's messages.
+    mutating func setSuspended(_ isSuspended: Bool, _ id: RoomID, _ port: inout ClientPort) {
+        guard let index = index(of: id), rooms[at: index].isSuspended != isSuspended else { return }
+        rooms[at: index].isSuspended = isSuspended
+        guard let session = rooms[at: index].session else { return }
+        if isSuspended { port.link.suspend(session) } else { port.link.resume(session, cursor: nil) }
+    }
+
+    /// Removes a room. Its pending messages and requests fail.
+    private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort, now: Instant) {
+        requests.fail(of: id, code ?? .cancelled, onlySent: false, &port)
+        attachments.fail(of: id, .closed(code), &port)
+        guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
+        heldByteCount -= room.reader.heldByteCount
+        if let session = room.session { leave(session, &port) }
+        for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
+        let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
+        let failures = room.ledger.withLedger { $0.failAll(failure, isOpen: code == nil || room.openSession != nil) }
+        for (counter, failure) in failures { port.report(id, .failed(counter: counter, failure)) }
+        port.report(id, .closed(code))
+        continueLaggingRooms(&port, now: now)
+        continueReplacingDevice(&port)
+    }
+
+    // MARK: Sessions
+
+    /// Reports the start of another link. When it is attached, rooms are opened again and unaccepted messages are sent
+    /// again (W-46, C-36).
+    mutating func linkBegan(_ port: inout ClientPort) {
+        opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
+        idOfSession = SortedMap()
+        closing = SortedMap()
+        requests.fail(of: nil, .resumeRejected, onlySent: true, &port)  // S-57
+        if account.session != nil { port.outputs.append(.account(.interrupted)) }
+        account.linkBegan()
+        timers.cancel(.accountPage)
+        attachments.linkBegan()
+        for index in rooms.indices { rooms[at: index].endSession() }
+    }
+
+    /// Reports that the link has a connection.
+    mutating func linkAttached(_ port: inout ClientPort, now: Instant) {
+        for id in rooms.keys { openSession(RoomID(rawValue: id), &port, now: now) }
+    }
+
+    /// Reports that the connection is established. The outputs `sent` for early messages follow.
+    mutating func established(_ port: inout ClientPort, now: Instant) {
+        linkAttached(&port, now: now)
+        requests.decline(&port)
+        openAccount(&port, now: now)
+        for index in rooms.indices {
+            sendRequests(at: index, &port, now: now)
+            reportSent(at: index, &port)
+        }
+    }
+
+    /// Whether a session that counts against the link's limit will end by itself: a closing one, or one of transfers.
+    func awaitsEndOfSession(_ port: ClientPort) -> Bool {
+        lastingSessionCount < port.link.sessionCount
+    }
+
+    /// The number of sessions of rooms and of the account.
+    private var lastingSessionCount: Int { idOfSession.count + (account.session == nil ? 0 : 1) }
+
+    /// Opens a session for a room, or fills its current session.
+    mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(of: id) else { return }
+        guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
+        guard !closing.values.contains(rooms[at: index].name) else { return }
+        let earliest = rooms[at: index].opensFrom
+        guard earliest <= now else { return timers.set(.reopen(id), at: earliest) }  // S-64
+        // Sessions beyond the burst are opened at the rate that the server accepts (S-4).
+        guard opens.take(now: now) else { return timers.set(.reopen(id), at: max(now, opens.availableAt())) }
+        do throws(LinkError) {
+            let session = try port.link.open(rooms[at: index].openFrame)
+            rooms[at: index].begin(session)
+            idOfSession[session] = id
+            if rooms[at: index].isSuspended { port.link.suspend(session) }
+            fillSession(at: index, &port, now: now)
+            sendRequests(at: index, &port, now: now)
+        } catch  where awaitsEndOfSession(port) {
+            timers.set(.reopen(id), at: now + Self.closingRetry)
+        } catch {
+            remove(id, code: error.code, &port, now: now)
+        }
+    }
+
+    /// Reports that the relay has admitted a session.
+    mutating func opened(_ session: SessionID, _ opened: Opened, _ port: inout ClientPort, now: Instant) {
+        if accountOpened(session, &port, now: now) { return }
+        guard let index = index(ofSession: session) else { return attachments.opened(session) }
+        let id = rooms[at: index].id
+        if let previous = rooms[at: index].enter(opened, on: session) {
+            rooms[at: index].ledger.withLedger { $0.discardOffsets(above: opened.upTo ?? 0) }
+            port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
+        }
+        port.report(id, RoomEvent(opened, branch: rooms[at: index].reader.branch))
+        scheduleReceipts(at: index, port.link.features, now: now)
+        if let counter = opened.counter, rooms[at: index].ledger.withLedger({ $0.isSetBack(below: counter) }) {
+            beginReplacingDevice(now: now)
+            continueReplacingDevice(&port)
+        }
+    }
+
+    /// Reports that the server has ended a session. The room is closed permanently, or is opened again after a delay
+    /// and sends all its pending messages again. The delay begins after the duration that the server named
+    /// (S-64).
+    mutating func sessionEnded(
+        _ session: SessionID, _ code: ErrorCode, retryAfter: Duration? = nil, _ port: inout ClientPort, now: Instant
+    ) {
+        let wait = Self.bounded(retryAfter)
+        if let name = closing.removeValue(forKey: session) {
+            guard let index = rooms.indices.first(where: { rooms[at: $0].name == name }) else { return }
+            if let wait { rooms[at: index].opensFrom = now + wait }
+            return openSession(rooms[at: index].id, &port, now: now)
+        }
+        if accountEnded(session, code, retryAfter: wait, &port, now: now) { return }
+        guard let index = index(ofSession: session) else {
+            return attachments.sessionEnded(
+                session, code, isFinal: Self.finalCodes.contains(code), retryAfter: wait ?? .zero,
+                random: random.next(), &port, now: now)
+        }
+        let id = rooms[at: index].id
+        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port, now: now) }
+        leave(session, &port)
+        rooms[at: index].endSession()
+        requests.fail(of: id, code, onlySent: true, &port)
+        let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
+        if wait != nil { rooms[at: index].opensFrom = next }
+        timers.set(.reopen(id), at: next)
+        port.report(id, .delayed(code))
+    }
+
+    /// A duration that a peer named, of at most an hour (S-64, S-65).
+    static func bounded(_ retryAfter: Duration?) -> Duration? {
+        retryAfter?.clamped(to: .zero...ReconnectPolicy.maxRetryAfter)
+    }
+
+    /// The random duration before an attempt to open a session again.
+    mutating func delay(ofAttempt attempt: Int) -> Duration {
+        .uniform(below: .seconds(1 << min(attempt, 5)), random: random.next())
+    }
+
+    /// Takes an opening from the rate that the server accepts; false if it is exceeded (S-4).
+    mutating func takeOpen(now: Instant) -> Bool { opens.take(now: now) }
+
+    /// The instant from which on a session may be opened.
+    var opensAvailableAt: Instant { opens.availableAt() }
+
+    /// Ends the delivery of a session's messages. Their credit is released.
+    private mutating func leave(_ session: SessionID, _ port: inout ClientPort) {
+        idOfSession[session] = nil
+        port.link.releaseAll(on: session)
+    }
+
+    /// Reports that the server requests that frames are held back, or are sent again (S-9).
+    mutating func setHeldBack(_ isHeldBack: Bool, on session: SessionID, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(ofSession: session) else { return }
+        rooms[at: index].isHeldBack = isHeldBack
+        guard !isHeldBack else { return }
+        fillSession(at: index, &port, now: now)
+        sendRequests(at: index, &port, now: now)
+    }
+
+    /// Sends the waiting requests of a room.
+    private mutating func sendRequests(at index: Int, _ port: inout ClientPort, now: Instant) {
+        requests.send(of: rooms[at: index].id, on: rooms[at: index].sendingSession, &port, now: now)
+    }
+
+    // MARK: Sending
+
+    /// Reports that the outbox has stored the messages up to one counter, and that those up to another may be sent.
+    mutating func stored(
+        upTo counter: UInt64, releasedUpTo released: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant
+    ) {
+        guard let index = index(of: id) else { return }
+        let expires = rooms[at: index].ledger.withLedger {
+            $0.stored(upTo: counter, releasedUpTo: released, now: now)
+        }
+        // A message whose time has ended is not sent.
+        if expires { armExpiry(at: index) }
+        fillSession(at: index, &port, now: now)
+    }
+
+    /// Reports that frames of a session were acknowledged, so it has room for others.
+    mutating func acknowledged(_ session: SessionID, _ port: inout ClientPort, now: Instant) {
+        if let index = index(ofSession: session) { fillSession(at: index, &port, now: now) }
+    }
+
+    /// Queues messages on a room's session, up to `queuedByteCount`, if there is a connection. A message that is not
+    /// queued can be cancelled.
+    mutating func fillSession(at index: Int, _ port: inout ClientPort, now: Instant) {
+        guard port.link.isAttached, let session = rooms[at: index].sendingSession else { return }
+        let id = rooms[at: index].id
+        let ledger = rooms[at: index].ledger
+        if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, &port, now: now) }
+        for counter in ledger.withLedger({ $0.failOutdated(now: now) }) {
+            port.report(id, .failed(counter: counter, .outcomeUnknown))
+        }
+        var isFull = false
+        while !isFull {
+            let byteCount = Self.queuedByteCount - port.link.queuedByteCount(on: session)
+            let isReplacing = replacement != .none
+            let messages = ledger.withLedger { $0.unsent(byteCount: byteCount, onlyHandedOver: isReplacing) }
+            guard !messages.isEmpty else { break }
+            var last: UInt64?
+            for message in messages {
+                guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
+                    // The limit of this server is lower than that of an earlier one. It would refuse the message.
+                    let failure = SendFailure.refused(.messageTooLarge, reason: nil)
+                    if ledger.withLedger({ $0.fail(message.counter, failure) }) {
+                        port.report(id, .failed(counter: message.counter, failure))
+                    }
+                    continue
+                }
+                let body = encode(message, rooms[at: index].options.kind, port.link.features, now: now)
+                isFull = port.link.send(.data, body, on: session) != .queued
+                guard !isFull else { break }
+                last = message.counter
+            }
+            if let last { ledger.withLedger { $0.handedOver(upTo: last, now: now) } }
+        }
+        if port.link.isConfirmed { reportSent(at: index, &port) }
+    }
+
+    /// Returns whether a message with content of this size is within the server's limit.
+    static func fits(_ byteCount: Int, _ limits: Limits) -> Bool {
+        byteCount + maxMessageOverhead <= limits.maxMessageByteCount
+    }
+
+    private mutating func encode(
+        _ message: MessageLedger.Pending, _ kind: SessionKind, _ features: Features, now: Instant
+    ) -> EncodedBody {
+        let timeToLive = message.expires.map { $0 - now }
+        writer.removeAll()
+        let frame = Message(counter: message.counter, content: message.content, timeToLive: timeToLive)
+        frame.encode(into: &writer)
+        let bytes = writer.bytes
+        let fragment = SessionPreset(kind).fragmentByteCount
+        // A body in a packet is deflated with the packet, in the context of the earlier bodies.
+        let isDeflatedLater = features.contains([.compact, .sharedDeflate]) && bytes.count < 2048
+        guard configuration.compressesMessages, message.isCompressible, features.contains(.zlib), !isDeflatedLater
+        else {
+            var body = EncodedBody(bytes, fragmentByteCount: fragment, layout: frame.layout)
+            body.isSecret = !message.isCompressible
+            return body
+        }
+        return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: deflater)
+    }
+
+    func reportSent(at index: Int, _ port: inout ClientPort) {
+        guard let counters = rooms[at: index].ledger.withLedger({ $0.reportSent() }) else { return }
+        port.report(rooms[at: index].id, .sent(counters: counters))
+    }
+
+    private mutating func expire(at index: Int, _ port: inout ClientPort, now: Instant) {
+        for counter in rooms[at: index].ledger.withLedger({ $0.expire(now: now) }) {
+            port.report(rooms[at: index].id, .failed(counter: counter, .expired))
+        }
+        armExpiry(at: index)
+    }
+
+    private mutating func armExpiry(at index: Int) {
+        timers.set(.expiry(rooms[at: index].id), at: rooms[at: index].ledger.withLedger { $0.earliestExpiry })
+    }
+
+    // MARK: Requests
+
+    /// Adds a request in a room, and returns its number.
+    ///
+    /// - Throws: `noRoom`, `messageTooLarge`, `tooManyRequests`, `queueFull`.
+    mutating func request(
+        _ method: MethodName, _ content: [UInt8]?, to recipient: AccountName?, in id: RoomID, timeout: Duration,
+        _ port: inout ClientPort, now: Instant
+    ) throws(ClientError) -> UInt64 {
+        guard let index = index(of: id) else { throw .noRoom }
+        guard Self.fits(content?.count ?? 0, port.link.limits) else { throw .messageTooLarge }
+        let number = try requests.add(
+            method, content, to: recipient, of: id, on: rooms[at: index].sendingSession, expires: now + timeout, &port,
+            now: now)
+        if port.link.isConfirmed { requests.decline(&port) }
+        return number
+    }
+
+    /// Queues a response. It is dropped if the session's queue is full.
+    static func answer(_ response: Response, on session: SessionID, _ port: inout ClientPort) {
+        _ = port.link.send(.response, EncodedBody(response.encode()), on: session)
+    }
+
+    // MARK: Receipts
+
+    /// Reports that the application has taken or read messages. The credit of the taken ones is released, and their
+    /// publishers receive receipts.
+    mutating func advance(
+        _ mark: Receipt.Mark, _ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, _ port: inout ClientPort,
+        now: Instant
+    ) {
+        guard let index = index(of: id) else { return }
+        if let session = rooms[at: index].session { port.link.release(byteCount, on: session) }
+        heldByteCount -= rooms[at: index].reader.take(byteCount)
+        rooms[at: index].reader.advance(mark, to: cursor)
+        continueLaggingRooms(&port, now: now)
+        scheduleReceipts(at: index, port.link.features, now: now)
+    }
+
+    private mutating func scheduleReceipts(at index: Int, _ features: Features, now: Instant) {
+        let timer = Timer.receipts(rooms[at: index].id)
+        guard features.contains(.receipts), rooms[at: index].reader.pendingReceipt != nil,
+            timers.deadline(of: timer) == nil
+        else { return }
+        timers.set(timer, at: now + Self.receiptDelay)
+    }
+
+    private mutating func sendReceipts(at index: Int, _ port: inout ClientPort, now: Instant) {
+        guard let session = rooms[at: index].openSession, port.link.features.contains(.receipts) else { return }
+        while let receipt = rooms[at: index].reader.pendingReceipt {
+            let body = EncodedBody(Receipt.progress(receipt).encode())
+            guard port.link.send(.receipt, body, on: session) == .queued else {
+                return timers.set(.receipts(rooms[at: index].id), at: now + Self.receiptRetry)
+            }
+            rooms[at: index].reader.reported(receipt)
+        }
+    }
+
+    /// Returns whether the server has accepted all messages, and all receipts have been sent.
+    func isSettled(_ features: Features) -> Bool {
+        rooms.indices.allSatisfy { index in
+            rooms[at: index].ledger.withLedger({ $0.pendingCount }) == 0
+                && (!features.contains(.receipts) || rooms[at: index].reader.pendingReceipt == nil)
+        }
+    }
+
+    // MARK: Attachments
+
+    /// Requests what the transfers need.
+    mutating func fillAttachments(_ port: inout ClientPort, now: Instant) {
+        attachments.fill(&opens, &requests, &port, now: now, otherSessionCount: lastingSessionCount) { [rooms] in
+            rooms[$0.rawValue]?.name
+        }
+    }
+
+    /// Whether a message or a request waits for the server.
+    var hasPending: Bool {
+        requests.count > 0 || rooms.indices.contains { rooms[at: $0].ledger.withLedger { $0.pendingCount > 0 } }
+    }
+
+    // MARK: Time
+
+    var deadline: Instant? { timers.earliest.orEarlier(requests.deadline).orEarlier(attachments.deadline) }
+
+    mutating func deadlinePassed(_ port: inout ClientPort, now: Instant) {
+        while let timer = timers.popExpired(now: now) {
+            switch timer {
+            case .receipts(let id): if let index = index(of: id) { sendReceipts(at: index, &port, now: now) }
+            case .expiry(let id): if let index = index(of: id) { expire(at: index, &port, now: now) }
+            case .reopen(let id): if port.link.isAttached { openSession(id, &port, now: now) }
+            case .typing(let id): if let index = index(of: id) { endTyping(at: index, &port, now: now) }
+            case .account: openAccount(&port, now: now)
+            case .accountPage: pageTimedOut(&port, now: now)
+            case .device: continueReplacingDevice(isTimedOut: true, &port)
+            }
+        }
+        requests.deadlinePassed(&port, now: now)
+    }
+}

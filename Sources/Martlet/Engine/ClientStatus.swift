@@ -1,0 +1,78 @@
+package import MartletLink
+package import MartletWire
+
+/// The state of a client and its cause, for display.
+package struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
+    /// The state of the connection.
+    package enum State: Equatable, Sendable {
+        /// The client has not been started.
+        case idle
+        /// A connection attempt is in progress. Attempts are counted from 1 since the last established connection.
+        case connecting(attempt: Int)
+        /// The carrier is connected, and the server has not sent welcome.
+        case handshaking
+        /// The connection is established.
+        case online
+        /// The client waits for the next attempt.
+        case waiting(until: Instant, RetryReason)
+        /// The client waits until the reason has ended, at most until an instant.
+        case paused(until: Instant, PauseReason)
+        /// The connection is closing.
+        case stopping
+        /// The client makes no further attempt. The reason is nil if the user has stopped it.
+        case stopped(StopReason?)
+    }
+
+    /// The state of the connection.
+    package var state = State.idle
+    /// The failure that ended the last connection or attempt; nil while the client is online.
+    package var lastFailure: ConnectionFailure?
+    /// The error code of the last failure: that of the server, or that with which the client ended a connection on
+    /// which the server violated the protocol. It is nil if the failure has none.
+    package var lastCode: ErrorCode?
+    /// The explanation that the server sent with the last failure, at most 256 bytes. It must not be parsed (C-43).
+    package var lastReason: String?
+    /// The connection or attempt that ended with the last failure; nil while the client is online.
+    package var failedConnection: ConnectionID?
+    /// The quality of the link.
+    package var quality = LinkQuality.unknown
+    /// The epoch of the link: 1 for a new link, and one more after each resume; nil before the first welcome.
+    package var epoch: UInt32?
+    /// The number of connections established after the first.
+    package var reconnects: UInt64 = 0
+    /// The number of reconnects that resumed the link.
+    package var resumes: UInt64 = 0
+
+    /// Whether the connection is established.
+    package var isOnline: Bool { state == .online }
+
+    /// The instant of the next attempt; nil if the client is not waiting.
+    package var nextAttempt: Instant? {
+        switch state {
+        case .waiting(let until, _), .paused(let until, _): until
+        default: nil
+        }
+    }
+
+    /// A description of the status in one line, without times.
+    package var description: String {
+        let line: String
+        switch state {
+        case .idle: line = "not started"
+        case .connecting(let attempt): line = attempt > 1 ? "connecting (attempt \(attempt))" : "connecting"
+        case .handshaking: line = "signing in"
+        case .online: return "online, link \(quality)"
+        case .waiting(_, .backoff(let attempt)): line = "offline, waiting after failed attempt \(attempt)"
+        case .waiting(_, .pathUp(let kind)): line = "offline, waiting after a network change to \(kind)"
+        case .waiting(_, .serverRequired): line = "offline, waiting as required by the server"
+        case .waiting(_, .redirected): line = "offline, waiting to follow a redirect"
+        case .waiting(_, .userRequested): line = "offline, attempt requested by the user"
+        case .paused(_, .noPath): line = "offline, no network"
+        case .stopping: line = "stopping"
+        case .stopped(nil): line = "stopped"
+        case .stopped(let reason?): line = "stopped: \(reason)"
+        }
+        guard let lastFailure, state != .stopped(nil), state != .stopping else { return line }
+        return "\(line) (\(lastFailure)\(lastCode.map { ", \($0)" } ?? ""))"
+    }
+}

@@ -1,0 +1,436 @@
+import MartletLink
+import MartletWire
+
+/// The decisions about a client's connections: their attempts, the liveness of their peers, and their replacement.
+///
+/// | part | decides about | ends |
+/// |---|---|---|
+/// | `machine` | the current connection and its state | never |
+/// | `policy` | the time of the next attempt | `stop` |
+/// | `handshake` | the connection's hello and goaway | each connection's end |
+/// | `renewal` | the time of the credential's renewal | each connection's end |
+/// | `heartbeat`, `natProbe` | the liveness of the peer of an established connection | each connection's end; never |
+/// | `backup` | the attempt beside an overdue connection (C-63) | the machine's `promoted`, `closeBackup` |
+/// | `status` | the state that the application sees | never |
+///
+/// After each event the caller requests `nextStep` until it is nil.
+struct ConnectionSupervisor: Sendable {
+    /// An action for the engine.
+    enum Step: Sendable {
+        case output(ClientOutput)
+        /// Prepare to receive bytes, because the carrier is connected.
+        case receive
+        /// Attach the link and send hello, because the credential is known.
+        case sendHello
+        /// Open the rooms, because the server has sent welcome.
+        case established
+        /// Detach the link, because its connection has ended.
+        case detach
+        case ping(nonce: UInt64)
+    }
+
+    /// The age of the server's spread from which on a ping asks for the current one (C-92).
+    static let maxSpreadAge = Duration.seconds(600)
+
+    private struct Backup: Sendable {
+        var began = Instant.zero
+        var credential = CredentialState.requested
+    }
+
+    private(set) var machine: ConnectionMachine
+    private var policy: ReconnectPolicy
+    var handshake = ClientHandshake()
+    private var renewal = CredentialRenewal()
+    var heartbeat: Heartbeat
+    private var natProbe = NATProbe(network: NetworkID(rawValue: 0))
+    private var backup = Backup()
+    private(set) var status = ClientStatus()
+    private var random: SeededRandom
+    private var steps = Deque<Step>()
+    /// The maximum interval of the heartbeat that the server requires (C-49).
+    private var serverInterval: Duration?
+    /// The instant at which the spread of the server is outdated, and a ping asks for the current one (C-92).
+    private var spreadDeadline: Instant?
+    /// The code and reason of the failure that ends the connection now.
+    private var notice: Notice?
+    private var path: PathStatus?
+    private var localAddress: String?
+    private var redirect: String?
+
+    init(_ configuration: ClientConfiguration, seed: UInt64, now: Instant) {
+        random = SeededRandom(seed: seed)
+        machine = ConnectionMachine(deadlines: configuration.deadlines)
+        policy = ReconnectPolicy(configuration: configuration.reconnect)
+        heartbeat = Heartbeat(strategy: configuration.heartbeat, now: now, random: random.next())
+    }
+
+    /// The current connection or attempt; the latest one while disconnected.
+    var current: ConnectionID { machine.current }
+
+    var isEstablished: Bool {
+        if case .connected(_, .established) = machine.state { true } else { false }
+    }
+
+    /// Whether the client waits for its next attempt.
+    var isWaiting: Bool { if case .waiting = policy.state { true } else { false } }
+
+    /// Returns whether bytes of this connection are processed. After the last goaway they are ignored, because an
+    /// incomplete frame would count as a fault.
+    func isReceiving(on id: ConnectionID) -> Bool {
+        if case .connected(id, _) = machine.state { true } else { false }
+    }
+
+    mutating func nextStep() -> Step? { steps.popFirst() }
+
+    // MARK: The user and the system
+
+    /// A stop in progress ends first, with the output `.stopped`.
+    mutating func start(now: Instant) {
+        if case .disconnecting = machine.state { reportStopped() }
+        _ = policy.resume()
+        handle(.connect, now: now)
+    }
+
+    mutating func stop(now: Instant) {
+        policy.cancel()
+        handshake.leave(now: now)
+        if case .disconnected = machine.state { return reportStopped() }
+        handle(.disconnect, now: now)
+    }
+
+    mutating func retryNow(now: Instant) { follow(policy.resume(), now: now) }
+
+    mutating func enterForeground(now: Instant) {
+        if heartbeat.mode == .foreground {
+            follow(heartbeat.probe(now: now, random: nonce()), now: now)
+        } else {
+            setMode(.foreground, now: now)
+        }
+        if policy.deadline != nil { follow(policy.tryNow(), now: now) }
+    }
+
+    /// Reports whether messages or requests wait for a connection.
+    mutating func setPending(_ hasPending: Bool, now: Instant) {
+        guard hasPending != policy.hasPending else { return }
+        follow(policy.setPending(hasPending, now: now, random: random.next()), now: now)
+    }
+
+    mutating func setMode(_ mode: HeartbeatMode, now: Instant) {
+        follow(heartbeat.setMode(mode, now: now, random: nonce()), now: now)
+    }
+
+    mutating func wake(now: Instant) { follow(heartbeat.wake(now: now, random: nonce()), now: now) }
+
+    mutating func pathChanged(to status: PathStatus, now: Instant) {
+        let before = path
+        path = status
+        natProbe.pathChanged(to: status.network, now: now)
+        follow(policy.pathChanged(to: status, now: now), now: now)
+        guard let before else { return }
+        let isConnected = isReceiving(on: current)
+        let change = PathChange(from: before, to: status, localAddress: isConnected ? localAddress : nil)
+        // An attempt on the previous path would end only at its deadline.
+        if case .connecting = machine.state, change == .probe { return handle(.reconnect, now: now) }
+        guard isConnected else { return }
+        switch change {
+        case .none, .pause: break
+        case .probe: follow(heartbeat.probe(now: now, random: nonce()), now: now)
+        case .replace: handle(.reconnect, now: now)
+        }
+    }
+
+    // MARK: The carrier
+
+    mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
+        self.localAddress = localAddress
+        handle(id == machine.backup ? .backupConnected(id) : .connectSuccess(id), now: now)
+    }
+
+    mutating func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, now: Instant) {
+        handle(id == machine.backup ? .backupFailed(id) : .connectFailure(id), failure, now: now)
+    }
+
+    mutating func closed(_ id: ConnectionID, byPeer: Bool, isTLSFailure: Bool, now: Instant) {
+        guard id == current else { return }
+        if case .disconnecting = machine.state { return handle(.disconnectComplete(id), now: now) }
+        guard isEstablished else { return lose(isTLSFailure ? .tlsFailure : .unreachable, now: now) }
+        lose(byPeer ? .closedByPeer : .lost, now: now)
+    }
+
+    mutating func credential(_ credential: Credential?, _ mechanism: MechanismName?, for id: ConnectionID) {
+        if id == machine.backup { return backup.credential = .received(credential, mechanism) }
+        guard id == current else { return }
+        if handshake.isAwaitingCredential {
+            handshake.received(credential, mechanism)
+            if isReceiving(on: id) { steps.append(.sendHello) }
+        } else if isEstablished, renewal.received(credential), let credential {
+            handshake.renew(credential)
+        }
+    }
+
+    mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
+        if id == machine.backup { return handle(.endBackup, now: now) }
+        guard id == current else { return }
+        if handshake.isAwaitingCredential {
+            lose(.credentialUnavailable, now: now)
+        } else {
+            _ = renewal.received(nil)
+        }
+    }
+
+    mutating func answer(
+        _ message: Credential, expecting expected: Credential?, for id: ConnectionID, now: Instant
+    ) {
+        if id == current { handshake.answer(message, expecting: expected, now: now) }
+    }
+
+    /// The server's message of the exchange has no valid answer (C-70).
+    mutating func exchangeFailed(_ id: ConnectionID, now: Instant) {
+        if id == current, handshake.isExchanging { serverUnverified(now: now) }
+    }
+
+    // MARK: Frames
+
+    mutating func pongReceived(nonce: UInt64, now: Instant) {
+        guard case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) else { return }
+        natProbe.answered(after: silence, now: now)
+    }
+
+    mutating func spreadReceived(_ spread: Duration, now: Instant) {
+        policy.setSpread(spread)
+        spreadDeadline = now + Self.maxSpreadAge
+    }
+
+    /// Reports a message of the authentication exchange, or the server's answer to a renewal (C-69, C-71). Returns
+    /// false if neither is due.
+    mutating func authReceived(_ auth: Auth, now: Instant) -> Bool {
+        if isEstablished { return renewal.answered(lifetime: auth.credentialLifetime, now: now, random: random.next()) }
+        guard let message = auth.credential, handshake.challenged() else { return false }
+        steps.append(.output(.answerChallenge(current, message)))
+        return true
+    }
+
+    /// Reports that the server has not proved that it knows the password's keys. Further attempts would have the same
+    /// result, or give an impostor further chances (C-70).
+    mutating func serverUnverified(now: Instant) { fail(.unauthenticated, .serverUnverified, now: now) }
+
+    /// Reports that the server has accepted the hello and the link is confirmed.
+    mutating func welcomed(_ welcome: Welcome, now: Instant) {
+        // An exchange cannot be repeated on a connection (C-71).
+        if let lifetime = welcome.credentialLifetime, !handshake.isExchanging {
+            renewal.begin(lifetime: lifetime, now: now, random: random.next())
+        }
+        handshake.welcomed(welcome)
+        serverInterval = welcome.heartbeatInterval
+        redirect = nil
+        if status.epoch != nil { status.reconnects += 1 }
+        status.epoch = welcome.epoch.rawValue
+        if welcome.resumed != nil { status.resumes += 1 }
+        policy.established(resumed: welcome.resumed != nil, spread: welcome.reconnectSpread, now: now)
+        spreadDeadline = welcome.reconnectSpread.map { _ in now + Self.maxSpreadAge }
+        heartbeat.restart(now: now)
+        handle(.welcome(current), now: now)
+    }
+
+    mutating func rejected(_ notice: Notice, _ carrier: Carrier, now: Instant) {
+        if notice.code == .resumeRejected, handshake.resumesLink {  // C-34
+            handshake.discardResumptionState()
+            // On a carrier without order, early frames of the old link could arrive after the next hello, and count as
+            // frames of the new link (C-34).
+            guard carrier == .reliable else { return handle(.reconnect, now: now) }
+            guard handshake.isExchanging else { return steps.append(.sendHello) }
+            handshake.begin(.requested)
+            return steps.append(.output(.fetchCredential(current)))
+        }
+        handle(.reject(current), note(notice, now: now), now: now)
+    }
+
+    /// Reports that the server ends this connection. Its notice determines the next attempt.
+    mutating func goAwayReceived(_ notice: Notice, now: Instant) { lose(note(notice, now: now), now: now) }
+
+    /// Reports a violation of the protocol by the server. The server receives a goaway, and the link continues on
+    /// another connection (C-41).
+    mutating func fail(_ code: ErrorCode, _ failure: ConnectionFailure = .lost, now: Instant) {
+        handshake.fail(code, now: now)
+        steps.append(.output(.transmit(current)))
+        notice = Notice(code: code)
+        lose(failure, now: now)
+    }
+
+    /// Ends the link. The next connection begins a new link (C-42).
+    mutating func endLink(now: Instant) {
+        handshake.discardResumptionState()
+        if isReceiving(on: current) { fail(.none, now: now) }
+    }
+
+    // MARK: The link's acknowledgements
+
+    /// Reports that welcome or acknowledgements are overdue (C-63).
+    mutating func startBackup(now: Instant) { handle(.startBackup, now: now) }
+
+    /// Reports that the peer is silent. The backup attempt, if there is one, replaces the connection.
+    mutating func replaceSilent(now: Instant) {
+        guard machine.backup != nil else { return lose(.lost, now: now) }
+        noteFailure(.lost, of: current)
+        status.state = .connecting(attempt: policy.attempt + 1)
+        handle(.promoteBackup, now: now)
+    }
+
+    /// Whether there is a backup attempt.
+    var hasBackup: Bool { machine.backup != nil }
+
+    /// Reports the latest progress of acknowledgements. Progress after the start of the backup attempt ends it.
+    mutating func linkProgressed(at progress: Instant, hasUnacknowledged: Bool, now: Instant) {
+        guard isEstablished, hasBackup, progress > backup.began || !hasUnacknowledged else { return }
+        handle(.endBackup, now: now)
+    }
+
+    /// Adapts the heartbeat to the link's state at the end of a turn.
+    mutating func adapt(to rtt: RTTEstimator, expectsReply: Bool, now: Instant) {
+        heartbeat.expectReply(expectsReply, now: now)
+        heartbeat.setRoundTrip(smoothed: rtt.smoothed, timeout: rtt.timeout)
+        let limit = natProbe.interval(now: now)
+        heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
+        measureQuality(rtt)
+    }
+
+    mutating func measureQuality(_ rtt: RTTEstimator) { status.quality = rtt.quality }
+
+    // MARK: Time
+
+    var deadline: Instant? {
+        let earliest = machine.deadline.orEarlier(policy.deadline).orEarlier(handshake.deadline)
+        // The heartbeat and renewals begin with welcome (S-33).
+        guard isEstablished else { return earliest }
+        return earliest.orEarlier(heartbeat.deadline).orEarlier(renewal.deadline).orEarlier(spreadDeadline)
+    }
+
+    mutating func deadlinePassed(now: Instant) {
+        perform(machine.deadlinePassed(now: now), now: now)
+        follow(policy.deadlinePassed(now: now), now: now)
+        if isEstablished { follow(heartbeat.deadlinePassed(now: now, random: nonce()), now: now) }
+        if handshake.deadlinePassed(now: now) { startBackup(now: now) }
+        if isEstablished, let due = spreadDeadline, due <= now {
+            spreadDeadline = now + Self.maxSpreadAge
+            follow(heartbeat.probe(now: now, random: nonce()), now: now)
+        }
+        if isEstablished, renewal.deadlinePassed(now: now) { steps.append(.output(.fetchCredential(current))) }
+    }
+
+    // MARK: Results of the parts
+
+    private mutating func nonce() -> UInt64 { random.next() & ~Link.probeBit }
+
+    private mutating func handle(
+        _ event: ConnectionMachine.Event, _ failure: ConnectionFailure = .unreachable, now: Instant
+    ) {
+        perform(machine.handle(event, now: now), failure, now: now)
+    }
+
+    /// Ends the current connection with a failure.
+    private mutating func lose(_ failure: ConnectionFailure, now: Instant) {
+        handle(.networkError(current), failure, now: now)
+    }
+
+    private mutating func perform(
+        _ answer: ConnectionMachine.Answer, _ failure: ConnectionFailure = .unreachable, now: Instant
+    ) {
+        guard case .act(let actions) = answer else { return }
+        for action in actions {
+            switch action {
+            case .open(let id):
+                handshake.begin(.requested)
+                status.state = .connecting(attempt: policy.attempt + 1)
+                // Each attempt has a new credential, because an earlier one may have expired (C-12).
+                steps.append(.output(.fetchCredential(id)))
+                steps.append(.output(.connect(id, redirect: redirect)))
+            case .sendHello:
+                status.state = .handshaking
+                steps.append(.receive)
+                if handshake.canSendHello { steps.append(.sendHello) }
+            case .established:
+                status.state = .online
+                noteFailure(nil, of: nil)
+                steps.append(.established)
+            case .close(let id, let isGraceful):
+                steps.append(.output(.close(id, graceful: isGraceful || handshake.hasFailed)))
+                if isGraceful { status.state = .stopping }
+            case .closed(let id, let cause): ended(id, cause, failure, now: now)
+            case .startBackup(let id):
+                backup = Backup(began: now)
+                steps.append(.output(.startBackup(id, beside: current)))
+            case .promoted: handshake.begin(backup.credential)
+            }
+        }
+    }
+
+    private mutating func ended(
+        _ id: ConnectionID, _ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant
+    ) {
+        defer { notice = nil }
+        handshake.ended(now: now)
+        renewal.end()
+        steps.append(.detach)
+        switch cause {
+        case .requested: reportStopped()
+        case .replaced: break
+        case .connectFailed, .connectTimedOut, .handshakeTimedOut, .rejected, .lost:
+            noteFailure(failure, of: id)
+            follow(policy.failed(failure, now: now, random: random.next()), now: now)
+        }
+    }
+
+    /// Sets the failure in the status, with the code and reason that belong to it; nil after welcome.
+    private mutating func noteFailure(_ failure: ConnectionFailure?, of id: ConnectionID?) {
+        status.lastFailure = failure
+        status.lastCode = notice?.code
+        status.lastReason = notice?.reason
+        status.failedConnection = id
+    }
+
+    private mutating func reportStopped() {
+        status.state = .stopped(nil)
+        steps.append(.output(.stopped))
+    }
+
+    private mutating func follow(_ answer: ReconnectPolicy.Answer, now: Instant) {
+        switch answer {
+        case .none: break
+        case .now(let reason):
+            if reason != .redirected { redirect = nil }
+            handle(.reconnect, now: now)
+        case .wait(let until, let reason): status.state = .waiting(until: until, reason)
+        case .paused(let until, let reason): status.state = .paused(until: until, reason)
+        case .stopped(let reason): status.state = .stopped(reason)
+        }
+    }
+
+    private mutating func follow(_ answer: Heartbeat.Answer, now: Instant) {
+        guard isEstablished else { return }
+        switch answer {
+        case .none: break
+        case .sendPing(let nonce): steps.append(.ping(nonce: nonce))
+        case .dead:
+            _ = natProbe.failed(after: heartbeat.probedSilence, now: now)
+            replaceSilent(now: now)
+        }
+    }
+
+    /// Returns the failure for a notice of the server, which determines the next attempt (C-43).
+    private mutating func note(_ notice: Notice, now: Instant) -> ConnectionFailure {
+        handshake.answered()
+        self.notice = notice
+        if let target = notice.redirect { redirect = target }
+        switch notice.code {
+        case .unauthenticated: return .unauthenticated
+        case .forbidden: return .forbidden
+        case .revoked: return .revoked
+        // A late hello of this device may have begun another link, which the next link ends (C-39).
+        case .replaced: return handshake.takeLateHello(now: now) ? .lost : .replaced
+        case .unsupportedVersion: return .unsupportedVersion
+        case _ where notice.redirect != nil: return .redirected(retryAfter: notice.retryAfter)
+        case .draining, .serverBusy, .tooManyLinks: return .refused(retryAfter: notice.retryAfter)
+        default: return notice.retryAfter == nil ? .lost : .refused(retryAfter: notice.retryAfter)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import MartletLink
+import MartletWire
+
+/// Commands of the relay's application.
+///
+/// With roles, `remove` and `close` are operations of an administrator and keep their order with others. A message, and
+/// all commands without roles, are performed at the end of the turn.
+extension Room {
+    /// A command, which is performed when the room is loaded.
+    mutating func receive(_ call: RoomCommandCall, into effects: inout Deque<RoomEffect>) {
+        guard !commands.isFull else { return effects.append(.commandEnded(call.id, .failure(.busy))) }
+        commands.append(call)
+    }
+
+    /// Performs the commands that wait.
+    ///
+    /// - Parameters:
+    ///   - now: the relay's wall clock in milliseconds since 1970.
+    ///   - batch: an empty batch.
+    mutating func performCommands(at now: UInt64, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>) {
+        guard case .ready = state else { return }
+        for call in commands.takeWaiting() {
+            guard !isUncreated else {
+                end(call, .failure(.roomNotCreated), into: &effects)
+                continue
+            }
+            switch call.command {
+            case .publish(let content):
+                do throws(RoomRefusal) {
+                    commands.publish(call.id, at: try publish(content, by: call.actor, at: now, batch: &batch))
+                } catch {
+                    concluded(call, error, into: &effects)
+                }
+            case .remove, .close:
+                if usesRoles {
+                    decideByRoles(call, into: &effects)
+                } else {
+                    concluded(call, nil, into: &effects)
+                }
+            }
+        }
+        releaseIdleCommands()
+    }
+
+    /// A command was decided: it is performed, or refused.
+    mutating func concluded(
+        _ call: RoomCommandCall, _ refusal: RoomRefusal?, into effects: inout Deque<RoomEffect>
+    ) {
+        let record = RoomOperationRecord(call.operation, by: call.actor, in: name, refusal?.status ?? .none)
+        effects.append(.note(.roomOperation(record), of: nil))
+        if let refusal { return end(call, .failure(RoomCommandError(refusal)), into: &effects) }
+        switch call.command {
+        case .remove(let account):
+            for slot in members.slots(of: account) { expel(slot, .kicked, into: &effects) }
+            expelAttachments(of: account, .kicked, into: &effects)
+            if allocatedMemberships.isAllocated {
+                memberships.noteRemoval(of: account)
+                // The command ends with the change of the record.
+                guard !memberships.isRemoving(account) else { return commands.remove(account, call.id) }
+            }
+        case .close where !usesRoles:
+            for slot in members.slots where members.isLive(slot) { expel(slot, .kicked, into: &effects) }
+            resetAttachments(.kicked, into: &effects)
+        case .close, .publish: break
+        }
+        end(call, .success(nil), into: &effects)
+    }
+
+    /// The messages up to an offset are durable.
+    mutating func commandsStored(into effects: inout Deque<RoomEffect>) {
+        guard hasCommands else { return }
+        for (call, offset) in commands.takePublished(upTo: log.lastOffset) {
+            let record = RoomOperationRecord(call.operation, by: call.actor, in: name, .none)
+            effects.append(.note(.roomOperation(record), of: nil))
+            let cursor = RoomCursor(log: log.id, offset: offset)
+            effects.append(.commandEnded(call.id, .success(cursor)))
+        }
+        releaseIdleCommands()
+    }
+
+    /// The store did not take the messages.
+    mutating func commandsDiscarded(into effects: inout Deque<RoomEffect>) {
+        guard hasCommands else { return }
+        for (call, _) in commands.takePublished(upTo: .max) { concluded(call, .storeUnavailable, into: &effects) }
+        releaseIdleCommands()
+    }
+
+    /// The store has answered a save of membership records.
+    mutating func recordsRemoved(into effects: inout Deque<RoomEffect>) {
+        guard hasCommands else { return }
+        let memberships = memberships
+        for (call, account) in commands.takeRemoved(unless: { memberships.isRemoving($0) }) {
+            let isRemoved = memberships[account] == nil
+            effects.append(.commandEnded(call.id, isRemoved ? .success(nil) : .failure(.storeUnavailable)))
+        }
+        releaseIdleCommands()
+    }
+
+    /// The room leaves memory before its commands have a result.
+    mutating func failCommands(into effects: inout Deque<RoomEffect>) {
+        guard hasCommands else { return }
+        for call in commands.takeAll() { effects.append(.commandEnded(call.id, .failure(.storeUnavailable))) }
+        releaseIdleCommands()
+    }
+
+    private mutating func end(
+        _ call: RoomCommandCall, _ result: RoomCommandResult, into effects: inout Deque<RoomEffect>
+    ) {
+        commands.finish(call.id)
+        effects.append(.commandEnded(call.id, result))
+    }
+}
+
+extension RoomCommandCall {
+    /// The operation of an administrator with the same effect.
+    var operation: RoomOperation {
+        switch command {
+        case .publish(let content): .announce(content)
+        case .remove(let account): .kick(account)
+        case .close: .setAccess(.closed)
+        }
+    }
+}

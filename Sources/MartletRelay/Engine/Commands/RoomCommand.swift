@@ -1,0 +1,68 @@
+import MartletLink
+public import MartletWire
+
+/// A command of the relay's application to a room.
+package enum RoomCommand: Equatable, Sendable {
+    /// Publish a message in the name of the relay.
+    case publish(MessageContent)
+    /// End the sessions of an account, and remove its role and its membership record.
+    case remove(AccountName)
+    /// With roles, close the room to accounts without a role; without roles, end all sessions.
+    case close
+}
+
+/// The reason why a command had no effect.
+public enum RoomCommandError: Error, Equatable, Sendable {
+    /// The relay does not run, or has stopped before the command was performed.
+    case notRunning
+    /// The configuration names no account in whose name the relay publishes.
+    case noServerAccount
+    /// The relay keeps roles, and no account has created the room.
+    case roomNotCreated
+    /// The content has more bytes than the limit.
+    case messageTooLarge(limit: Int)
+    /// Too many commands, operations, messages or rooms wait or are in memory.
+    case busy
+    /// The store has failed to load the room or to save the change.
+    case storeUnavailable
+    /// The roles of the room do not permit the change, with the code of a refused operation.
+    case refused(ErrorCode)
+
+    init(_ refusal: RoomRefusal) {
+        self =
+            switch refusal {
+            case .tooLarge: .messageTooLarge(limit: Room.maxAnnouncementByteCount)
+            case .busy, .tooManyOperations: .busy
+            case .storeUnavailable: .storeUnavailable
+            case .forbidden, .noMember, .banned, .lastOwner, .reserved, .full, .rolesFull: .refused(refusal.status)
+            }
+    }
+}
+
+extension RoomCommandError: CustomStringConvertible {
+    /// A description in one line.
+    public var description: String {
+        switch self {
+        case .notRunning: "the relay does not run"
+        case .noServerAccount: "the configuration names no account of the relay"
+        case .roomNotCreated: "no account has created the room"
+        case .messageTooLarge(let limit): "the message is longer than \(limit) bytes"
+        case .busy: "too much work is pending"
+        case .storeUnavailable: "the store has failed"
+        case .refused(let code): "the roles of the room do not permit it: \(code)"
+        }
+    }
+}
+
+/// The result of a command: after `publish`, the position of the message.
+package typealias RoomCommandResult = Result<RoomCursor?, RoomCommandError>
+
+/// A command on its way to its room.
+package struct RoomCommandCall: Sendable {
+    /// The driver's number of the command.
+    let id: UInt64
+    let room: RoomName
+    let command: RoomCommand
+    /// The relay's own device, in whose name the command is performed.
+    let actor: DeviceKey
+}

@@ -1,0 +1,106 @@
+import MartletLink
+import MartletWire
+
+/// The commands of the relay's application to a room that have no result.
+///
+/// | state of a command | owns | ends |
+/// |---|---|---|
+/// | waiting | the command | `takeWaiting`, when the room is loaded |
+/// | deciding | a place in the room's operations, with roles | `finish`; the message, or the record, as below |
+/// | published | the offset of its message | `takePublished`, when the message is durable or discarded |
+/// | removing | the account whose record is removed | `takeRemoved`, when the store has answered |
+///
+/// A room that leaves memory ends all of them.
+struct RoomCommands: Neutral, Sendable {
+    static let neutral = RoomCommands()
+    /// Commands of a room without a result, beyond which others are refused.
+    static let maxCount = 1_024
+    /// Bytes of a command in memory, with objects, a content excluded.
+    private static let commandByteCount = 256
+
+    private enum State: Sendable {
+        case waiting
+        case deciding
+        case published(UInt64)
+        case removing(AccountName)
+    }
+
+    private struct Entry: Sendable {
+        let call: RoomCommandCall
+        var state: State
+    }
+
+    private var entries: [Entry] = []
+    private var contentByteCount = 0
+
+    var isEmpty: Bool { entries.isEmpty }
+    var isFull: Bool { entries.count >= Self.maxCount }
+    var byteCount: Int { entries.count * Self.commandByteCount + contentByteCount }
+
+    mutating func append(_ call: RoomCommandCall) {
+        contentByteCount += call.contentByteCount
+        entries.append(Entry(call: call, state: .waiting))
+    }
+
+    /// Takes the waiting commands in their order, which are decided now.
+    mutating func takeWaiting() -> [RoomCommandCall] {
+        var taken: [RoomCommandCall] = []
+        for index in entries.indices {
+            guard case .waiting = entries[index].state else { continue }
+            entries[index].state = .deciding
+            taken.append(entries[index].call)
+        }
+        return taken
+    }
+
+    /// The message of a command has an offset.
+    mutating func publish(_ id: UInt64, at offset: UInt64) { setState(.published(offset), of: id) }
+
+    /// The membership record of an account is removed by a command.
+    mutating func remove(_ account: AccountName, _ id: UInt64) { setState(.removing(account), of: id) }
+
+    private mutating func setState(_ state: State, of id: UInt64) {
+        if let index = entries.firstIndex(where: { $0.call.id == id }) { entries[index].state = state }
+    }
+
+    /// A command has a result.
+    mutating func finish(_ id: UInt64) { _ = take { $0.call.id == id } }
+
+    /// Takes the commands whose messages have offsets up to this one.
+    mutating func takePublished(upTo offset: UInt64) -> [(call: RoomCommandCall, offset: UInt64)] {
+        take { if case .published(let own) = $0.state { own <= offset } else { false } }.compactMap {
+            if case .published(let own) = $0.state { ($0.call, own) } else { nil }
+        }
+    }
+
+    /// Takes the commands that remove records, except those of accounts whose removal is not concluded.
+    mutating func takeRemoved(
+        unless isPending: (AccountName) -> Bool
+    ) -> [(call: RoomCommandCall, account: AccountName)] {
+        take { if case .removing(let account) = $0.state { !isPending(account) } else { false } }.compactMap {
+            if case .removing(let account) = $0.state { ($0.call, account) } else { nil }
+        }
+    }
+
+    /// Takes all commands.
+    mutating func takeAll() -> [RoomCommandCall] { take { _ in true }.map(\.call) }
+
+    private mutating func take(where isTaken: (Entry) -> Bool) -> [Entry] {
+        let taken = entries.filter(isTaken)
+        guard !taken.isEmpty else { return [] }
+        entries.removeAll(where: isTaken)
+        for entry in taken { contentByteCount -= entry.call.contentByteCount }
+        return taken
+    }
+
+    /// Checks that every command has a result.
+    func check(_ check: inout QuiescenceCheck) {
+        check.empty("commands without a result", count: entries.count)
+    }
+}
+
+extension RoomCommandCall {
+    fileprivate var contentByteCount: Int {
+        if case .publish(let content) = command { content.byteCount } else { 0 }
+    }
+}

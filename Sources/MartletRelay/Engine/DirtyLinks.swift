@@ -1,0 +1,53 @@
+import MartletLink
+
+/// The slots of links that have changed since they were last asked for output.
+///
+/// The engine processes them in groups: a group's links stay in the processor's cache, and the first members of a large
+/// room are sent to before the last ones are processed.
+///
+/// | state of a link | owns | ends |
+/// |---|---|---|
+/// | dirty | an entry in the group | `takeAll` |
+/// | kept | an entry before the group | `takeAll` |
+struct DirtyLinks: Sendable {
+    /// The number of links of a group.
+    static let groupCount = 64
+
+    private var slots: [Int] = []
+    /// The number of links in front that belong to no group, because they wait until no effects of rooms remain.
+    private var keptCount = 0
+    /// Memory for the next links.
+    private var spare: [Int] = []
+
+    var count: Int { slots.count }
+
+    var isEmpty: Bool { slots.isEmpty }
+
+    var isGroupFull: Bool { slots.count - keptCount >= DirtyLinks.groupCount }
+
+    mutating func append(_ slot: Int) {
+        slots.append(slot)
+    }
+
+    /// Takes all links; the caller returns the array with `recycle`.
+    mutating func takeAll() -> [Int] {
+        keptCount = 0
+        defer {
+            slots = spare
+            spare = []
+        }
+        return slots
+    }
+
+    /// Keeps a taken link for the last group, before any other is appended.
+    mutating func keep(_ slot: Int) {
+        slots.insert(slot, at: keptCount)
+        keptCount += 1
+    }
+
+    /// Returns the memory of the taken links.
+    mutating func recycle(_ taken: consuming [Int]) {
+        taken.removeAll(keepingCapacity: true)
+        spare = taken
+    }
+}

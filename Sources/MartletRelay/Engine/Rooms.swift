@@ -1,0 +1,474 @@
+import MartletLink
+import MartletWire
+
+/// The rooms of one loop: passes each event to its room and collects the effects.
+///
+/// Rooms do not access links and connections. A session is a `MemberKey`, and its link may be on another loop.
+///
+/// | state of a room | owns | ends |
+/// |---|---|---|
+/// | in memory | a slot, a deadline, its bytes | it is idle; the store failed to load it or has lost its log |
+/// | dirty | an entry in the order of the turn | `nextEffect` |
+struct Rooms: ~Copyable, Sendable {
+    /// The maximum number of rooms in memory; a room without members is evicted.
+    static let maxRooms = 65_536
+
+    private let place: LoopPlace
+    /// The use of roles; nil if rooms have none.
+    private let roles: RoomRolesConfiguration?
+    /// The rate of messages of each room; nil without a bound.
+    private let rate: MessageRate?
+    /// The duration until messages are reported as undelivered; nil if they are not.
+    private let undeliveredDelay: Duration?
+    /// The relay's wall clock in milliseconds since 1970.
+    var wallClock: UInt64 = 0
+    private(set) var rooms = SlotTable<Room>()
+    private var indexOfName = SlotIndex()
+    private var dirty = Deque<Int>()
+    private var deadlines = TimerQueue<Int>()
+    private var joins = JoinQueue()
+    private var presence = PresenceBudget()
+    private var effects = Deque<RoomEffect>()
+    /// The batch under construction of the last publisher.
+    private var batch = RoomBatch()
+    /// The accounts that watch rooms of this loop.
+    private(set) var watchers = RoomWatchers()
+    /// Bytes of the rooms, with objects, as of the last step of each.
+    private(set) var memoryByteCount = 0
+    /// The maximum number of rooms in memory, as in `Rooms.maxRooms`.
+    var maxRooms = Rooms.maxRooms
+    /// Whether new rooms and messages are refused for lack of memory.
+    var isFull = false
+
+    /// Creates a table without rooms.
+    ///
+    /// - Parameters:
+    ///   - place: the place of the loop.
+    ///   - roles: the use of roles; nil if rooms have none.
+    ///   - rate: the rate of messages of each room; nil without a bound.
+    ///   - undeliveredDelay: the duration until messages are reported as undelivered; nil if they are not.
+    init(
+        place: LoopPlace = .only, roles: RoomRolesConfiguration? = nil, rate: MessageRate? = nil,
+        undeliveredDelay: Duration? = nil
+    ) {
+        self.place = place
+        self.roles = roles
+        self.rate = rate
+        self.undeliveredDelay = undeliveredDelay
+    }
+
+    /// Rooms in memory.
+    package var count: Int { indexOfName.count }
+
+    /// Whether the number of rooms has reached its maximum.
+    var hasMaxRooms: Bool { count >= maxRooms }
+
+    // MARK: Outputs
+
+    /// The instant at which `deadlinePassed` is due; in the past while sessions wait to join.
+    var deadline: Instant? { joins.isEmpty ? deadlines.earliest : .zero }
+
+    /// The next effect; nil when there is none until the next event.
+    ///
+    /// Rooms end their turn one by one: the effects of one are taken before the next one fills the links' queues.
+    mutating func nextEffect(now: Instant) -> RoomEffect? {
+        while true {
+            if let effect = effects.popFirst() { return effect }
+            guard let index = dirty.popFirst() else { return nil }
+            flush(index, now: now)
+        }
+    }
+
+    /// Ends the turn. Further sessions may join in the next one.
+    mutating func endTurn() {
+        joins.endTurn()
+        presence.endTurn()
+    }
+
+    /// Acts on the deadlines that have passed.
+    mutating func deadlinePassed(now: Instant) {
+        while let join = joins.popFirst() { enter(join) }
+        while let index = deadlines.popExpired(now: now) {
+            guard rooms.isLive(index) else { continue }
+            rooms[index].expireRequests(now: now, into: &effects)
+            markDirty(index)
+        }
+    }
+
+    // MARK: Calls of links
+
+    /// Passes the call of a link to its room.
+    mutating func receive(_ call: RoomCall, now: Instant = .zero) {
+        switch call {
+        case .join(let join): if joins.admits() { enter(join) } else { joins.append(join) }
+        case .withdraw(let key, let name):
+            guard !joins.withdraw(key), let index = index(of: name) else { return }
+            rooms[index].withdraw(key)
+        case .leave(let handle): with(handle) { $0.leave(handle, into: &$1) }
+        case .close(let handle):
+            guard rooms.isLive(Int(handle.room)) else { return effects.append(.closed(handle.key)) }
+            // The batch may contain messages of the member.
+            closeBatch(of: Int(handle.room))
+            with(handle) { $0.close(handle, into: &$1) }
+        case .setSuspended(let handle, let isSuspended, let cursor):
+            with(handle) { $0.setSuspended(isSuspended, handle, cursor: cursor, into: &$1) }
+        case .setHeldBack(let handle, let isHeldBack): with(handle) { $0.setHeldBack(isHeldBack, handle, into: &$1) }
+        case .setFeatures(let handle, let features): with(handle) { room, _ in room.setFeatures(features, handle) }
+        case .disconnected(let handle): with(handle) { $0.disconnected(handle, into: &$1) }
+        case .reconnected(let handle, let lastReceived):
+            with(handle) { $0.reconnected(handle, lastReceived: lastReceived, into: &$1) }
+        case .setPermissions(let handle, let permissions):
+            with(handle) { $0.setPermissions(permissions, handle, into: &$1) }
+        case .sendPending(let handle): with(handle) { $0.sendPending(handle, into: &$1) }
+        case .publish(let handle, let counter, let body, let layout, let acceptedAt):
+            let message = ClientMessage(counter: counter, body: body.rawBytes, layout: layout)
+            publish(handle, message, acceptedAt: acceptedAt)
+        case .credit(let handle, let byteCount): credit(handle, byteCount: byteCount)
+        case .progressed(let handle, let receipt): with(handle) { $0.progressed(handle, receipt, into: &$1) }
+        case .broadcast(let handle, let transient):
+            let wallClock = wallClock
+            with(handle) { $0.broadcast(handle, transient, at: wallClock, into: &$1) }
+        case .request(let handle, let request):
+            let wallClock = wallClock
+            with(handle) { $0.request(handle, request, at: wallClock, now: now, into: &$1) }
+        case .attachment(let handle, let correlation, let request, let creditByteCount):
+            guard rooms.isLive(Int(handle.room)) else {
+                return effects.append(.release(handle.key, byteCount: creditByteCount))  // S-38
+            }
+            let wallClock = wallClock
+            with(handle) {
+                $0.requestAttachment(
+                    handle, correlation, request, creditByteCount: creditByteCount, at: wallClock, into: &$1)
+            }
+        case .respond(let handle, let response): with(handle) { $0.respond(handle, response, into: &$1) }
+        case .cancel(let handle, let correlation): with(handle) { $0.cancel(handle, correlation, into: &$1) }
+        case .membership(let call): receive(call)
+        case .watch(let call): watch(call)
+        case .command(let call): receive(call)
+        }
+    }
+
+    /// A member's message, which is borrowed.
+    mutating func publish(_ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64) {
+        let index = Int(handle.room)
+        guard rooms.isLive(index) else {
+            return effects.append(.release(handle.key, byteCount: message.byteCount))  // S-38
+        }
+        if let room = batch.room, room != handle.room { closeBatch(of: Int(room)) }
+        if isFull {
+            rooms[index].reject(handle, message.byteCount, .serverBusy, into: &effects)
+        } else {
+            rooms[index].publish(handle, message, acceptedAt: acceptedAt, batch: &batch, into: &effects)
+        }
+        markDirty(index)
+    }
+
+    /// A member's link has acknowledged frames.
+    mutating func credit(_ handle: MemberHandle, byteCount: Int) {
+        with(handle) { $0.credit(handle, byteCount: byteCount, into: &$1) }
+    }
+
+    private mutating func enter(_ join: JoinRequest) {
+        if let index = index(of: join.open.room) {
+            rooms[index].join(join, into: &effects)
+            return markDirty(index)
+        }
+        guard let index = insert(join.open.room) else { return effects.append(.reset(join.member, .serverBusy)) }
+        rooms[index].join(join, into: &effects)
+    }
+
+    /// Adds a room and loads it; nil if there is no memory for it.
+    private mutating func insert(_ name: RoomName) -> Int? {
+        guard !hasMaxRooms, !isFull else { return nil }
+        var room = Room(name: name, index: Int32(rooms.nextSlot), loop: place.number)
+        room.isWatched = watchers.isWatched(name)
+        let index = rooms.insert(room)
+        indexOfName.insert(name, index)
+        effects.append(.load(name))
+        return index
+    }
+
+    /// A command of the relay's application, for which the room is loaded.
+    private mutating func receive(_ call: RoomCommandCall) {
+        guard let index = index(of: call.room) ?? insert(call.room) else {
+            return effects.append(.commandEnded(call.id, .failure(.busy)))
+        }
+        rooms[index].receive(call, into: &effects)
+        markDirty(index)
+    }
+
+    /// Performs the commands of a room that wait.
+    private mutating func performCommands(_ index: Int) {
+        guard rooms[index].hasCommands else { return }
+        if let room = batch.room { closeBatch(of: Int(room)) }
+        rooms[index].performCommands(at: wallClock, batch: &batch, into: &effects)
+    }
+
+    // MARK: Memberships
+
+    /// A request about a membership record, for which the room is loaded.
+    private mutating func receive(_ call: MembershipCall) {
+        guard let index = index(of: call.room) ?? insert(call.room) else {
+            let response = Response(correlation: call.number, status: .serverBusy)
+            return effects.append(.answered(call.caller, response))
+        }
+        rooms[index].receive(call, into: &effects)
+        markDirty(index)
+    }
+
+    /// The result of `saveMemberships`: the accounts with the maximum number of records, whose changes were not saved;
+    /// nil when the store failed.
+    mutating func membershipsSaved(_ name: RoomName, refused: Set<AccountName>?) {
+        guard let index = index(of: name) else { return }
+        let changes = rooms[index].membershipsSaved(refused: refused, into: &effects)
+        for (account, record) in changes.sorted(by: { $0.key < $1.key }) {
+            setWatch(of: account, record != nil, name, index)
+            let change = RoomChange(
+                account: account, progress: rooms[index].receipts[account] ?? AccountProgress(),
+                isWatched: record != nil)
+            effects.append(.changed(loop: place.loop(of: account), name, [change]))
+        }
+        markDirty(index)
+    }
+
+    /// An account watches rooms from now on, or no longer. A room in memory may have progress that the store has not.
+    private mutating func watch(_ call: WatchCall) {
+        for name in call.rooms {
+            let index = index(of: name)
+            setWatch(of: call.account, call.isWatching, name, index)
+            guard call.isWatching, let index, rooms[index].receipts.isUnsaved(call.account) else { continue }
+            rooms[index].changes.note(call.account)
+            markDirty(index)
+        }
+        if call.isLast { effects.append(.watched(loop: place.loop(of: call.account), call.account, by: place.index)) }
+    }
+
+    private mutating func setWatch(of account: AccountName, _ isWatching: Bool, _ name: RoomName, _ index: Int?) {
+        if isWatching {
+            watchers.insert(account, name)
+            if let index { rooms[index].setWatched(true) }
+        } else if !watchers.remove(account, name), let index {
+            rooms[index].setWatched(false)
+        }
+    }
+
+    /// Reports what has changed in a room to the loops of the accounts that watch it.
+    private mutating func reportChanges(_ index: Int, now: Instant) {
+        let (name, lastOffset) = (rooms[index].name, rooms[index].log.lastOffset)
+        let accounts: [AccountName]
+        let erasures = rooms[index].changes.takeErasures()
+        switch rooms[index].changes.take(lastOffset, isLast: rooms[index].isIdle || !erasures.isEmpty, now: now) {
+        case .none: return
+        case .some(let some): accounts = some.filter { watchers.watches($0, name) }
+        case .all: accounts = watchers.watchers(of: name)
+        }
+        var changes: [Int: [RoomChange]] = [:]
+        for account in accounts {
+            let progress = rooms[index].receipts[account] ?? AccountProgress()
+            changes[place.loop(of: account), default: []].append(
+                RoomChange(account: account, progress: progress, isWatched: true))
+        }
+        for (loop, changes) in changes.sorted(by: { $0.key < $1.key }) {
+            effects.append(.changed(loop: loop, name, changes, erased: erasures))
+        }
+    }
+
+    // MARK: Results
+
+    /// The result of `load`; nil when the store failed.
+    ///
+    /// - Parameter now: the relay's wall clock in milliseconds since 1970.
+    mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
+        guard let index = index(of: name) else { return }
+        if let snapshot, beginRoles(index, snapshot) {
+            let waiting = rooms[index].loaded(snapshot, at: now)
+            rooms[index].beginMemberships(snapshot.memberships)
+            if undeliveredDelay != nil { rooms[index].scan.begin(at: snapshot.lastOffset) }
+            enter(rooms[index].admitted(waiting, into: &effects))
+        } else {
+            rooms[index].loadFailed(into: &effects)
+            remove(index)
+        }
+        markDirty(index)
+    }
+
+    /// Takes the roles of a snapshot; false if they are not valid.
+    private mutating func beginRoles(_ index: Int, _ snapshot: RoomSnapshot) -> Bool {
+        guard let roles else { return true }
+        do throws(RoomRolesError) {
+            try rooms[index].beginRoles(roles, snapshot)
+            return true
+        } catch {
+            effects.append(.note(.rolesInvalid(rooms[index].name, error), of: nil))
+            return false
+        }
+    }
+
+    /// Sessions that have waited for their room join it. The first ones were admitted in their turn; the rest of many
+    /// waits for a later turn.
+    private mutating func enter(_ waiting: [JoinRequest]) {
+        for (number, join) in waiting.enumerated() {
+            if number < JoinQueue.maxPerTurn { enter(join) } else { joins.append(join) }
+        }
+    }
+
+    /// The result of `saveRoles`.
+    mutating func rolesSaved(_ name: RoomName, _ result: RolesResult) {
+        guard let index = index(of: name) else { return }
+        closeBatch(of: index)
+        let isUnknown = result == .failed && rooms[index].isUncreated
+        enter(rooms[index].rolesSaved(result, into: &effects))
+        // The next session loads the room, which the store may have created.
+        if isUnknown { remove(index) }
+        markDirty(index)
+    }
+
+    /// Performs the operations of a room that wait.
+    private mutating func performOperations(_ index: Int, now: Instant) {
+        guard rooms[index].isModerating else { return }
+        if let room = batch.room { closeBatch(of: Int(room)) }
+        rooms[index].performOperations(at: wallClock, now: now, batch: &batch, into: &effects)
+    }
+
+    /// The result of `append`; nil when the store failed.
+    mutating func stored(_ name: RoomName, upTo offset: UInt64?, first: UInt64 = 1) {
+        guard let index = index(of: name) else { return }
+        closeBatch(of: index)
+        if let offset {
+            rooms[index].stored(upTo: offset, first: first, into: &effects)
+        } else {
+            rooms[index].storeFailed(into: &effects)
+        }
+        markDirty(index)
+    }
+
+    /// The result of `append` when the store has lost the room's log: all sessions are reset, and the next one loads
+    /// the room again.
+    mutating func logLost(_ name: RoomName) {
+        guard let index = index(of: name) else { return }
+        closeBatch(of: index)
+        rooms[index].logLost(into: &effects)
+        remove(index)
+    }
+
+    /// The result of `read`; nil when the store failed. `first` is the lowest offset that the store keeps.
+    mutating func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
+        with(id.member) { room, effects in
+            let entries = room.log.withoutErased(entries, since: id.erasureCount)
+            if let number = id.request {
+                room.historyRead(number, for: id.member, entries, first: first, into: &effects)
+            } else {
+                room.read(id.member, entries, first: first, into: &effects)
+            }
+        }
+    }
+
+    /// The result of a call of the attachment store.
+    mutating func attachmentAnswered(_ id: AttachmentCallID, _ result: AttachmentResult) {
+        with(id.session) { $0.attachmentAnswered(id, result, into: &$1) }
+    }
+
+    /// The answer of the relay's request handler, to a request of a member.
+    mutating func respond(_ handle: MemberHandle, _ response: Response) {
+        with(handle) { $0.respond(nil, response, into: &$1) }
+    }
+
+    /// The state of a member's room; nil when the member has left.
+    func state(of handle: MemberHandle) -> Opened? {
+        let index = Int(handle.room)
+        guard rooms.isLive(index), rooms[index].members.slot(handle) != nil else { return nil }
+        return rooms[index].opened()
+    }
+
+    /// Whether a member, or a session of kind attachment, of a room of this loop has not left.
+    mutating func isMember(_ handle: MemberHandle) -> Bool {
+        guard rooms.isLive(Int(handle.room)) else { return false }
+        let index = Int(handle.room)
+        return rooms[index].members.slot(handle) != nil || rooms[index].attachments.slot(handle) != nil
+    }
+
+    /// The name of a member's room; nil when the member has left.
+    mutating func name(of handle: MemberHandle) -> RoomName? {
+        isMember(handle) ? rooms[Int(handle.room)].name : nil
+    }
+
+    /// The rooms that have members.
+    var residents: [RoomName] {
+        rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.map { rooms[$0].name }
+    }
+
+    // MARK: Memory
+
+    /// Removes messages from memory that the store has, until this many bytes are free or there are none.
+    mutating func trimTails(byteCount: Int) {
+        var freed = 0
+        for index in rooms.slots where rooms.isLive(index) && !rooms[index].log.tail.isEmpty && freed < byteCount {
+            rooms[index].log.trimTail()
+            freed -= rooms[index].takeChargeChange()
+        }
+        memoryByteCount -= freed
+    }
+
+    // MARK: Rooms
+
+    private mutating func with(_ handle: MemberHandle, _ change: (inout Room, inout Deque<RoomEffect>) -> Void) {
+        let index = Int(handle.room)
+        guard rooms.isLive(index) else { return }
+        change(&rooms[index], &effects)
+        markDirty(index)
+    }
+
+    /// The index of a room in memory.
+    mutating func index(of name: RoomName) -> Int? {
+        indexOfName.find(name) { rooms[$0].name == name }
+    }
+
+    /// The messages of the batch under construction become entries of their room's log, if it is this one.
+    private mutating func closeBatch(of index: Int) {
+        if batch.room == Int32(index) { rooms[index].take(&batch) }
+    }
+
+    private mutating func markDirty(_ index: Int) {
+        guard rooms.isLive(index), !rooms[index].isDirty else { return }
+        rooms[index].isDirty = true
+        dirty.append(index)
+    }
+
+    private mutating func flush(_ index: Int, now: Instant) {
+        guard rooms.isLive(index) else { return }
+        closeBatch(of: index)
+        performCommands(index)
+        // The operations of a turn are saved together.
+        if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
+        performOperations(index, now: now)
+        if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
+        rooms[index].isDirty = false
+        if let rate { rooms[index].updateThrottle(rate, now: now, into: &effects) }
+        rooms[index].flush(now: now, presence: &presence, into: &effects)
+        if let undeliveredDelay {
+            rooms[index].scanUndelivered(after: undeliveredDelay, now: now, into: &effects)
+        }
+        if rooms[index].isWatched { reportChanges(index, now: now) }
+        memoryByteCount += rooms[index].takeChargeChange()
+        deadlines.set(index, at: rooms[index].deadline)
+        if rooms[index].isIdle { return remove(index) }
+        if rooms[index].members.hasUnfinished { markDirty(index) }
+    }
+
+    private mutating func remove(_ index: Int) {
+        guard rooms.isLive(index) else { return }
+        rooms[index].failMemberships(into: &effects)
+        rooms[index].failCommands(into: &effects)
+        memoryByteCount -= rooms[index].chargedByteCount
+        indexOfName.remove(rooms[index].name, index)
+        deadlines.cancel(index)
+        rooms.remove(index)
+    }
+
+    /// Checks that no room has unfinished work.
+    func check(_ check: inout QuiescenceCheck) {
+        for index in rooms.slots {
+            if let room = rooms.find(index) { check.add(room.quiescence()) }
+        }
+    }
+}

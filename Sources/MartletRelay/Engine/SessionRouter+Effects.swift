@@ -1,0 +1,256 @@
+import MartletLink
+import MartletWire
+
+/// Effects of rooms on sessions.
+extension SessionRouter {
+    /// A fault of the link's peer, in a frame that was held.
+    struct HeldFault {
+        var slot: Int
+        var error: LinkError
+    }
+
+    /// Performs the effect of a room of this loop or of another loop. Effects for the store and the request handler
+    /// become outputs.
+    mutating func apply(
+        _ effect: consuming RoomEffect, into outputs: inout Deque<RelayOutput>, now: Instant
+    ) -> HeldFault? {
+        if rooms.forward(effect) { return nil }
+        switch consume effect {
+        case .send(let key, let type, let body):
+            guard let slot = dirtySlot(key) else { break }
+            if type.isCredited {
+                sendRequest(type, body, to: key, of: slot)
+            } else {
+                send(type, body, on: key.session, of: slot)
+            }
+        case .deliver(let key, let entries):
+            if let slot = dirtySlot(key) { deliver(entries, to: key, of: slot) }
+        case .erased(let key, let erasures):
+            guard let slot = links.slot(key.link) else { break }
+            recall(key.session, of: slot) { erasures.concern($0, $1) }
+        case .sendTransient(let key, let body):
+            if let slot = dirtySlot(key) { links[slot].link.sendTransient(body, on: key.session) }
+        case .pending(let key):
+            if let slot = dirtySlot(key) { links[slot].notePending(key.session) }
+        case .waitsForCredit(let key, let waits):
+            if let slot = dirtySlot(key) { links[slot].setWaiting(waits, of: key.session) }
+        case .release(let key, let byteCount):
+            if let slot = dirtySlot(key) { release(byteCount, to: key, of: slot, now: now) }
+        case .opened(let key, let handle, let opened):
+            return admit(key, handle, opened, now: now)
+        case .reset(let key, let code, let until):
+            guard let slot = dirtySlot(key) else { break }
+            if code == .roomForbidden { noteRefusedEntry(of: key.session, of: slot) }
+            removeSession(key.session, of: slot)
+            links[slot].link.reset(key.session, code: code, retryAfter: until?.retryAfter(now: now))
+        case .closed(let key):
+            guard let slot = dirtySlot(key) else { break }
+            removeSession(key.session, of: slot)
+            links[slot].link.close(key.session)
+        case .load(let room): outputs.append(.load(room))
+        case .append(let room, let entries, let erasures): outputs.append(.append(room, entries, erasing: erasures))
+        case .saveProgress(let room, let progress): outputs.append(.saveProgress(room, progress))
+        case .saveRoles(let room, let roles, let creation):
+            outputs.append(.saveRoles(room, roles, creation: creation))
+        case .read(let room, let id, let range): outputs.append(.read(room, id, range))
+        case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
+        case .attachment(let id, let call): outputs.append(.attachment(id, call))
+        case .charge(let key, let units):
+            if let slot = dirtySlot(key) { links.spendOperation(units, of: slot, now: now) }
+        case .saveMemberships(let room, let changes): outputs.append(.saveMemberships(room, changes))
+        case .answered(let key, let response): answered(key, response)
+        case .changed(_, let room, let changes, let erasures):
+            perform(accounts.changed(room, changes), now: now)
+            for key in erasures.isEmpty ? [] : changes.flatMap({ accounts.sessions(of: $0.account) }) {
+                accounts[key]?.noteErasure(in: room)
+                guard let slot = links.slot(key.link) else { continue }
+                recall(key.session, of: slot) { erasures.concern($0, $1, in: room) }
+            }
+        case .watched(_, let account, let roomLoop): perform(accounts.watched(account, by: roomLoop), now: now)
+        case .undelivered(let reports): outputs.append(.undelivered(reports))
+        case .commandEnded(let id, let result): outputs.append(.commandEnded(id, result))
+        case .note(let note, _): outputs.append(.note(note, on: nil))
+        }
+        return nil
+    }
+
+    /// Notes a session that the roles of its room have not admitted.
+    private mutating func noteRefusedEntry(of session: SessionID, of slot: Int) {
+        guard let index = links[slot].sessions.index(of: session), links[slot].sessions[at: index].handle == nil,
+            let room = links[slot].sessions[at: index].room
+        else { return }
+        refusedEntries.append((.roomRefused(links[slot].who, room), links[slot].connection))
+    }
+
+    /// The slot of a member's link, which becomes dirty; nil when the link has ended.
+    @inline(__always)
+    private mutating func dirtySlot(_ key: MemberKey) -> Int? {
+        guard let slot = links.slot(key.link) else { return nil }
+        markDirty(slot)
+        return slot
+    }
+
+    // MARK: Credit
+
+    /// Returns the credit of messages, or withholds it while their account exceeds its rate. Frames without credit are
+    /// not affected, so the account's links stay alive (R-54, Specs/hostile.md row 54).
+    private mutating func release(_ byteCount: Int, to key: MemberKey, of slot: Int, now: Instant) {
+        guard let end = links.waitsUntil(slot, now: now) else {
+            return links[slot].link.release(byteCount, on: key.session)
+        }
+        withheld.add(byteCount, of: key, until: end)
+    }
+
+    /// Returns credit that was withheld for long enough.
+    mutating func releaseWithheld(now: Instant) {
+        while let due = withheld.popDue(now: now) {
+            if let slot = dirtySlot(due.member) { release(due.byteCount, to: due.member, of: slot, now: now) }
+        }
+    }
+
+    // MARK: Queues
+
+    /// Queues a frame of a session. A session whose queue is full is reset and continues from its cursor.
+    mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
+        if !links[slot].send(type, body, on: session) { reset(session, .slowConsumer, of: slot) }
+    }
+
+    /// Resets a session with queued frames that have the body of an erased message.
+    private mutating func recall(
+        _ session: SessionID, of slot: Int, where isErased: (FrameType, SendBatches.Bodies) -> Bool
+    ) {
+        guard links[slot].link.hasUnsent(on: session, where: isErased) else { return }
+        markDirty(slot)
+        reset(session, .slowConsumer, of: slot)
+    }
+
+    mutating func answer(_ response: Response, on session: SessionID, of slot: Int) {
+        send(.response, EncodedBody(response.encode()), on: session, of: slot)
+    }
+
+    /// Queues a request or a response, unless it is longer than the receiver's limit or too much is queued. The session
+    /// is not reset for a frame of another member; the requester receives the error (S-44, R-41, Specs/hostile.md row
+    /// 39).
+    private mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
+        if let index = links[slot].sessions.index(of: key.session), links[slot].sessions[at: index].isAttachment {
+            guard links[slot].sendAttachment(body, on: key.session) else {
+                return reset(key.session, .slowConsumer, of: slot)
+            }
+            return
+        }
+        guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
+            return decline(type, body, .messageTooLarge, to: key, of: slot)
+        }
+        if !links[slot].sendRequest(type, body, on: key.session) {
+            decline(type, body, .serverBusy, to: key, of: slot)
+        }
+    }
+
+    /// Answers a request in place of the member, or replaces a response by an error.
+    private mutating func decline(
+        _ type: FrameType, _ body: EncodedBody, _ code: ErrorCode, to key: MemberKey, of slot: Int
+    ) {
+        guard let handle = links[slot].sessions[key.session]?.handle else { return }
+        let bytes = body.bytes
+        if type == .response {
+            guard let response = try? Response(parsing: bytes.rawBytes) else { return }
+            answer(Response(correlation: response.correlation, status: code), on: key.session, of: slot)
+        } else if let request = try? Request(parsing: bytes.rawBytes) {
+            rooms.call(.respond(handle, Response(correlation: request.correlation, status: code)))
+        }
+    }
+
+    /// Queues messages of a room for a session. A message that exceeds the session's limit is replaced by a gap.
+    private mutating func deliver(_ entries: ArraySlice<LogEntry>, to key: MemberKey, of slot: Int) {
+        let limit = links[slot].link.limits.maxMessageByteCount
+        var rest = entries
+        while let index = rest.indices.first(where: { rest[$0].body.byteCount > limit }) {
+            deliver(rest[..<index], on: key.session, of: slot)
+            let gap = Gap(offsets: rest[index].offset...rest[index].offset)
+            send(.gap, EncodedBody(gap.encode()), on: key.session, of: slot)
+            if let handle = links[slot].sessions[key.session]?.handle {
+                rooms.credit(handle, byteCount: rest[index].body.plainByteCount)
+            }
+            rest = rest[(index + 1)...]
+        }
+        if !rest.isEmpty { deliver(rest, on: key.session, of: slot) }
+    }
+
+    /// Queues messages. When many of a priority are queued, the rooms hold further ones back.
+    private mutating func deliver(_ entries: ArraySlice<LogEntry>, on session: SessionID, of slot: Int) {
+        let isBulk = links[slot].sessions.index(of: session).map { links[slot].sessions[at: $0].isBulk }
+        guard links[slot].send(entries, on: session, isBulk: isBulk ?? false) else {
+            return reset(session, .slowConsumer, of: slot)
+        }
+        guard let isBulk, links[slot].isHolding(bulk: isBulk) else { return }
+        for session in links[slot].sessions.keys {
+            guard let membership = links[slot].sessions[session], let handle = membership.handle,
+                !membership.isHeldBack, membership.isBulk == isBulk
+            else { continue }
+            links[slot].noteHeldBack(session)
+            rooms.call(.setHeldBack(handle, true))
+        }
+    }
+
+    // MARK: Admission
+
+    /// A room has admitted a session: the frames that it sent before follow.
+    private mutating func admit(
+        _ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant
+    ) -> HeldFault? {
+        guard let slot = links.slot(key.link), let index = links[slot].sessions.index(of: key.session) else {
+            rooms.call(.leave(handle))
+            return nil
+        }
+        markDirty(slot)
+        links[slot].link.accept(key.session, opened)
+        links[slot].sessions[at: index].handle = handle
+        if handle.loop == key.link.loop { links[slot].sessions[at: index].room = nil }
+        // The link may have been resumed with other features since the session joined, or have lost its connection.
+        if links[slot].epoch != Epoch(rawValue: 1) { rooms.call(.setFeatures(handle, links[slot].link.features)) }
+        if links[slot].connection == nil { rooms.call(.disconnected(handle)) }
+        // The policy may have decided anew since the session joined.
+        if configuration.roomRoles != nil, configuration.asksRoomPolicy {
+            rooms.call(.setPermissions(handle, links[slot].sessions[at: index].permissions))
+        }
+        let isSuspended = links[slot].sessions[at: index].isSuspended
+        let cursor = links[slot].sessions[at: index].wantedCursor.take()
+        if isSuspended || cursor != nil { rooms.call(.setSuspended(handle, isSuspended, cursor: cursor)) }
+        links[slot].noteHeldBack(key.session)
+        return links[slot].sessions[at: index].waitsForDecision
+            ? nil : deliverHeld(of: key.session, to: handle, of: slot, now: now)
+    }
+
+    /// Passes the held frames of a session to its room, and its close if one followed.
+    mutating func deliverHeld(
+        of session: SessionID, to handle: MemberHandle, of slot: Int, now: Instant
+    ) -> HeldFault? {
+        var held = links[slot].takeHeld(of: session)
+        while let (type, body, credit) = held.popFirst() {
+            do throws(LinkError) {
+                try deliver(type, .body(body.rawBytes), on: session, credit, of: slot, now: now)
+            } catch {
+                // The later frames are acknowledged and would be lost silently, so the session starts again.
+                links[slot].link.release(held.creditByteCount, on: session)
+                reset(session, .invalidValue, of: slot)
+                return HeldFault(slot: slot, error: error)
+            }
+        }
+        if links[slot].sessions[session]?.isClosing == true { close(session, handle, of: slot) }
+        return nil
+    }
+
+    /// The client has closed a session that its room has admitted. A session of kind attachment remains until the room
+    /// has answered its requests, so that the answers have its bounds.
+    mutating func close(_ session: SessionID, _ handle: MemberHandle, of slot: Int) {
+        if links[slot].sessions[session]?.isAttachment != true { removeSession(session, of: slot) }
+        rooms.call(.close(handle))
+    }
+
+    /// Removes a session that its room has removed, or removes now.
+    private mutating func removeSession(_ session: SessionID, of slot: Int) {
+        guard let membership = links.removeSession(session, of: slot) else { return }
+        authorizations.sessionEnded(
+            MemberKey(link: links[slot].key, session: session), question: membership.question)
+    }
+}

@@ -1,0 +1,2 @@
+// Types of other modules that the public API uses.
+@_exported public import enum MartletDatabase.DatabaseError

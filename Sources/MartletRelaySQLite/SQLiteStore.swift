@@ -1,0 +1,232 @@
+package import MartletDatabase
+public import MartletLink
+public import MartletRelay
+import MartletTransport
+public import MartletWire
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension RoomStore where Self == SQLiteStore {
+    /// A store in a directory, which is created if it does not exist.
+    ///
+    /// - Throws: `DatabaseError`, for example `locked` when another object or process still uses the directory
+    ///   after 2 s.
+    public static func sqlite(
+        at directory: String, retention: StoreRetention = StoreRetention(),
+        onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
+    ) async throws -> SQLiteStore {
+        try await SQLiteStore(at: directory, retention: retention, onEvent: onEvent)
+    }
+}
+
+/// A store of rooms in an SQLite database (Specs/storage.md).
+///
+/// A message is accepted when its transaction is synced. All appends that wait while a transaction runs are in the next
+/// one. Reads have a connection and a thread of their own, and do not wait for appends.
+///
+/// | state | owns | ends |
+/// |---|---|---|
+/// | open | a thread that writes, a thread that reads, whose connections hold the lock | `close`, or no reference |
+/// | closed | nothing | never |
+public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureStore, GroupingRoomStore {
+    /// The maximum number of calls that wait for a thread.
+    private static let maxJobCount = 65_536
+    /// The number of pages in the WAL after which they are moved to the file, 16 MiB. The last page of a busy room is
+    /// written to the WAL with each commit, and to the file once.
+    private static let checkpointPageCount = 4096
+    /// The interval between two passes of the retention.
+    private static let retentionInterval = Duration.seconds(60)
+    /// The progress of the expiry clock, in milliseconds, after which it is stored again.
+    private static let clockInterval: UInt64 = 600 * 1000
+    /// The age of a room's last use, in milliseconds, beyond which a load updates it.
+    private static let touchInterval: UInt64 = 3600 * 1000
+
+    let writer: DatabaseWriter<StoreWriter>
+    let reader: DatabaseReader<StoreReader>
+    let logTruncation = LogTruncation()
+    private let retentionTask = Guarded<Task<Void, Never>?>(nil)
+    private let onEvent: @Sendable (StoreEvent) -> Void
+    private let wallClock: @Sendable () -> UInt64
+    private let expiryClock: Guarded<ExpiryClock>
+    /// The bounds of each room.
+    public let retention: RoomRetention
+
+    /// Opens the store in a directory, or creates it. A damaged file is set aside.
+    ///
+    /// - Throws: `DatabaseError`.
+    public convenience init(
+        at directory: String, retention: StoreRetention = StoreRetention(),
+        onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
+    ) async throws {
+        try await self.init(at: directory, retention, wallClock: { EventLoop.wallClock }, onEvent)
+    }
+
+    /// - Parameter wallClock: Milliseconds since 1970.
+    init(
+        at directory: String, _ retention: StoreRetention = StoreRetention(),
+        wallClock: @escaping @Sendable () -> UInt64, _ onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
+    ) async throws {
+        self.onEvent = onEvent
+        self.wallClock = wallClock
+        self.retention = RoomRetention(
+            maxAge: retention.maxAge.map { UInt64(clamping: $0) },
+            maxCount: UInt64(clamping: retention.maxMessagesPerRoom),
+            maxByteCount: UInt64(clamping: retention.maxByteCountPerRoom))
+        let path = "\(directory)/\(StoreSchema.fileName)"
+        writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
+            let lock = try Self.lock(directory)
+            var options = Database.Options()
+            options.checkpointPageCount = Self.checkpointPageCount
+            let database = try StoreFile.openDatabase(
+                path, options: options, at: wallClock(), isKnown: lock.isMarked, onEvent: onEvent)
+            try lock.mark()
+            database.lock = lock
+            // The bytes of erased messages are overwritten in free pages too.
+            try database.execute("PRAGMA secure_delete=ON")
+            return try StoreWriter(database, retention)
+        }
+        do {
+            let stored = try await writer.perform { try $0.expiryTime() }
+            let clock = ExpiryClock(stored: stored, wall: wallClock(), steady: .now)
+            try await writer.perform { try $0.saveExpiryTime(clock.now, every: Self.clockInterval) }
+            expiryClock = Guarded(clock)
+            let lock = Guarded(try await writer.perform { $0.database.lock })
+            reader = try await DatabaseReader(maxJobCount: Self.maxJobCount) {
+                let held = lock.withLock { lock in lock.take() }
+                var options = Database.Options()
+                options.isReadOnly = true
+                let database = try Database(path: path, options: options)
+                database.lock = held
+                return try StoreReader(database)
+            }
+        } catch {
+            await writer.close()
+            throw error
+        }
+        let task = Task { [weak self] in
+            while true {
+                do { try await Task.sleep(for: Self.retentionInterval) } catch { return }
+                await self?.removeOld(steady: .now)
+            }
+        }
+        retentionTask.withLock { $0 = task }
+        logTruncation.start { [weak self] in await self?.truncateLog() ?? true }
+    }
+
+    /// Creates the directory if it does not exist, and locks it. Another process is refused with `locked`.
+    package static func lock(_ directory: String) throws(DatabaseError) -> FileLock {
+        if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw .cannotOpen(path: directory) }
+        return try FileLock(path: "\(directory)/\(StoreSchema.lockName)", of: directory)
+    }
+
+    deinit {
+        retentionTask.withLock { $0?.cancel() }
+    }
+
+    /// Completes the waiting calls, and closes the files. Later calls fail.
+    public func close() async {
+        retentionTask.withLock { $0?.cancel() }
+        logTruncation.end()
+        await reader.close()
+        await writer.close()
+    }
+
+    /// The snapshot of a room. A room that the store does not have begins a log, whose identity is durable.
+    public func load(_ room: RoomName) async throws -> RoomSnapshot {
+        let now = wallClock()
+        if let found = try await reader.perform({ try $0.load(room) }) {
+            if found.usedAt + Self.touchInterval < now {
+                writer.submit({ try $0.touch(room, at: now) }) { _ in }
+            }
+            return found.snapshot
+        }
+        return try await writer.perform { try $0.load(room, at: now) }
+    }
+
+    /// Appends messages. It returns when they are synced.
+    public func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+        try await writer.perform { try $0.append(entries, to: room) }
+    }
+
+    /// Appends messages to several rooms. The completion is called on the thread that writes.
+    package func append(
+        _ appends: [RoomAppend], completion: @escaping @Sendable ([Result<UInt64, any Error>]) -> Void
+    ) {
+        let bodies = appends.map { append -> @Sendable (StoreWriter) throws -> UInt64 in
+            { try $0.append(append.entries, erasing: append.erasures, to: append.room) }
+        }
+        guard appends.contains(where: { !$0.erasures.isEmpty }) else { return writer.submit(bodies, completion) }
+        writer.submit(bodies) { [logTruncation] results in
+            logTruncation.schedule()
+            completion(results)
+        }
+    }
+
+    /// The kept messages in a range.
+    public func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
+        try await reader.perform { try $0.read(range, of: room) }
+    }
+
+    /// Keeps the progress of accounts.
+    public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {
+        try await writer.perform { try $0.saveProgress(progress, of: room) }
+    }
+
+    /// Keeps the roles of a room. It returns when they are synced.
+    public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
+        try await writer.perform { try $0.saveRoles(roles, of: room, creation: creation) }
+    }
+
+    /// Changes membership records. It returns when they are synced.
+    public func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
+        try await writer.perform { try $0.saveMemberships(changes, of: room) }
+    }
+
+    /// The entries of an account's rooms. The reading thread finds them by an index.
+    public func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
+        try await reader.perform { reader in
+            try reader.memberships?.entries(of: account, read, reader) ?? []
+        }
+    }
+
+    /// Whether the store has roles of rooms.
+    package func hasRoles() async throws -> Bool {
+        try await reader.perform { try $0.hasRoles() }
+    }
+
+    /// Records that rooms are in use.
+    public func touch(_ rooms: [RoomName]) async throws {
+        let now = wallClock()
+        try await writer.perform { writer in
+            for room in rooms { try writer.touch(room, at: now) }
+        }
+    }
+
+    /// Performs one pass of the retention, in steps between which appends are performed. The age of data is measured by
+    /// the expiry clock.
+    func removeOld(steady: ContinuousClock.Instant) async {
+        let (jump, now) = expiryClock.withLock { ($0.observe(wall: wallClock(), steady: steady), $0.now) }
+        if let jump { onEvent(.clockJumped(milliseconds: jump)) }
+        do {
+            try await writer.perform { try $0.saveExpiryTime(now, every: Self.clockInterval) }
+            var isDone = false
+            while !isDone {
+                var damage: DatabaseError?
+                do { isDone = try await writer.perform { try $0.removeOld(at: now) } } catch let error as DatabaseError
+                    where error.isDamage
+                { damage = error }
+                let rooms = try await writer.perform { $0.takeDamagedRooms() }
+                for room in rooms { onEvent(.retentionFailed(StoreError.damaged(room, offset: 0))) }
+                if let damage, rooms.isEmpty { throw damage }
+            }
+        } catch {
+            onEvent(.retentionFailed(error))
+        }
+    }
+}
