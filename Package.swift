@@ -132,20 +132,17 @@ let package = Package(
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletAuthentication",
-                "MartletDecode",
-                "MartletToolSupport", "MartletTransport", "MartletWire", "MartletWebhook", "CMartletCrypto",
-                "CMartletSystem",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
+                "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
+                "MartletWire", "MartletWebhook", "CMartletCrypto", "CMartletSystem",
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "MartletLab",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletAuthentication",
-                "MartletTestKit",
-                "MartletDecode",
-                "MartletTimeline",
-                "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
+                "MartletAuthentication", "MartletTestKit", "MartletDecode", "MartletTimeline", "MartletDifferential",
+                "MartletToolSupport", "MartletTransport", "MartletLink", "MartletWire", "CMartletCrypto",
             ],
             swiftSettings: settings),
         .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),

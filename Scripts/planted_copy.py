@@ -1,8 +1,8 @@
 """A copy of the package with faults, each behind a switch that an environment variable sets at run time.
 
 All faults are compiled into one copy, so one build suffices, and the package itself contains none of them. The copy
-contains the library, the simulator and the tests of the protocol, and on request the databases, the timeline, and
-the tests of these, of the client and of the simulator.
+contains the library, the simulator and the tests of the link and of the engines, and on request the databases, the
+timeline, and the tests of these, of the client and of the simulator.
 """
 
 import os

@@ -217,7 +217,7 @@ package struct RelayEngine: ~Copyable {
             sessions.links.settle(slot)
         }
         if sessions.links[slot].hasPending { sessions.markDirty(slot) }
-        guard let deadline = sessions.links[slot].link.deadline else { return }
+        guard let deadline = sessions.links[slot].link.deadlineInPlace() else { return }
         guard deadline <= now else { return sessions.links.arm(slot, at: deadline) }
         switch sessions.links[slot].link.deadlinePassed(now: now) {
         case .proceed, .overdue: sessions.markDirty(slot)

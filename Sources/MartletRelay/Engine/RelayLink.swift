@@ -209,7 +209,8 @@ struct RelayLink: Sendable {
 
     /// The link's next deadline, the release of idle memory included.
     ///
-    /// The method is mutating because the table copies an element for a call that does not mutate.
+    /// The method is mutating, as others on the path of each message, because the table copies an element for a call
+    /// that does not mutate.
     mutating func deadline(now: Instant) -> Instant? {
         let deadline = link.deadlineInPlace()
         guard !link.hasUnacknowledged, hasIdleMemory else { return deadline }
@@ -312,7 +313,7 @@ struct RelayLink: Sendable {
 
     // MARK: Holding messages back
 
-    /// Whether the rooms of a priority have to hold messages back. The method is mutating for the reason of `deadline`.
+    /// Whether the rooms of a priority have to hold messages back. It is mutating as `deadline` is.
     mutating func isHolding(bulk: Bool) -> Bool {
         (bulk ? queued.bulk : queued.nonBulk) > holdingLimit || link.sharesCredit
     }
@@ -373,7 +374,7 @@ struct RelayLink: Sendable {
     var hasPending: Bool { !pending.isEmpty }
 
     /// Whether the queues have room for the next pending changes. With more transient frames in its session's queue,
-    /// presence would displace some of them (S-52). The method is mutating for the reason of `deadline`.
+    /// presence would displace some of them (S-52). The method is mutating as `deadline` is.
     mutating func hasRoomForPending() -> Bool {
         guard takesPending, let session = pending.first else { return false }
         return link.transientCount(on: session) <= PendingChanges.maxPresenceStepCount

@@ -72,11 +72,8 @@ enum ImportRule {
         "Sources/MartletTool/Format/NormalForm.swift": ["Foundation"],
     ]
 
-    /// By folder without input and output: the only imports.
-    private static let allowedInPureFolders: [String: Set<String>] = [
-        "Sources/Martlet/Engine/": ["MartletLink", "MartletWire"],
-        "Sources/MartletRelay/Engine/": ["MartletLink", "MartletWire"],
-    ]
+    /// The only imports of an engine.
+    private static let allowedInEngines: Set<String> = ["MartletLink", "MartletWire"]
 
     /// C modules, whose files this rule does not read.
     static let modulesOfC: Set<String> = [
@@ -152,7 +149,7 @@ enum ImportRule {
 
     private static func allowed(in file: SourceFile) -> Set<String>? {
         if let module = file.module(under: "Sources") {
-            if let pure = allowedInPureFolders.first(where: { file.path.hasPrefix($0.key) }) { return pure.value }
+            if PurityRule.isOfEngine(file) { return allowedInEngines }
             let folder = alsoAllowedInFolders.first { file.path.hasPrefix($0.key) }
             return (allowedInSources[module] ?? []).union(folder?.value ?? [])
         }

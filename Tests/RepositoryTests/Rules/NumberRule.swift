@@ -20,8 +20,8 @@ enum NumberRule {
     ]
     /// Names that have other meanings elsewhere, by the parts of paths in which they are numbers of peers.
     private static let local: [String: [String]] = [
-        "offset": ["MartletLink/", "Relay/", "SQLite/", "Timeline/", "Martlet/", "Observation/"],
-        "cursor": ["MartletLink/", "Relay/", "SQLite/", "Timeline/", "Martlet/"],
+        "offset": ["MartletLink/", "Relay/", "SQLite/", "Database/", "Timeline/", "Martlet/", "Observation/"],
+        "cursor": ["MartletLink/", "Relay/", "SQLite/", "Database/", "Timeline/", "Martlet/"],
         "received": ["MartletLink/", "/Engine/"],
         "position": ["/Attachments/"],
         "byteCount": ["MartletRelay/Attachments/", "Martlet/Attachments/", "Wire/Attachments/"],

@@ -1,11 +1,10 @@
 /// The wire, the link and the engines receive time and randomness as arguments, and read neither.
 enum PurityRule {
-    /// The folders of the code without input and output.
-    static let pureFolders = [
-        "Sources/MartletWire/", "Sources/MartletLink/", "Sources/Martlet/Engine/", "Sources/MartletRelay/Engine/",
-    ]
+    /// The folders of engines in modules that also have input and output.
+    private static let engines = ["Sources/Martlet/Engine/", "Sources/MartletRelay/Engine/"]
+    private static let pureFolders = ["Sources/MartletWire/", "Sources/MartletLink/"] + engines
 
-    static func isPure(_ file: SourceFile) -> Bool { pureFolders.contains { file.path.hasPrefix($0) } }
+    static func isOfEngine(_ file: SourceFile) -> Bool { engines.contains { file.path.hasPrefix($0) } }
 
     static let sources = [
         "ContinuousClock", "SuspendingClock", "DispatchTime", "Date(", "Date.now", "clock_gettime", "gettimeofday",
@@ -14,7 +13,9 @@ enum PurityRule {
     ]
 
     static func findings(in file: SourceFile) -> [Finding] {
-        guard file.isSwift, isPure(file), let module = file.module(under: "Sources") else { return [] }
+        guard file.isSwift, pureFolders.contains(where: { file.path.hasPrefix($0) }),
+            let module = file.module(under: "Sources")
+        else { return [] }
         let present = file.present(sources)
         return file.findings { code in
             present.first { code.containsWord($0) }.map { "\($0) reads a clock or a random source in \(module)" }
