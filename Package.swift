@@ -71,7 +71,9 @@ let package = Package(
         .systemLibrary(name: "CMartletPcap", providers: [.apt(["libpcap-dev"])]),
         .systemLibrary(name: "CMartletSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
-        .target(name: "MartletLink", dependencies: ["MartletWire"], swiftSettings: settings),
+        .target(
+            name: "MartletLink", dependencies: ["MartletWire", "MartletTransport", "MartletAuthentication"],
+            swiftSettings: settings),
         .target(
             name: "MartletTransport",
             dependencies: [
@@ -155,7 +157,8 @@ let package = Package(
             name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTestSupport", "MartletDifferential"],
+            name: "MartletLinkTests",
+            dependencies: ["MartletLink", "MartletTransport", "MartletTestSupport", "MartletDifferential"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletEngineTests",

@@ -1,22 +1,11 @@
 import MartletAuthentication
+import MartletLink
 import MartletWire
 
 /// The account of a client and its proof of identity.
 public struct Credentials: Sendable {
-    /// Returns the credential for one connection attempt.
-    typealias Provider = @Sendable () async throws -> Credential
-    /// Creates the machine of one exchange, with its nonce.
-    typealias ExchangeMaker = @Sendable (_ nonce: [UInt8], ChannelBinding) throws(SCRAMError) -> SCRAMClient
-
-    /// The proof of identity. Closures keep secrets out of descriptions and dumps.
-    enum Proof: Sendable {
-        case none
-        case provider(Provider)
-        case password(ExchangeMaker)
-    }
-
     let account: String
-    let proof: Proof
+    let proof: LinkProof
     /// The number of bytes of a constant token; nil for other credentials.
     private var constantByteCount: Int?
 
@@ -69,7 +58,7 @@ public struct Credentials: Sendable {
     public static func password(account: String, _ password: String) -> Credentials {
         Credentials(
             account: account,
-            proof: .password { (nonce, binding) throws(SCRAMError) in
+            proof: .exchange { (nonce, binding) throws(SCRAMError) in
                 try SCRAMClient(userName: account, password: password, nonce: nonce, channelBinding: binding)
             })
     }
@@ -86,7 +75,7 @@ public struct Credentials: Sendable {
         Credentials(account: account, proof: .none)
     }
 
-    private init(account: String, proof: Proof) {
+    private init(account: String, proof: LinkProof) {
         self.account = account
         self.proof = proof
     }
@@ -100,12 +89,12 @@ public struct Credentials: Sendable {
 
     /// Whether the proof is a password that SCRAM does not accept.
     private var hasInvalidPassword: Bool {
-        guard case .password(let make) = proof else { return false }
+        guard case .exchange(let make) = proof else { return false }
         let nonce = [UInt8](repeating: 0, count: SCRAMLimits.nonceByteCount.lowerBound)
         return (try? make(nonce, .none)) == nil
     }
 
-    var isPassword: Bool { if case .password = proof { true } else { false } }
+    var isPassword: Bool { if case .exchange = proof { true } else { false } }
 }
 
 /// A credential is too long. For the result of a closure, the status reports this error.

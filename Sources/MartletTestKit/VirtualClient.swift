@@ -55,7 +55,7 @@ package final class VirtualClient {
         self.configuration = configuration
         engine = ClientEngine(configuration: configuration, seed: seed, now: now)
         self.conditions = conditions
-        carrier = configuration.carrier
+        carrier = configuration.link.carrier
     }
 
     /// The received texts of a room, in order.
@@ -73,9 +73,9 @@ package final class VirtualClient {
     }
 
     /// The client's states, in order.
-    package var states: [ClientStatus.State] {
+    package var states: [LinkStatus.State] {
         outputs.compactMap { entry in
-            if case .status(let status) = entry.output { status.state } else { nil }
+            if case .link(.status(let status)) = entry.output { status.state } else { nil }
         }
     }
 
@@ -91,7 +91,7 @@ package final class VirtualClient {
     func drain(now: Instant) -> [ClientOutput] {
         var forWorld: [ClientOutput] = []
         while let output = engine.nextOutput(now: now) {
-            if case .transmit = output {
+            if case .link(.transmit) = output {
                 forWorld.append(output)
                 continue
             }
@@ -101,7 +101,8 @@ package final class VirtualClient {
             onOutput?(output)
             if remembers { outputs.append((now, output)) }
             switch output {
-            case .connect, .startBackup, .close, .fetchCredential, .replaceDevice: forWorld.append(output)
+            case .link(.connect), .link(.startBackup), .link(.close), .link(.fetchCredential), .replaceDevice:
+                forWorld.append(output)
             case .room(let room, .message(let message, let byteCount)):
                 if remembers { received[room, default: []].append((now, message)) }
                 untaken.append((room, byteCount, RoomCursor(log: logs[room], offset: message.relay?.offset ?? 0)))
@@ -114,7 +115,9 @@ package final class VirtualClient {
                 let part = Array(bytes[Int(position)..<Int(position) + byteCount])
                 engine.provide(part, at: position, for: id, now: now)
             case .transfer(let id, .received): engine.consumed(id, now: now)
-            case .transmit, .answerChallenge, .status, .room, .account, .response, .transfer, .stopped: break
+            case .link(.transmit), .link(.answerChallenge), .link(.status), .room, .account, .response, .transfer,
+                .link(.stopped):
+                break
             }
         }
         return forWorld

@@ -44,7 +44,7 @@ extension VirtualWorld {
         case .established(let client, let id):
             establish(clients[client], client, id)
         case .refused(let client, let id):
-            clients[client].engine.connectFailed(id, now: now)
+            clients[client].engine.handle(.connectFailed(id), now: now)
             settle(clients[client])
         case .arrived(let segment, let index, let atRelay):
             if !isDelayed(event, on: index, atRelay) { arrive(segment, index, atRelay) }
@@ -58,8 +58,8 @@ extension VirtualWorld {
             finishClose(index, atRelay: atRelay)
         case .credential(let client, let id, let result):
             switch result {
-            case .success(let credential): clients[client].engine.credential(credential, for: id, now: now)
-            case .failure: clients[client].engine.credentialFailed(id, now: now)
+            case .success(let credential): clients[client].engine.handle(.credential(id, credential), now: now)
+            case .failure: clients[client].engine.handle(.credentialFailed(id), now: now)
             }
             settle(clients[client])
         case .work(let work, let generation):
@@ -95,15 +95,15 @@ extension VirtualWorld {
 
     private func perform(_ output: ClientOutput, _ client: VirtualClient, _ index: Int) {
         switch output {
-        case .connect(let id, _): connect(client, index, id)
-        case .startBackup(let id, let current): connectBackup(client, index, id, beside: current)
-        case .fetchCredential(let id): fetchCredential(client, index, id)
-        case .close(let id, let graceful):
+        case .link(.connect(let id, _)): connect(client, index, id)
+        case .link(.startBackup(let id, let current)): connectBackup(client, index, id, beside: current)
+        case .link(.fetchCredential(let id)): fetchCredential(client, index, id)
+        case .link(.close(let id, let graceful)):
             if attempts[index] == id { attempts[index] = nil }
             if let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) {
                 close(connection, atRelay: false, isGraceful: graceful)
             }
-        case .transmit(let id):
+        case .link(.transmit(let id)):
             guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else { return }
             fill(connection, atRelay: false)
         case .replaceDevice: client.engine.replaceDevice(by: DeviceID(rawValue: random.next() | 1), now: now)
@@ -156,7 +156,7 @@ extension VirtualWorld {
     private func fetchCredential(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
         switch client.credentials {
         case .gives(let credential, .zero):
-            client.engine.credential(credential, for: id, now: now)
+            client.engine.handle(.credential(id, credential), now: now)
             settle(client)
         case .gives(let credential, let delay):
             schedule(.credential(client: index, id, .success(credential)), after: delay)
@@ -177,7 +177,7 @@ extension VirtualWorld {
         connectionCount += 1
         connections.append(VirtualConnection(client: index, id: id, key: key, generation: generation))
         guard !startTLS(connections.count - 1) else { return settleRelay() }
-        client.engine.connected(id, localAddress: nil, now: now)
+        client.engine.handle(.connected(id, localAddress: nil), now: now)
         settle(client)
         settleRelay()
     }
@@ -250,7 +250,7 @@ extension VirtualWorld {
         let connection = connections[index]
         guard atRelay else {
             connections[index].clientSide.isOpen = false
-            clients[connection.client].engine.closed(connection.id, byPeer: true, now: now)
+            clients[connection.client].engine.handle(.closed(connection.id, byPeer: true), now: now)
             return settle(clients[connection.client])
         }
         if ending == .finished {
@@ -287,7 +287,7 @@ extension VirtualWorld {
             relay.loops.closed(connection.key, now: now)
             settleRelay()
         } else {
-            client.engine.closed(connection.id, byPeer: false, now: now)
+            client.engine.handle(.closed(connection.id, byPeer: false), now: now)
             settle(client)
         }
     }

@@ -55,7 +55,7 @@ extension VirtualWorld {
             tls?.handshakeCount += 1
             if stream.isResumed { tls?.resumptionCount += 1 }
             let client = clients[connections[index].client]
-            client.engine.connected(connections[index].id, localAddress: nil, now: now)
+            client.engine.handle(.connected(connections[index].id, localAddress: nil), now: now)
             settle(client)
         }
         return data
@@ -87,7 +87,7 @@ extension VirtualWorld {
         guard !stream.isPeerClosed else { return }
         if !stream.isOpen, !atRelay, connections[index].clientSide.isOpen {
             let client = clients[connections[index].client]
-            client.engine.connectFailed(connections[index].id, .tlsFailure, now: now)
+            client.engine.handle(.connectFailed(connections[index].id, .tlsFailure), now: now)
         }
         end(index, atRelay, .reset)
     }

@@ -87,9 +87,9 @@ package final class VirtualWorld {
         guard let account = AccountName(name) else { preconditionFailure("not an account name: \(name)") }
         let number = UInt64(clients.count + 1)
         var configuration = ClientConfiguration(account: account, device: DeviceID(rawValue: device ?? number))
-        configuration.carrier = carrier
+        configuration.link.carrier = carrier
         // A cut ends one connection in this world, not thousands at once.
-        configuration.reconnect.peerClosedBase = configuration.reconnect.base
+        configuration.link.reconnect.peerClosedBase = configuration.link.reconnect.base
         adjust(&configuration)
         let client = VirtualClient(configuration, conditions, seed: seed &+ number << 32, now: now)
         clients.append(client)
@@ -212,7 +212,7 @@ package final class VirtualWorld {
     package func switchPath(of client: VirtualClient, to conditions: PathConditions, _ status: PathStatus) {
         dropNATMappings(of: client)
         client.conditions = conditions
-        act(client) { $0.pathChanged(to: status, now: $1) }
+        act(client) { $0.handle(.pathChanged(to: status), now: $1) }
     }
 
     /// Drops the NAT mappings of a client's connections: their bytes are lost in both directions without notice. New

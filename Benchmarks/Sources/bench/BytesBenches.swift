@@ -77,7 +77,7 @@ enum BytesBenches {
         client.remembers = false
         var accepted: UInt64 = 0
         client.onOutput = { if case .room(_, .accepted(let run)) = $0 { accepted = run.counters.upperBound } }
-        world.act(client) { engine, now in engine.start(now: now) }
+        world.act(client) { engine, now in engine.handle(.start, now: now) }
         let open = world.act(client) { engine, now in try? engine.open(RoomName(room)!, now: now) }
         guard let open else { preconditionFailure("the room is not opened") }
         world.run(for: .seconds(2))
@@ -129,8 +129,8 @@ enum ConnectBenches {
         let world = VirtualWorld()
         let client = world.addClient("ada", conditions: PathConditions(delay: roundTrip / 2))
         var dialled = world.now
-        client.onOutput = { if case .connect = $0 { dialled = world.now } }
-        world.act(client) { engine, now in engine.start(now: now) }
+        client.onOutput = { if case .link(.connect) = $0 { dialled = world.now } }
+        world.act(client) { engine, now in engine.handle(.start, now: now) }
         let room = RoomName("lobby")
         guard let id = world.act(client, { engine, now in try? engine.open(room, now: now) }) else { return [:] }
         if resumed {

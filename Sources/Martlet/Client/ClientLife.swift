@@ -6,7 +6,7 @@ import MartletWire
 struct ClientIdentity: Sendable {
     let account: AccountName
     let endpoints: [Endpoint]
-    let proof: Credentials.Proof
+    let proof: LinkProof
     let configuration: Client.Configuration
     /// Present if an endpoint uses TLS.
     let tls: TLSClient?

@@ -83,7 +83,7 @@ extension Client.Status: CustomStringConvertible {
 extension Client.Status {
     /// Converts the status of the engine.
     init(
-        _ status: ClientStatus, now: Instant, wallClock: ContinuousClock.Instant, roundTrip: Duration?, detail: String?
+        _ status: LinkStatus, now: Instant, wallClock: ContinuousClock.Instant, roundTrip: Duration?, detail: String?
     ) {
         phase = Phase(status.state)
         nextAttempt = status.nextAttempt.map { wallClock + ($0 - now) }
@@ -102,7 +102,7 @@ extension Client.Status {
 }
 
 extension Client.Status.Phase {
-    init(_ state: ClientStatus.State) {
+    init(_ state: LinkStatus.State) {
         self =
             switch state {
             case .idle: .idle

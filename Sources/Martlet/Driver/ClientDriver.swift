@@ -23,8 +23,6 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case over
     }
 
-    /// The lateness of a timer beyond which the process is assumed to have been suspended (C-51).
-    static let wakeLateness: Duration = .seconds(5)
     /// The maximum duration, after the flush timeout, until the outbox has stored the outcomes that have arrived.
     static let outcomeTimeout: Duration = .seconds(1)
     /// The maximum duration until the outbox stores the handled cursor.
@@ -43,7 +41,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     var outbox: DriverOutbox
     var requests = PendingRequests()
     var transfers = TransferTable()
-    var connections: ClientConnections
+    let connector: LinkConnector
 
     private var timer: LoopTimer?
     private var flushTimer: LoopTimer?
@@ -63,7 +61,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         loop = life.loop
         mailbox = life.mailbox
         device = opened.device
-        connections = ClientConnections(tls: life.identity.tls)
+        connector = LinkConnector(LinkConnector.Configuration(life.identity), on: life.loop)
         var random = loop.random
         engine = ClientEngine(
             configuration: ClientConfiguration(life.identity, device: opened.device), seed: random.next(),
@@ -87,27 +85,18 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
         flushTimer = LoopTimer(on: loop) { [weak self] in self?.flushTimeoutPassed() }
         cursorTimer = LoopTimer(on: loop) { [weak self] in self?.pollHandledMarks() }
-        if configuration.watchesPath, !life.identity.isOnThisMachine {
-            PathWatch.add(self, on: loop) { [weak self] in self?.pathChanged($0) }
-        }
+        connector.start(self)
         openBacklog()
-        engine.start(now: now)
+        engine.handle(.start, now: now)
         drainMailbox()
         return true
-    }
-
-    private func pathChanged(_ status: PathStatus) {
-        guard phase != .over else { return }
-        engine.pathChanged(to: status, now: now)
-        settle()
     }
 
     // MARK: Time
 
     private func timerFired() {
         guard phase != .over, let deadline = engine.deadline else { return }
-        if now - deadline > Self.wakeLateness { engine.wake(now: now) }
-        passDeadline()
+        connector.passDeadline(due: deadline, now: now)
         settle()
     }
 
@@ -127,21 +116,16 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func perform(_ output: ClientOutput) {
         switch output {
-        case .connect(let id, let redirect): connect(id, redirect: redirect)
-        case .startBackup(let id, let current): connectBackup(id, beside: current)
-        case .fetchCredential(let id): fetchCredential(id)
-        case .answerChallenge(let id, let message): answerChallenge(id, message)
-        case .close(let id, let graceful): close(id, afterFlush: graceful)
-        case .transmit(let id): connections.transports[id]?.setNeedsWrite()
-        case .status(let status): publish(status)
+        case .link(.status(let status)): publish(status)
+        case .link(.stopped):
+            phase = .draining
+            outbox.port.retry()
+        case .link(let output): connector.perform(output)
         case .room(let id, let event): handle(event, in: id)
         case .account(let event): handle(event)
         case .response(let request, let outcome): requests.finish(request, outcome)
         case .transfer(let id, let event): handle(event, of: id)
         case .replaceDevice: storeAnotherDevice()
-        case .stopped:
-            phase = .draining
-            outbox.port.retry()
         }
     }
 
@@ -159,10 +143,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         guard phase != .over else { return }
         let settings = mailbox.take(leaving: &commands)
         if let mode = settings.mode {
-            if mode == .foreground { engine.enterForeground(now: now) } else { engine.enterBackground(now: now) }
+            engine.handle(mode == .foreground ? .enterForeground : .setMode(.background), now: now)
         }
         if settings.retriesNow {
-            engine.retryNow(now: now)
+            engine.handle(.retryNow, now: now)
             // The attempt precedes the commands, which a client that has stopped retrying refuses.
             settle()
             mailbox.endRetrying()
@@ -202,7 +186,6 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             engine.respond(
                 to: IncomingRequest.ID(session: session, correlation: response.correlation), in: room,
                 status: response.status, reason: response.reason, content: response.content, now: now)
-        case .credential(let id, let outcome): take(outcome, for: id)
         case .outbox(let outcome): take(outcome)
         case .statistics(let promise): promise.resolve(.success(statistics))
         case .stop(let promise):
@@ -230,14 +213,14 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         return statistics
     }
 
-    private func publish(_ status: ClientStatus) {
-        if status.isOnline { connections.discardErrors() }
+    private func publish(_ status: LinkStatus) {
+        if status.isOnline { connector.discardErrors() }
         outbox.port.writer?.isOnline = status.isOnline
         let earlier = life.status.value
         let before = earlier.phase.stopReason
         let published = Client.Status(
             status, now: now, wallClock: loop.instant, roundTrip: engine.smoothedRTT,
-            detail: connections.detail(of: status.failedConnection))
+            detail: connector.detail(of: status.failedConnection))
         life.status.set(published)
         if published.phase.key != earlier.phase.key || published.explanation != earlier.explanation {
             let level: Client.LogEvent.Level = published.phase.stopReason == nil ? .info : .warning
@@ -311,7 +294,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func endLink() {
         phase = .stopping
         flushTimer?.set(deadline: nil)
-        engine.stop(now: now)
+        engine.handle(.stop, now: now)
         settle()
     }
 
@@ -325,8 +308,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         phase = .over
         for timer in [timer, flushTimer, cursorTimer] { timer?.set(deadline: nil) }
         loop.remove(self)
-        PathWatch.remove(self, on: loop)
-        endConnections()
+        connector.end()
         requests.failAll(.stopped)
         failLists(.stopped)
         life.rooms.finish()
@@ -373,10 +355,33 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     }
 }
 
-extension ClientIdentity {
-    /// Whether all addresses of the relay are loopback addresses.
-    var isOnThisMachine: Bool {
-        endpoints.allSatisfy { $0.host == "localhost" || IPAddress($0.host)?.isLoopback == true }
+extension ClientDriver: LinkConnectorOwner {
+    var status: LinkStatus { engine.status }
+
+    func isAwaitingWelcome(on id: ConnectionID) -> Bool { engine.isAwaitingWelcome(on: id) }
+
+    func handle(_ input: LinkInput) { engine.handle(input, now: now) }
+
+    func receive(_ bytes: RawSpan, on id: ConnectionID) { engine.receive(bytes, on: id, now: now) }
+
+    func transmit(on id: ConnectionID, into out: inout OutputRawSpan) -> Bool {
+        engine.transmit(on: id, into: &out, now: now)
+    }
+
+    func deadlinePassed() { engine.deadlinePassed(now: now) }
+}
+
+extension LinkConnector.Configuration {
+    init(_ identity: ClientIdentity) {
+        let configuration = identity.configuration
+        self.init(endpoints: identity.endpoints)
+        proof = identity.proof
+        tls = identity.tls
+        tlsOptions = configuration.tls
+        deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
+        allowsPlaintext = configuration.allowsPlaintext
+        usesMultipath = configuration.usesMultipath
+        watchesPath = configuration.watchesPath
     }
 }
 
@@ -384,13 +389,13 @@ extension ClientConfiguration {
     init(_ identity: ClientIdentity, device: DeviceID) {
         let configuration = identity.configuration
         self.init(account: identity.account, device: device, agent: configuration.agent)
-        limits = configuration.limits
-        compressesMessages = configuration.compressesMessages
-        if configuration.usesCompactFrames { features.formUnion([.compact, .accountSession, .attachments]) }
-        if configuration.usesCompactFrames, configuration.compressesMessages { features.insert(.sharedDeflate) }
-        heartbeat = configuration.heartbeat
-        reconnect = configuration.reconnect
-        deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
+        link.limits = configuration.limits
+        link.compressesMessages = configuration.compressesMessages
+        if configuration.usesCompactFrames { link.features.formUnion([.compact, .accountSession, .attachments]) }
+        if configuration.usesCompactFrames, configuration.compressesMessages { link.features.insert(.sharedDeflate) }
+        link.heartbeat = configuration.heartbeat
+        link.reconnect = configuration.reconnect
+        link.deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
         maxRequests = configuration.maxRequests
         maxPendingMessages = configuration.maxPendingMessages
         maxPendingByteCount = configuration.maxPendingByteCount

@@ -6,29 +6,9 @@ package struct ClientConfiguration: Sendable {
     /// The maximum number of transfers of attachments at once.
     package static let maxTransferCount = 256
 
-    /// The requested account.
-    package var account: AccountName
-    /// The device ID. It is a part of each message ID, and must not change while messages are unaccepted.
-    package var device: DeviceID
-    /// The name of the software, for the server's log; at most 128 bytes.
-    package var agent: String?
-    /// The offered limits. For each limit, the lower of both endpoints' values is in effect.
-    package var limits = Limits()
-    /// The offered features. Those of both endpoints are in effect.
-    package var features = Features.supported
-    /// The guarantees of the carrier.
-    package var carrier = Carrier.reliable
-    /// The timeouts of the states of a connection.
-    package var deadlines = ConnectionMachine.Deadlines()
-    /// The times between connection attempts.
-    package var reconnect = ReconnectPolicy.Configuration()
-    /// The intervals at which a silent server is sent pings.
-    package var heartbeat = HeartbeatStrategy.balanced
-    /// Whether message bodies are deflated if they become smaller and the server supports it.
-    ///
-    /// Compression costs some microseconds for each message. A body that contains a secret beside text from another
-    /// user must not be compressed (W-20).
-    package var compressesMessages = false
+    /// The identity of the client, and the bounds of its link. The device ID is a part of each message ID, and must not
+    /// change while messages are unaccepted.
+    package var link: LinkConfiguration
     /// The highest value of ``maxRooms``. The other sessions of a link, at most 255 in all (W-42), are for requests of
     /// the account and for transfers of attachments.
     package static let maxRoomsLimit = 240
@@ -40,14 +20,10 @@ package struct ClientConfiguration: Sendable {
     package var maxPendingByteCount = 4 * 1024 * 1024
     /// The maximum number of requests without an outcome.
     package var maxRequests = 1024
-    /// The sequence of the first frame of each session. A simulation sets it near the end of 32 bits (W-11).
-    package var firstSequence: UInt64 = 1
 
     /// Creates a configuration with the default bounds.
     package init(account: AccountName, device: DeviceID, agent: String? = nil) {
-        self.account = account
-        self.device = device
-        self.agent = agent
+        link = LinkConfiguration(account: account, device: device, agent: agent)
     }
 }
 

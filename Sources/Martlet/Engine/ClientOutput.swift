@@ -3,24 +3,8 @@ public import MartletWire
 
 /// An action that a client engine requests of its driver, or an event that it reports.
 package enum ClientOutput: Equatable, Sendable {
-    /// Connect to the configured endpoints, or to the one of a redirect. Report `connected` or `connectFailed`.
-    case connect(ConnectionID, redirect: String?)
-    /// Fetch the credential of this attempt, or of the renewal on this established connection. Report `credential` or
-    /// `credentialFailed`. The attempt continues meanwhile.
-    case fetchCredential(ConnectionID)
-    /// Compute the answer to a message of the server in the authentication exchange. Report `answer` or
-    /// `exchangeFailed`.
-    case answerChallenge(ConnectionID, Credential)
-    /// If the carrier of the current connection has made no progress, start a second attempt and fetch its credential,
-    /// as for `connect`. Otherwise report `connectFailed` (C-63).
-    case startBackup(ConnectionID, beside: ConnectionID)
-    /// Close the connection or attempt, which may have ended already; if `graceful`, after the remaining bytes of
-    /// `transmit` were sent.
-    case close(ConnectionID, graceful: Bool)
-    /// Call `transmit` when the connection has room for bytes.
-    case transmit(ConnectionID)
-    /// The status has changed.
-    case status(ClientStatus)
+    /// An action or event of the link.
+    case link(LinkOutput)
     /// An event of a room.
     case room(RoomID, RoomEvent)
     /// The relay knows messages of this device that it has not sent: its stored state was set back or copied. The
@@ -32,18 +16,10 @@ package enum ClientOutput: Equatable, Sendable {
     case response(request: UInt64, RequestOutcome)
     /// An event of a transfer of an attachment.
     case transfer(TransferID, TransferEvent)
-    /// The last connection has ended after `stop`.
-    case stopped
 }
 
-/// The link of an engine and the outputs that its driver has not taken.
-struct ClientPort: Sendable {
-    var link: Link
-    var outputs = Deque<ClientOutput>()
-
-    mutating func report(_ id: RoomID, _ event: RoomEvent) {
-        outputs.append(.room(id, event))
-    }
+extension Deque where Element == ClientOutput {
+    mutating func report(_ id: RoomID, _ event: RoomEvent) { append(.room(id, event)) }
 }
 
 /// An event of a room.

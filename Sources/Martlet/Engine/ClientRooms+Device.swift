@@ -22,13 +22,13 @@ extension ClientRooms {
     }
 
     /// Requests another device ID if no answer is awaited.
-    mutating func continueReplacingDevice(isTimedOut: Bool = false, _ port: inout ClientPort) {
+    mutating func continueReplacingDevice(isTimedOut: Bool = false) {
         guard replacement == .awaitingAnswers else { return }
         let awaitsAnswers = rooms.indices.contains { rooms[at: $0].ledger.withLedger { $0.awaitsAnswers } }
         guard isTimedOut || !awaitsAnswers else { return }
         replacement = .requested
         timers.cancel(.device)
-        port.outputs.append(.replaceDevice)
+        outputs.append(.replaceDevice)
     }
 
     /// The device has another ID. The pending messages are published under it on another link.

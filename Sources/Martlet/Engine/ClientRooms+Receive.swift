@@ -5,53 +5,53 @@ import MartletWire
 extension ClientRooms {
     /// Processes a frame of a session, in the order of its sequences.
     mutating func receive(
-        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, _ port: inout ClientPort,
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, _ link: inout Link,
         now: Instant
     ) throws(LinkError) {
         guard let index = index(ofSession: session) else {
             if session == account.session {
-                return try receiveFromAccount(type, content, on: session, credit, &port, now: now)
+                return try receiveFromAccount(type, content, on: session, credit, &link, now: now)
             }
-            port.link.release(credit, on: session)
+            link.release(credit, on: session)
             if type == .response, attachments.owns(session) {
                 return try content.withBody { body throws(LinkError) in
-                    attachments.answered(try Link.parse(Response.self, body), on: session, &port, now: now)
+                    attachments.answered(try Link.parse(Response.self, body), on: session, &link, &outputs, now: now)
                 }
             }
             guard session == .control, type == .request else { return }
             // Requests on the control session are declined, because it belongs to no room (S-58).
             return try content.withBody { body throws(LinkError) in
-                Self.answer(try ReceivedRequest(parsing: body).declined, on: .control, &port)
+                Self.answer(try ReceivedRequest(parsing: body).declined, on: .control, &link)
             }
         }
-        if type == .data { return try receiveMessage(content, at: index, on: session, credit, &port) }
-        port.link.release(credit, on: session)
-        if case .accepted(let run) = content { return accepted(run, at: index, &port, now: now) }
+        if type == .data { return try receiveMessage(content, at: index, on: session, credit, &link) }
+        link.release(credit, on: session)
+        if case .accepted(let run) = content { return accepted(run, at: index, &link, now: now) }
         try content.withBody { body throws(LinkError) in
-            try receive(type, body, at: index, on: session, &port, now: now)
+            try receive(type, body, at: index, on: session, &link, now: now)
         }
     }
 
     private mutating func receive(
-        _ type: FrameType, _ body: RawSpan, at index: Int, on session: SessionID, _ port: inout ClientPort, now: Instant
+        _ type: FrameType, _ body: RawSpan, at index: Int, on session: SessionID, _ link: inout Link, now: Instant
     ) throws(LinkError) {
         let id = rooms[at: index].id
         switch type {
         case .accepted:
-            for run in try Link.parse(Accepted.self, body).runs { accepted(run, at: index, &port, now: now) }
-        case .receipt: receive(try Link.parse(Receipt.self, body), at: index, &port, now: now)
-        case .gap: skip(try Link.parse(Gap.self, body).offsets, at: index, &port)
-        case .transient: receive(try Link.parse(Transient.self, body), at: index, &port, now: now)
+            for run in try Link.parse(Accepted.self, body).runs { accepted(run, at: index, &link, now: now) }
+        case .receipt: receive(try Link.parse(Receipt.self, body), at: index, &link, now: now)
+        case .gap: skip(try Link.parse(Gap.self, body).offsets, at: index)
+        case .transient: receive(try Link.parse(Transient.self, body), at: index, &link, now: now)
         case .request:
             switch try ReceivedRequest(parsing: body) {
-            case .valid(let request): receive(request, at: index, on: session, &port)
-            case .invalid(let response): Self.answer(response, on: session, &port)
+            case .valid(let request): receive(request, at: index, on: session, &link)
+            case .invalid(let response): Self.answer(response, on: session, &link)
             }
         case .response:
-            requests.finish(try Link.parse(Response.self, body), &port)
+            requests.finish(try Link.parse(Response.self, body), &link, &outputs)
         case .cancel:
             let correlation = try Link.parse(CancelRequest.self, body).correlation
-            port.report(id, .requestCancelled(requestID(correlation, at: index)))
+            report(id, .requestCancelled(requestID(correlation, at: index)))
         default: throw .peer(.protocolViolation)
         }
     }
@@ -59,48 +59,48 @@ extension ClientRooms {
     // MARK: Messages
 
     private mutating func receiveMessage(
-        _ content: FrameContent, at index: Int, on session: SessionID, _ credit: Int, _ port: inout ClientPort
+        _ content: FrameContent, at index: Int, on session: SessionID, _ credit: Int, _ link: inout Link
     ) throws(LinkError) {
         guard case .message(let values) = content else {
             return try content.withBody { body throws(LinkError) in
-                try receiveMessage(body, at: index, on: session, credit, &port)
+                try receiveMessage(body, at: index, on: session, credit, &link)
             }
         }
-        guard values.isDelivery else { return port.link.release(credit, on: session) }
+        guard values.isDelivery else { return link.release(credit, on: session) }
         guard let stamp = RelayStamp(values, &senders) else {
-            port.link.release(credit, on: session)
-            return skip(values.offset...values.offset, at: index, &port)
+            link.release(credit, on: session)
+            return skip(values.offset...values.offset, at: index)
         }
-        guard admits(stamp.offset, at: index, on: session, credit, &port) else { return }
-        port.report(rooms[at: index].id, .message(Message(values, relay: stamp), creditByteCount: credit))
+        guard admits(stamp.offset, at: index, on: session, credit, &link) else { return }
+        report(rooms[at: index].id, .message(Message(values, relay: stamp), creditByteCount: credit))
     }
 
     private mutating func receiveMessage(
-        _ body: RawSpan, at index: Int, on session: SessionID, _ credit: Int, _ port: inout ClientPort
+        _ body: RawSpan, at index: Int, on session: SessionID, _ credit: Int, _ link: inout Link
     ) throws(LinkError) {
         let message: Message
         do throws(WireError) {
             let view = try MessageView(parsing: body)
             guard let offset = view.offset else { throw .missingField(.offset) }
-            guard admits(offset, at: index, on: session, credit, &port) else { return }
+            guard admits(offset, at: index, on: session, credit, &link) else { return }
             message = Message(view, &senders)
         } catch {
             guard error.scope == .frame else { throw .peer(error.code) }
-            port.link.release(credit, on: session)
+            link.release(credit, on: session)
             // An invalid message would be sent again on every link, so it is reported as a gap.
             guard let offset = MessageView.offset(in: body) else { return }
-            return skip(offset...offset, at: index, &port)
+            return skip(offset...offset, at: index)
         }
-        port.report(rooms[at: index].id, .message(message, creditByteCount: credit))
+        report(rooms[at: index].id, .message(message, creditByteCount: credit))
     }
 
     /// Returns whether the application receives a message, with its credit. Otherwise the credit is released, or kept
     /// by the session of a lagging room.
     private mutating func admits(
-        _ offset: UInt64, at index: Int, on session: SessionID, _ credit: Int, _ port: inout ClientPort
+        _ offset: UInt64, at index: Int, on session: SessionID, _ credit: Int, _ link: inout Link
     ) -> Bool {
         switch rooms[at: index].reader.receive(offset, byteCount: credit, isFull: isFull) {
-        case .repeated: port.link.release(credit, on: session)
+        case .repeated: link.release(credit, on: session)
         case .dropped: hasLaggingRooms = true
         case .new:
             heldByteCount += credit
@@ -111,58 +111,58 @@ extension ClientRooms {
 
     /// Opens rooms that dropped messages again from their cursors, after the application has taken enough, or has
     /// closed rooms whose messages it held.
-    mutating func continueLaggingRooms(_ port: inout ClientPort, now: Instant) {
+    mutating func continueLaggingRooms(_ link: inout Link, now: Instant) {
         guard hasLaggingRooms, !isFull else { return }
         for index in rooms.indices where rooms[at: index].reader.mayContinue {
             guard let session = rooms[at: index].session else { continue }
-            port.link.reset(session, code: .cancelled)
+            link.reset(session, code: .cancelled)
             // Requests on the session fail with its code, because the application did not cancel them (S-57).
-            sessionEnded(session, .slowConsumer, &port, now: now)
+            sessionEnded(session, .slowConsumer, &link, now: now)
         }
         hasLaggingRooms = rooms.indices.contains { rooms[at: $0].reader.isLagging }
     }
 
     /// Reports offsets that will not be delivered, except those that have been reported.
-    private mutating func skip(_ offsets: ClosedRange<UInt64>, at index: Int, _ port: inout ClientPort) {
+    private mutating func skip(_ offsets: ClosedRange<UInt64>, at index: Int) {
         guard let gap = rooms[at: index].reader.skip(offsets) else { return }
-        port.report(rooms[at: index].id, .gap(gap))
+        report(rooms[at: index].id, .gap(gap))
     }
 
     // MARK: Own messages
 
-    private mutating func accepted(_ run: AcceptedRun, at index: Int, _ port: inout ClientPort, now: Instant) {
-        reportSent(at: index, &port)
+    private mutating func accepted(_ run: AcceptedRun, at index: Int, _ link: inout Link, now: Instant) {
+        reportSent(at: index)
         let head = rooms[at: index].head
         let (parts, hasReused) = rooms[at: index].ledger.withLedger { ($0.accepted(run, head: head), $0.hasReused) }
         if hasReused { beginReplacingDevice(now: now) }
-        defer { continueReplacingDevice(&port) }
+        defer { continueReplacingDevice() }
         guard !parts.isEmpty else { return }
         for part in parts {
             rooms[at: index].reader.accepted(upTo: part.offsets.upperBound)
-            port.report(rooms[at: index].id, .accepted(part))
+            report(rooms[at: index].id, .accepted(part))
         }
-        fillSession(at: index, &port, now: now)
+        fillSession(at: index, &link, now: now)
     }
 
-    private mutating func receive(_ receipt: Receipt, at index: Int, _ port: inout ClientPort, now: Instant) {
+    private mutating func receive(_ receipt: Receipt, at index: Int, _ link: inout Link, now: Instant) {
         let room = rooms[at: index]
         switch receipt {
         case .progress(let progress):
-            guard port.link.features.contains(.receipts) else { return }  // C-23
+            guard link.features.contains(.receipts) else { return }  // C-23
             // A receipt of another device of this account is not a receipt of a recipient.
-            if let sender = progress.sender, sender != configuration.account {
+            if let sender = progress.sender, sender != configuration.link.account {
                 _ = room.ledger.withLedger { $0.progressed(sender, progress.mark, upTo: progress.upTo) }
             }
-            port.report(room.id, .progress(progress))
+            report(room.id, .progress(progress))
         case .refused(let refusal) where refusal.code == .counterReused:
             guard room.ledger.withLedger({ $0.noteReused(refusal.counter) }) else { return }
             beginReplacingDevice(now: now)
-            continueReplacingDevice(&port)
+            continueReplacingDevice()
         case .refused(let refusal):
             let failure = SendFailure.refused(refusal.code, reason: refusal.reason)
             guard room.ledger.withLedger({ $0.refuse(refusal.counter, failure) }) else { return }
-            port.report(room.id, .failed(counter: refusal.counter, failure))
-            continueReplacingDevice(&port)
+            report(room.id, .failed(counter: refusal.counter, failure))
+            continueReplacingDevice()
         }
     }
 
@@ -172,38 +172,38 @@ extension ClientRooms {
         IncomingRequest.ID(session: rooms[at: index].sessionCount, correlation: correlation)
     }
 
-    private func receive(_ request: Request, at index: Int, on session: SessionID, _ port: inout ClientPort) {
-        let refusal: ErrorCode = port.link.features.contains(.requests) ? .missingField : .unknownMethod
+    private mutating func receive(_ request: Request, at index: Int, on session: SessionID, _ link: inout Link) {
+        let refusal: ErrorCode = link.features.contains(.requests) ? .missingField : .unknownMethod
         guard refusal == .missingField, let sender = request.sender else {
-            return Self.answer(Response(correlation: request.correlation, status: refusal), on: session, &port)
+            return Self.answer(Response(correlation: request.correlation, status: refusal), on: session, &link)
         }
         let incoming = IncomingRequest(
             id: requestID(request.correlation, at: index), method: request.method, sender: sender,
             content: request.content, deadline: request.deadline)
-        port.report(rooms[at: index].id, .request(incoming))
+        report(rooms[at: index].id, .request(incoming))
     }
 
-    private mutating func receive(_ transient: Transient, at index: Int, _ port: inout ClientPort, now: Instant) {
+    private mutating func receive(_ transient: Transient, at index: Int, _ link: inout Link, now: Instant) {
         guard let sender = transient.sender else { return }
         let id = rooms[at: index].id
-        let isPresenceAgreed = port.link.features.contains(.presence)  // C-23
+        let isPresenceAgreed = link.features.contains(.presence)  // C-23
         switch transient.content {
         case .typing(let isTyping):
             guard isPresenceAgreed, rooms[at: index].typing.note(sender, isTyping: isTyping, now: now) else { return }
-            port.report(id, .typing(sender, isTyping))
+            report(id, .typing(sender, isTyping))
             timers.set(.typing(id), at: rooms[at: index].typing.deadline)
         case .presence(let presence):
             guard isPresenceAgreed else { return }
-            if presence != .online, rooms[at: index].typing.remove(sender) { port.report(id, .typing(sender, false)) }
-            port.report(id, .presence(sender, presence))
-        case .message(let kind, let content): port.report(id, .transient(sender, kind, content))
+            if presence != .online, rooms[at: index].typing.remove(sender) { report(id, .typing(sender, false)) }
+            report(id, .presence(sender, presence))
+        case .message(let kind, let content): report(id, .transient(sender, kind, content))
         }
     }
 
     /// Reports that members have stopped typing if they have not repeated their report.
-    mutating func endTyping(at index: Int, _ port: inout ClientPort, now: Instant) {
+    mutating func endTyping(at index: Int, now: Instant) {
         let id = rooms[at: index].id
-        for account in rooms[at: index].typing.expired(now: now) { port.report(id, .typing(account, false)) }
+        for account in rooms[at: index].typing.expired(now: now) { report(id, .typing(account, false)) }
         timers.set(.typing(id), at: rooms[at: index].typing.deadline)
     }
 }

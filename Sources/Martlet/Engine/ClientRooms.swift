@@ -3,7 +3,7 @@ import MartletWire
 
 /// The rooms of a client, and their sessions on the link.
 ///
-/// A room outlives sessions, links and connections. An event queues frames on the link of the port, and outputs for the
+/// A room outlives sessions, links and connections. An event queues frames on the link, and outputs for the
 /// application.
 ///
 /// | event | effect on a room |
@@ -14,7 +14,7 @@ import MartletWire
 /// | `sessionEnded` | a timer is set to open another session, or the room is closed (R-13) |
 /// | `linkBegan` | its session ends |
 /// | `close` | pending messages and requests fail |
-struct ClientRooms: ~Copyable {
+struct ClientRooms: ClientLinkUser, ~Copyable {
     enum Timer: Hashable, Sendable {
         case receipts(RoomID)
         case expiry(RoomID)
@@ -56,6 +56,8 @@ struct ClientRooms: ~Copyable {
     var account = ClientAccount()
     var attachments = ClientAttachments()
     var timers = TimerQueue<Timer>()
+    /// Outputs that the driver has not taken.
+    var outputs = Deque<ClientOutput>()
     /// The number of bytes of all rooms' messages that the application holds.
     var heldByteCount = 0
     /// Whether a room may have dropped messages.
@@ -77,10 +79,12 @@ struct ClientRooms: ~Copyable {
     /// Whether the application holds the maximum number of bytes. A link has a window in flight and the received part
     /// of one message (S-37).
     var isFull: Bool {
-        heldByteCount >= configuration.limits.linkWindow + configuration.limits.maxMessageByteCount
+        heldByteCount >= configuration.link.limits.linkWindow + configuration.link.limits.maxMessageByteCount
     }
 
     subscript(id: RoomID) -> ClientRoom? { rooms[id.rawValue] }
+
+    mutating func report(_ id: RoomID, _ event: RoomEvent) { outputs.report(id, event) }
 
     private func index(of id: RoomID) -> Int? { rooms.index(of: id.rawValue) }
 
@@ -100,68 +104,68 @@ struct ClientRooms: ~Copyable {
         let id = nextID
         nextID.rawValue += 1
         rooms[id.rawValue] = ClientRoom(
-            id: id, name: name, options: options, limits: configuration.limits, ledger: ledger)
+            id: id, name: name, options: options, limits: configuration.link.limits, ledger: ledger)
         return id
     }
 
-    mutating func close(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
+    mutating func close(_ id: RoomID, _ link: inout Link, now: Instant) {
         guard let index = index(of: id) else { return }
         if let session = rooms[at: index].session {
-            port.link.close(session)
+            link.close(session)
             closing[session] = rooms[at: index].name
         }
-        remove(id, code: nil, &port, now: now)
+        remove(id, code: nil, &link, now: now)
     }
 
     /// Ends the session of a room, and sets other options.
-    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ port: inout ClientPort, now: Instant) {
+    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ link: inout Link, now: Instant) {
         guard let index = index(of: id) else { return }
-        requests.fail(of: id, .cancelled, onlySent: true, &port)
+        requests.fail(of: id, .cancelled, onlySent: true, &link, &outputs)
         if let session = rooms[at: index].session {
-            port.link.close(session)
+            link.close(session)
             closing[session] = rooms[at: index].name
-            leave(session, &port)
+            leave(session, &link)
         }
         timers.cancel(.reopen(id))
         heldByteCount -= rooms[at: index].reader.heldByteCount
-        rooms[at: index].reset(options, limits: configuration.limits)
-        continueLaggingRooms(&port, now: now)
+        rooms[at: index].reset(options, limits: configuration.link.limits)
+        continueLaggingRooms(&link, now: now)
     }
 
     /// Suspends or resumes the delivery of a room's messages.
-    mutating func setSuspended(_ isSuspended: Bool, _ id: RoomID, _ port: inout ClientPort) {
+    mutating func setSuspended(_ isSuspended: Bool, _ id: RoomID, _ link: inout Link) {
         guard let index = index(of: id), rooms[at: index].isSuspended != isSuspended else { return }
         rooms[at: index].isSuspended = isSuspended
         guard let session = rooms[at: index].session else { return }
-        if isSuspended { port.link.suspend(session) } else { port.link.resume(session, cursor: nil) }
+        if isSuspended { link.suspend(session) } else { link.resume(session, cursor: nil) }
     }
 
     /// Removes a room. Its pending messages and requests fail.
-    private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort, now: Instant) {
-        requests.fail(of: id, code ?? .cancelled, onlySent: false, &port)
-        attachments.fail(of: id, .closed(code), &port)
+    private mutating func remove(_ id: RoomID, code: ErrorCode?, _ link: inout Link, now: Instant) {
+        requests.fail(of: id, code ?? .cancelled, onlySent: false, &link, &outputs)
+        attachments.fail(of: id, .closed(code), &link, &outputs)
         guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
         heldByteCount -= room.reader.heldByteCount
-        if let session = room.session { leave(session, &port) }
+        if let session = room.session { leave(session, &link) }
         for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
         let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
         let failures = room.ledger.withLedger { $0.failAll(failure, isOpen: code == nil || room.openSession != nil) }
-        for (counter, failure) in failures { port.report(id, .failed(counter: counter, failure)) }
-        port.report(id, .closed(code))
-        continueLaggingRooms(&port, now: now)
-        continueReplacingDevice(&port)
+        for (counter, failure) in failures { report(id, .failed(counter: counter, failure)) }
+        report(id, .closed(code))
+        continueLaggingRooms(&link, now: now)
+        continueReplacingDevice()
     }
 
     // MARK: Sessions
 
     /// Reports the start of another link. When it is attached, rooms are opened again and unaccepted messages are sent
     /// again (W-46, C-36).
-    mutating func linkBegan(_ port: inout ClientPort) {
+    mutating func linkBegan(_ link: inout Link) {
         opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
         idOfSession = SortedMap()
         closing = SortedMap()
-        requests.fail(of: nil, .resumeRejected, onlySent: true, &port)  // S-57
-        if account.session != nil { port.outputs.append(.account(.interrupted)) }
+        requests.fail(of: nil, .resumeRejected, onlySent: true, &link, &outputs)  // S-57
+        if account.session != nil { outputs.append(.account(.interrupted)) }
         account.linkBegan()
         timers.cancel(.accountPage)
         attachments.linkBegan()
@@ -169,66 +173,66 @@ struct ClientRooms: ~Copyable {
     }
 
     /// Reports that the link has a connection.
-    mutating func linkAttached(_ port: inout ClientPort, now: Instant) {
-        for id in rooms.keys { openSession(RoomID(rawValue: id), &port, now: now) }
+    mutating func linkAttached(_ link: inout Link, now: Instant) {
+        for id in rooms.keys { openSession(RoomID(rawValue: id), &link, now: now) }
     }
 
     /// Reports that the connection is established. The outputs `sent` for early messages follow.
-    mutating func established(_ port: inout ClientPort, now: Instant) {
-        linkAttached(&port, now: now)
-        requests.decline(&port)
-        openAccount(&port, now: now)
+    mutating func established(_ link: inout Link, now: Instant) {
+        linkAttached(&link, now: now)
+        requests.decline(&link, &outputs)
+        openAccount(&link, now: now)
         for index in rooms.indices {
-            sendRequests(at: index, &port, now: now)
-            reportSent(at: index, &port)
+            sendRequests(at: index, &link, now: now)
+            reportSent(at: index)
         }
     }
 
     /// Whether a session that counts against the link's limit will end by itself: a closing one, or one of transfers.
-    func awaitsEndOfSession(_ port: ClientPort) -> Bool {
-        lastingSessionCount < port.link.sessionCount
+    func awaitsEndOfSession(_ link: borrowing Link) -> Bool {
+        lastingSessionCount < link.sessionCount
     }
 
     /// The number of sessions of rooms and of the account.
     private var lastingSessionCount: Int { idOfSession.count + (account.session == nil ? 0 : 1) }
 
     /// Opens a session for a room, or fills its current session.
-    mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
+    mutating func openSession(_ id: RoomID, _ link: inout Link, now: Instant) {
         guard let index = index(of: id) else { return }
-        guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
+        guard rooms[at: index].session == nil else { return fillSession(at: index, &link, now: now) }
         guard !closing.values.contains(rooms[at: index].name) else { return }
         let earliest = rooms[at: index].opensFrom
         guard earliest <= now else { return timers.set(.reopen(id), at: earliest) }  // S-64
         // Sessions beyond the burst are opened at the rate that the server accepts (S-4).
         guard opens.take(now: now) else { return timers.set(.reopen(id), at: max(now, opens.availableAt())) }
         do throws(LinkError) {
-            let session = try port.link.open(rooms[at: index].openFrame)
+            let session = try link.open(rooms[at: index].openFrame)
             rooms[at: index].begin(session)
             idOfSession[session] = id
-            if rooms[at: index].isSuspended { port.link.suspend(session) }
-            fillSession(at: index, &port, now: now)
-            sendRequests(at: index, &port, now: now)
-        } catch  where awaitsEndOfSession(port) {
+            if rooms[at: index].isSuspended { link.suspend(session) }
+            fillSession(at: index, &link, now: now)
+            sendRequests(at: index, &link, now: now)
+        } catch  where awaitsEndOfSession(link) {
             timers.set(.reopen(id), at: now + Self.closingRetry)
         } catch {
-            remove(id, code: error.code, &port, now: now)
+            remove(id, code: error.code, &link, now: now)
         }
     }
 
     /// Reports that the relay has admitted a session.
-    mutating func opened(_ session: SessionID, _ opened: Opened, _ port: inout ClientPort, now: Instant) {
-        if accountOpened(session, &port, now: now) { return }
+    mutating func opened(_ session: SessionID, _ opened: Opened, _ link: inout Link, now: Instant) {
+        if accountOpened(session, &link, now: now) { return }
         guard let index = index(ofSession: session) else { return attachments.opened(session) }
         let id = rooms[at: index].id
         if let previous = rooms[at: index].enter(opened, on: session) {
             rooms[at: index].ledger.withLedger { $0.discardOffsets(above: opened.upTo ?? 0) }
-            port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
+            report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
         }
-        port.report(id, RoomEvent(opened, branch: rooms[at: index].reader.branch))
-        scheduleReceipts(at: index, port.link.features, now: now)
+        report(id, RoomEvent(opened, branch: rooms[at: index].reader.branch))
+        scheduleReceipts(at: index, link.features, now: now)
         if let counter = opened.counter, rooms[at: index].ledger.withLedger({ $0.isSetBack(below: counter) }) {
             beginReplacingDevice(now: now)
-            continueReplacingDevice(&port)
+            continueReplacingDevice()
         }
     }
 
@@ -236,29 +240,29 @@ struct ClientRooms: ~Copyable {
     /// and sends all its pending messages again. The delay begins after the duration that the server named
     /// (S-64).
     mutating func sessionEnded(
-        _ session: SessionID, _ code: ErrorCode, retryAfter: Duration? = nil, _ port: inout ClientPort, now: Instant
+        _ session: SessionID, _ code: ErrorCode, retryAfter: Duration? = nil, _ link: inout Link, now: Instant
     ) {
         let wait = Self.bounded(retryAfter)
         if let name = closing.removeValue(forKey: session) {
             guard let index = rooms.indices.first(where: { rooms[at: $0].name == name }) else { return }
             if let wait { rooms[at: index].opensFrom = now + wait }
-            return openSession(rooms[at: index].id, &port, now: now)
+            return openSession(rooms[at: index].id, &link, now: now)
         }
-        if accountEnded(session, code, retryAfter: wait, &port, now: now) { return }
+        if accountEnded(session, code, retryAfter: wait, &link, now: now) { return }
         guard let index = index(ofSession: session) else {
             return attachments.sessionEnded(
                 session, code, isFinal: Self.finalCodes.contains(code), retryAfter: wait ?? .zero,
-                random: random.next(), &port, now: now)
+                random: random.next(), &link, &outputs, now: now)
         }
         let id = rooms[at: index].id
-        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port, now: now) }
-        leave(session, &port)
+        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &link, now: now) }
+        leave(session, &link)
         rooms[at: index].endSession()
-        requests.fail(of: id, code, onlySent: true, &port)
+        requests.fail(of: id, code, onlySent: true, &link, &outputs)
         let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
         if wait != nil { rooms[at: index].opensFrom = next }
         timers.set(.reopen(id), at: next)
-        port.report(id, .delayed(code))
+        report(id, .delayed(code))
     }
 
     /// A duration that a peer named, of at most an hour (S-64, S-65).
@@ -278,30 +282,30 @@ struct ClientRooms: ~Copyable {
     var opensAvailableAt: Instant { opens.availableAt() }
 
     /// Ends the delivery of a session's messages. Their credit is released.
-    private mutating func leave(_ session: SessionID, _ port: inout ClientPort) {
+    private mutating func leave(_ session: SessionID, _ link: inout Link) {
         idOfSession[session] = nil
-        port.link.releaseAll(on: session)
+        link.releaseAll(on: session)
     }
 
     /// Reports that the server requests that frames are held back, or are sent again (S-9).
-    mutating func setHeldBack(_ isHeldBack: Bool, on session: SessionID, _ port: inout ClientPort, now: Instant) {
+    mutating func setHeldBack(_ isHeldBack: Bool, on session: SessionID, _ link: inout Link, now: Instant) {
         guard let index = index(ofSession: session) else { return }
         rooms[at: index].isHeldBack = isHeldBack
         guard !isHeldBack else { return }
-        fillSession(at: index, &port, now: now)
-        sendRequests(at: index, &port, now: now)
+        fillSession(at: index, &link, now: now)
+        sendRequests(at: index, &link, now: now)
     }
 
     /// Sends the waiting requests of a room.
-    private mutating func sendRequests(at index: Int, _ port: inout ClientPort, now: Instant) {
-        requests.send(of: rooms[at: index].id, on: rooms[at: index].sendingSession, &port, now: now)
+    private mutating func sendRequests(at index: Int, _ link: inout Link, now: Instant) {
+        requests.send(of: rooms[at: index].id, on: rooms[at: index].sendingSession, &link, &outputs, now: now)
     }
 
     // MARK: Sending
 
     /// Reports that the outbox has stored the messages up to one counter, and that those up to another may be sent.
     mutating func stored(
-        upTo counter: UInt64, releasedUpTo released: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant
+        upTo counter: UInt64, releasedUpTo released: UInt64, in id: RoomID, _ link: inout Link, now: Instant
     ) {
         guard let index = index(of: id) else { return }
         let expires = rooms[at: index].ledger.withLedger {
@@ -309,48 +313,48 @@ struct ClientRooms: ~Copyable {
         }
         // A message whose time has ended is not sent.
         if expires { armExpiry(at: index) }
-        fillSession(at: index, &port, now: now)
+        fillSession(at: index, &link, now: now)
     }
 
     /// Reports that frames of a session were acknowledged, so it has room for others.
-    mutating func acknowledged(_ session: SessionID, _ port: inout ClientPort, now: Instant) {
-        if let index = index(ofSession: session) { fillSession(at: index, &port, now: now) }
+    mutating func acknowledged(_ session: SessionID, _ link: inout Link, now: Instant) {
+        if let index = index(ofSession: session) { fillSession(at: index, &link, now: now) }
     }
 
     /// Queues messages on a room's session, up to `queuedByteCount`, if there is a connection. A message that is not
     /// queued can be cancelled.
-    mutating func fillSession(at index: Int, _ port: inout ClientPort, now: Instant) {
-        guard port.link.isAttached, let session = rooms[at: index].sendingSession else { return }
+    mutating func fillSession(at index: Int, _ link: inout Link, now: Instant) {
+        guard link.isAttached, let session = rooms[at: index].sendingSession else { return }
         let id = rooms[at: index].id
         let ledger = rooms[at: index].ledger
-        if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, &port, now: now) }
+        if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, now: now) }
         for counter in ledger.withLedger({ $0.failOutdated(now: now) }) {
-            port.report(id, .failed(counter: counter, .outcomeUnknown))
+            report(id, .failed(counter: counter, .outcomeUnknown))
         }
         var isFull = false
         while !isFull {
-            let byteCount = Self.queuedByteCount - port.link.queuedByteCount(on: session)
+            let byteCount = Self.queuedByteCount - link.queuedByteCount(on: session)
             let isReplacing = replacement != .none
             let messages = ledger.withLedger { $0.unsent(byteCount: byteCount, onlyHandedOver: isReplacing) }
             guard !messages.isEmpty else { break }
             var last: UInt64?
             for message in messages {
-                guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
+                guard !link.isConfirmed || Self.fits(message.content.byteCount, link.limits) else {
                     // The limit of this server is lower than that of an earlier one. It would refuse the message.
                     let failure = SendFailure.refused(.messageTooLarge, reason: nil)
                     if ledger.withLedger({ $0.fail(message.counter, failure) }) {
-                        port.report(id, .failed(counter: message.counter, failure))
+                        report(id, .failed(counter: message.counter, failure))
                     }
                     continue
                 }
-                let body = encode(message, rooms[at: index].options.kind, port.link.features, now: now)
-                isFull = port.link.send(.data, body, on: session) != .queued
+                let body = encode(message, rooms[at: index].options.kind, link.features, now: now)
+                isFull = link.send(.data, body, on: session) != .queued
                 guard !isFull else { break }
                 last = message.counter
             }
             if let last { ledger.withLedger { $0.handedOver(upTo: last, now: now) } }
         }
-        if port.link.isConfirmed { reportSent(at: index, &port) }
+        if link.isConfirmed { reportSent(at: index) }
     }
 
     /// Returns whether a message with content of this size is within the server's limit.
@@ -369,7 +373,7 @@ struct ClientRooms: ~Copyable {
         let fragment = SessionPreset(kind).fragmentByteCount
         // A body in a packet is deflated with the packet, in the context of the earlier bodies.
         let isDeflatedLater = features.contains([.compact, .sharedDeflate]) && bytes.count < 2048
-        guard configuration.compressesMessages, message.isCompressible, features.contains(.zlib), !isDeflatedLater
+        guard configuration.link.compressesMessages, message.isCompressible, features.contains(.zlib), !isDeflatedLater
         else {
             var body = EncodedBody(bytes, fragmentByteCount: fragment, layout: frame.layout)
             body.isSecret = !message.isCompressible
@@ -378,14 +382,14 @@ struct ClientRooms: ~Copyable {
         return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: deflater)
     }
 
-    func reportSent(at index: Int, _ port: inout ClientPort) {
+    mutating func reportSent(at index: Int) {
         guard let counters = rooms[at: index].ledger.withLedger({ $0.reportSent() }) else { return }
-        port.report(rooms[at: index].id, .sent(counters: counters))
+        report(rooms[at: index].id, .sent(counters: counters))
     }
 
-    private mutating func expire(at index: Int, _ port: inout ClientPort, now: Instant) {
+    private mutating func expire(at index: Int, now: Instant) {
         for counter in rooms[at: index].ledger.withLedger({ $0.expire(now: now) }) {
-            port.report(rooms[at: index].id, .failed(counter: counter, .expired))
+            report(rooms[at: index].id, .failed(counter: counter, .expired))
         }
         armExpiry(at: index)
     }
@@ -401,20 +405,26 @@ struct ClientRooms: ~Copyable {
     /// - Throws: `noRoom`, `messageTooLarge`, `tooManyRequests`, `queueFull`.
     mutating func request(
         _ method: MethodName, _ content: [UInt8]?, to recipient: AccountName?, in id: RoomID, timeout: Duration,
-        _ port: inout ClientPort, now: Instant
+        _ link: inout Link, now: Instant
     ) throws(ClientError) -> UInt64 {
         guard let index = index(of: id) else { throw .noRoom }
-        guard Self.fits(content?.count ?? 0, port.link.limits) else { throw .messageTooLarge }
+        guard Self.fits(content?.count ?? 0, link.limits) else { throw .messageTooLarge }
         let number = try requests.add(
-            method, content, to: recipient, of: id, on: rooms[at: index].sendingSession, expires: now + timeout, &port,
+            method, content, to: recipient, of: id, on: rooms[at: index].sendingSession, expires: now + timeout, &link,
+            &outputs,
             now: now)
-        if port.link.isConfirmed { requests.decline(&port) }
+        if link.isConfirmed { requests.decline(&link, &outputs) }
         return number
     }
 
+    /// Ends a request of the application.
+    mutating func cancelRequest(_ number: UInt64, _ link: inout Link) {
+        requests.finish(number, .failed(.cancelled), &link, &outputs)
+    }
+
     /// Queues a response. It is dropped if the session's queue is full.
-    static func answer(_ response: Response, on session: SessionID, _ port: inout ClientPort) {
-        _ = port.link.send(.response, EncodedBody(response.encode()), on: session)
+    static func answer(_ response: Response, on session: SessionID, _ link: inout Link) {
+        _ = link.send(.response, EncodedBody(response.encode()), on: session)
     }
 
     // MARK: Receipts
@@ -422,15 +432,15 @@ struct ClientRooms: ~Copyable {
     /// Reports that the application has taken or read messages. The credit of the taken ones is released, and their
     /// publishers receive receipts.
     mutating func advance(
-        _ mark: Receipt.Mark, _ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, _ port: inout ClientPort,
+        _ mark: Receipt.Mark, _ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, _ link: inout Link,
         now: Instant
     ) {
         guard let index = index(of: id) else { return }
-        if let session = rooms[at: index].session { port.link.release(byteCount, on: session) }
+        if let session = rooms[at: index].session { link.release(byteCount, on: session) }
         heldByteCount -= rooms[at: index].reader.take(byteCount)
         rooms[at: index].reader.advance(mark, to: cursor)
-        continueLaggingRooms(&port, now: now)
-        scheduleReceipts(at: index, port.link.features, now: now)
+        continueLaggingRooms(&link, now: now)
+        scheduleReceipts(at: index, link.features, now: now)
     }
 
     private mutating func scheduleReceipts(at index: Int, _ features: Features, now: Instant) {
@@ -441,11 +451,11 @@ struct ClientRooms: ~Copyable {
         timers.set(timer, at: now + Self.receiptDelay)
     }
 
-    private mutating func sendReceipts(at index: Int, _ port: inout ClientPort, now: Instant) {
-        guard let session = rooms[at: index].openSession, port.link.features.contains(.receipts) else { return }
+    private mutating func sendReceipts(at index: Int, _ link: inout Link, now: Instant) {
+        guard let session = rooms[at: index].openSession, link.features.contains(.receipts) else { return }
         while let receipt = rooms[at: index].reader.pendingReceipt {
             let body = EncodedBody(Receipt.progress(receipt).encode())
-            guard port.link.send(.receipt, body, on: session) == .queued else {
+            guard link.send(.receipt, body, on: session) == .queued else {
                 return timers.set(.receipts(rooms[at: index].id), at: now + Self.receiptRetry)
             }
             rooms[at: index].reader.reported(receipt)
@@ -462,12 +472,49 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Attachments
 
+    /// Sends the bytes that a transfer has needed.
+    mutating func provide(_ bytes: [UInt8], at position: UInt64, for id: TransferID, _ link: inout Link) {
+        attachments.provide(id, bytes, at: position, &requests, &link, &outputs)
+    }
+
+    /// Reports that the received bytes of a transfer are written.
+    mutating func consumed(_ id: TransferID) { attachments.consumed(id, &outputs) }
+
+    /// Ends a transfer of the application.
+    mutating func cancel(_ id: TransferID) { attachments.end(id, .failed(.cancelled), &outputs) }
+
     /// Requests what the transfers need.
-    mutating func fillAttachments(_ port: inout ClientPort, now: Instant) {
-        attachments.fill(&opens, &requests, &port, now: now, otherSessionCount: lastingSessionCount) { [rooms] in
+    mutating func fillAttachments(_ link: inout Link, now: Instant) {
+        attachments.fill(&opens, &requests, &link, &outputs, now: now, otherSessionCount: lastingSessionCount) {
+            [rooms] in
             rooms[$0.rawValue]?.name
         }
     }
+
+    // MARK: The link
+
+    /// Handles an event of a session.
+    mutating func handle(_ event: LinkEvent, _ link: inout Link, now: Instant) {
+        switch event {
+        case .opened(let session, let opened): self.opened(session, opened, &link, now: now)
+        case .acknowledged(let session, _): acknowledged(session, &link, now: now)
+        case .reset(let session, let code, let retryAfter):
+            sessionEnded(session, code, retryAfter: retryAfter, &link, now: now)
+        case .closed(let session, let code):
+            link.close(session)
+            sessionEnded(session, code ?? .closedByPeer, &link, now: now)
+        case .suspended(let session): setHeldBack(true, on: session, &link, now: now)
+        case .resumed(let session, _): setHeldBack(false, on: session, &link, now: now)
+        // In version 1.0 a relay opens no sessions (S-2, S-51).
+        case .open(let session, _): link.reset(session, code: .unsupportedKind)
+        case .pong, .reconnectSpread, .goAway, .auth: break  // The client's end of the link handles them.
+        }
+    }
+
+    mutating func queue(_ output: LinkOutput) { outputs.append(.link(output)) }
+
+    /// Whether a request waits for its response.
+    var awaitsResponse: Bool { requests.count > 0 }
 
     /// Whether a message or a request waits for the server.
     var hasPending: Bool {
@@ -478,18 +525,18 @@ struct ClientRooms: ~Copyable {
 
     var deadline: Instant? { timers.earliest.orEarlier(requests.deadline).orEarlier(attachments.deadline) }
 
-    mutating func deadlinePassed(_ port: inout ClientPort, now: Instant) {
+    mutating func deadlinePassed(_ link: inout Link, now: Instant) {
         while let timer = timers.popExpired(now: now) {
             switch timer {
-            case .receipts(let id): if let index = index(of: id) { sendReceipts(at: index, &port, now: now) }
-            case .expiry(let id): if let index = index(of: id) { expire(at: index, &port, now: now) }
-            case .reopen(let id): if port.link.isAttached { openSession(id, &port, now: now) }
-            case .typing(let id): if let index = index(of: id) { endTyping(at: index, &port, now: now) }
-            case .account: openAccount(&port, now: now)
-            case .accountPage: pageTimedOut(&port, now: now)
-            case .device: continueReplacingDevice(isTimedOut: true, &port)
+            case .receipts(let id): if let index = index(of: id) { sendReceipts(at: index, &link, now: now) }
+            case .expiry(let id): if let index = index(of: id) { expire(at: index, now: now) }
+            case .reopen(let id): if link.isAttached { openSession(id, &link, now: now) }
+            case .typing(let id): if let index = index(of: id) { endTyping(at: index, now: now) }
+            case .account: openAccount(&link, now: now)
+            case .accountPage: pageTimedOut(&link, now: now)
+            case .device: continueReplacingDevice(isTimedOut: true)
             }
         }
-        requests.deadlinePassed(&port, now: now)
+        requests.deadlinePassed(&link, &outputs, now: now)
     }
 }

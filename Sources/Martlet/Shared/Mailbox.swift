@@ -33,7 +33,6 @@ final class Mailbox: Sendable {
         case transfer(TransferCore)
         case cancelTransfer(TransferCore)
         case respond(RoomID, session: UInt64, Response)
-        case credential(ConnectionID, CredentialOutcome)
         case outbox(OutboxWriter.Outcome)
         case statistics(Promise<Client.Statistics>)
         case stop(Promise<Void>)
@@ -177,7 +176,7 @@ extension Mailbox.Command {
         case .statistics(let promise): promise.resolve(.success(statistics))
         case .abandonRooms, .watchRooms, .roomsOutdated: break
         case .transfer(let core), .cancelTransfer(let core): core.end(.failure(MartletError.stopped))
-        case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .credential, .outbox, .abandon:
+        case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .outbox, .abandon:
             break
         }
     }
@@ -197,15 +196,4 @@ struct RequestCall: Sendable {
     let recipient: AccountName?
     let deadline: Duration
     let promise: Promise<Answer>
-}
-
-/// The result of a credential provider, or of the computation of a message of an authentication exchange.
-enum CredentialOutcome: Sendable {
-    case credential(Credential)
-    /// The description of the provider's error.
-    case failed(String)
-    /// The answer to the relay's message, and the message with which the relay has to prove its identity.
-    case answer(Credential, serverFinal: Credential)
-    /// The relay's message is not valid.
-    case unanswerable(String)
 }

@@ -78,14 +78,14 @@ final class SimulatedDevice {
         self.number = number
         self.client = client
         self.tail = tail
-        account = client.configuration.account
+        account = client.configuration.link.account
         allRooms = rooms
         self.kinds = Dictionary(uniqueKeysWithValues: zip(rooms, kinds))
         for room in rooms { delivered[room] = VirtualDisk() }
     }
 
-    var key: DeviceKey { DeviceKey(account: account, device: client.configuration.device) }
-    var id: UInt64 { client.configuration.device.rawValue }
+    var key: DeviceKey { DeviceKey(account: account, device: client.configuration.link.device) }
+    var id: UInt64 { client.configuration.link.device.rawValue }
     var hasUnsettled: Bool { acceptedCounters.count < drafts.records.count }
     var hasUnsynced: Bool {
         drafts.hasUnsynced || settled.hasUnsynced || delivered.values.contains { $0.hasUnsynced }
@@ -120,7 +120,7 @@ final class SimulatedDevice {
         names = [:]
         for room in allRooms { open(room, in: world) }
         sendDrafts(in: world)
-        world.act(client) { $0.start(now: $1) }
+        world.act(client) { $0.handle(.start, now: $1) }
     }
 
     /// Opens a room at the cursor on the disk. A device without a cursor opens it near the last offset.
@@ -196,7 +196,7 @@ final class SimulatedDevice {
     }
 
     /// The maximum length of a text, in bytes.
-    private var maxTextByteCount: Int { client.configuration.limits.maxMessageByteCount - 1024 }
+    private var maxTextByteCount: Int { client.configuration.link.limits.maxMessageByteCount - 1024 }
 
     func publish(_ room: RoomName, byteCount: Int) -> UInt64 {
         let counter = (drafts.records.last?.counter ?? 0) + 1

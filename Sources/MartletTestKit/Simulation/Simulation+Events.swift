@@ -15,7 +15,7 @@ extension Simulation {
     private func startLater(_ device: SimulatedDevice) {
         world.after(.seconds(1)) { [unowned self] in
             guard device.isRunning, world.relay.refusals[device.account] == nil else { return }
-            act(device) { $0.start(now: $1) }
+            act(device) { $0.handle(.start, now: $1) }
         }
     }
 
@@ -30,7 +30,7 @@ extension Simulation {
         case .room(let id, let event):
             guard let room = device.name(of: id) else { return }
             check(event, in: room, on: device)
-        case .status(let status):
+        case .link(.status(let status)):
             if status.state == .online, let link = device.client.engine.linkID, let epoch = status.epoch {
                 device.link = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: epoch))
             }
@@ -41,12 +41,12 @@ extension Simulation {
             trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
         case .replaceDevice:
             ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): its counters count as used before")
-        case .stopped: trace.note(now, device: device.number, "stopped")
-        case .connect:
+        case .link(.stopped): trace.note(now, device: device.number, "stopped")
+        case .link(.connect):
             trace.note(now, device: device.number, "connects")
             ledger.connecting(device.id, at: now)
-        case .startBackup: trace.note(now, device: device.number, "connects a backup")
-        case .close(_, let graceful): trace.note(now, device: device.number, "closes", graceful ? 1 : 0)
+        case .link(.startBackup): trace.note(now, device: device.number, "connects a backup")
+        case .link(.close(_, let graceful)): trace.note(now, device: device.number, "closes", graceful ? 1 : 0)
         case .response(let number, let outcome):
             trace.note(now, device: device.number, "receives the outcome of", number)
             let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
@@ -54,7 +54,7 @@ extension Simulation {
                 note(.requestsEndOnce, requests.ended(key, outcome, at: now))
             }
         case .transfer(let id, let event): check(event, of: id, on: device)
-        case .transmit, .fetchCredential, .answerChallenge, .account: break
+        case .link(.transmit), .link(.fetchCredential), .link(.answerChallenge), .account: break
         }
     }
 
@@ -106,7 +106,7 @@ extension Simulation {
             trace.note(now, device: device.number, "receives a gap", offsets.lowerBound, offsets.upperBound)
             ledger.skipped(
                 offsets, in: room, first: firstOffset(of: room, on: device),
-                limit: device.client.configuration.limits.maxMessageByteCount,
+                limit: device.client.configuration.link.limits.maxMessageByteCount,
                 log: log(of: room, on: device), by: device.id, at: now)
             device.skip(offsets, in: room)
         case .delayed, .closed(nil): break

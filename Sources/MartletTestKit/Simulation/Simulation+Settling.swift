@@ -155,7 +155,7 @@ extension Simulation {
 
     private func leave(_ device: SimulatedDevice) {
         device.activeFaultCount += 1
-        act(device) { $0.stop(now: $1) }
+        act(device) { $0.handle(.stop, now: $1) }
     }
 
     // MARK: - Final round
@@ -268,5 +268,5 @@ extension Simulation {
 }
 
 extension VirtualClient {
-    fileprivate var features: Features { configuration.features }
+    fileprivate var features: Features { configuration.link.features }
 }

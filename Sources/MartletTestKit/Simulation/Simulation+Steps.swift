@@ -49,12 +49,12 @@ extension Simulation {
             }
         case .suspend(let number, let room, let time): suspend(devices[number], rooms[room], time)
         case .background(let number, let time):
-            act(devices[number]) { $0.enterBackground(now: $1) }
-            endFault(number, after: time) { $0.act($0.devices[number]) { $0.enterForeground(now: $1) } }
+            act(devices[number]) { $0.handle(.setMode(.background), now: $1) }
+            endFault(number, after: time) { $0.act($0.devices[number]) { $0.handle(.enterForeground, now: $1) } }
         case .stop(let number, let time):
-            act(devices[number]) { $0.stop(now: $1) }
-            endFault(number, after: time) { $0.act($0.devices[number]) { $0.start(now: $1) } }
-        case .retryNow(let number): act(devices[number]) { $0.retryNow(now: $1) }
+            act(devices[number]) { $0.handle(.stop, now: $1) }
+            endFault(number, after: time) { $0.act($0.devices[number]) { $0.handle(.start, now: $1) } }
+        case .retryNow(let number): act(devices[number]) { $0.handle(.retryNow, now: $1) }
         case .trim(let number, let keeps):
             let end = UInt64(world.relay.log[rooms[number]]?.count ?? 0) + 1
             world.relay.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
@@ -140,7 +140,7 @@ extension Simulation {
             device.linkAtRelay = nil
             endFault(device.number, after: time) { simulation in
                 simulation.world.readmit(account)
-                simulation.act(device) { $0.start(now: $1) }
+                simulation.act(device) { $0.handle(.start, now: $1) }
             }
         }
     }

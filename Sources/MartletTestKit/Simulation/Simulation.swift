@@ -126,10 +126,10 @@ package final class Simulation {
         for (number, device) in scenario.devices.enumerated() {
             let carrier = scenario.isReliable ? Carrier.reliable : .unreliable
             let client = world.addClient(device.account, conditions: device.conditions, carrier: carrier) {
-                $0.firstSequence = scenario.firstSequence
-                $0.features = device.features
-                $0.compressesMessages = device.features.contains(.sharedDeflate)
-                $0.limits = device.limits
+                $0.link.firstSequence = scenario.firstSequence
+                $0.link.features = device.features
+                $0.link.compressesMessages = device.features.contains(.sharedDeflate)
+                $0.link.limits = device.limits
             }
             client.remembers = false
             client.takesMessages = false

@@ -30,7 +30,7 @@ import Testing
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...3, in: room, on: stage)
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         #expect(stage.log.frames.map(\.type) == [.hello, .open, .data, .data, .data])
         #expect(stage.events(in: room).isEmpty)
@@ -150,7 +150,7 @@ import Testing
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage)
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome()
         stage.say(Reset(session: .first, code: code))
@@ -221,7 +221,7 @@ import Testing
 
     @Test func `a room beyond the server's limit is closed with tooManySessions, others stay open`() throws {
         let stage = ClientStage()
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome(limits: Limits(maxSessions: 1))
         let first = try stage.act { engine, now in try engine.open(.named("a"), now: now) }
@@ -261,7 +261,7 @@ import Testing
         #expect(throws: ClientError.messageTooLarge) { try send(1...1, in: room, on: stage, byteCount: 1 << 20) }
         try send(1...1, in: room, on: stage, byteCount: 40_000)
         try send(2...2, in: room, on: stage)
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         // It was sent before the limits were known.
         stage.welcome(limits: Limits(maxMessageByteCount: 20_000))
@@ -284,7 +284,7 @@ import Testing
         #expect(stage.events(in: room) == [.failed(counter: 3, .expired)])
         stage.run(for: .seconds(3))
         #expect(stage.events(in: room).last == .failed(counter: 2, .expired))
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         #expect(sent(stage) == [1])
         #expect(stage.engine.rooms.timers.deadline(of: .expiry(room)) == nil)
@@ -296,7 +296,7 @@ import Testing
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage, timeToLive: .seconds(5))
         stage.run(for: .seconds(2))
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         #expect(stage.log.last(Message.self)?.timeToLive == .seconds(3))
         stage.run(for: .seconds(6))
@@ -330,7 +330,7 @@ import Testing
         #expect(stage.act { !$0.cancel(counter: 2, in: room, now: $1) })
         #expect(stage.act { !$0.cancel(counter: 9, in: room, now: $1) })
         #expect(stage.events(in: room) == [.failed(counter: 2, .cancelled)])
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         #expect(sent(stage) == [1, 3])
         #expect(stage.act { !$0.cancel(counter: 3, in: room, now: $1) })
@@ -439,7 +439,7 @@ import Testing
     @Test func `no receipts are sent to a server without the feature`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome(features: [])
         stage.opened(.first)
@@ -452,7 +452,7 @@ import Testing
         let stage = ClientStage { $0.maxPendingMessages = 20_000 }
         let room = stage.goOnline(.lobby, head: 4)
         stage.takesBytes = false
-        while stage.engine.port.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
+        while stage.engine.client.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
         stage.act { $0.consumed(room, byteCount: 1, upTo: 4, now: $1) }
         stage.run(for: .milliseconds(25))
         stage.takeBytes()
@@ -477,9 +477,9 @@ import Testing
     // W-20
     @Test func `a body is compressed if this makes it smaller and the server has the feature`() throws {
         for features in [Features.supported, []] {
-            let stage = ClientStage { $0.compressesMessages = true }
+            let stage = ClientStage { $0.link.compressesMessages = true }
             let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
-            stage.act { $0.start(now: $1) }
+            stage.act { $0.handle(.start, now: $1) }
             stage.accept()
             stage.welcome(features: features)
             try send(1...1, in: room, on: stage, byteCount: 4000)

@@ -66,7 +66,7 @@ import Testing
         stage.act { $0.cancelRequest(cancelled, now: $1) }
         stage.run(for: .seconds(2))
         #expect(stage.count(.response(request: short, .failed(.deadlineExceeded))) == 1)
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         // Before the welcome it is unknown whether the server has the feature (C-23).
         #expect(stage.log.all(Request.self).isEmpty)
@@ -165,7 +165,7 @@ import Testing
         }
         #expect(stage.log.last(Response.self) == Response(correlation: 5, status: .messageTooLarge))
         stage.takesBytes = false
-        while stage.engine.port.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
+        while stage.engine.client.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
         #expect(throws: ClientError.queueFull) { _ = try ask(stage, room) }
     }
 
@@ -257,7 +257,7 @@ import Testing
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         let early = try ask(stage, room)
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome(features: [.zlib, .receipts, .presence])
         stage.opened(.first)
@@ -276,7 +276,7 @@ import Testing
     @Test func `without the features, receipts, typing and presence are neither sent nor reported`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome(features: [])
         stage.opened(.first)

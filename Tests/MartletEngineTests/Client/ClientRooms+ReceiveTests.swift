@@ -10,7 +10,7 @@ import Testing
     @Test func `frames received byte by byte give their events`() {
         let stage = ClientStage()
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         var bytes = stage.maker.frame(ClientStage.welcome())
         bytes += stage.maker.frame(Opened(head: 3, first: 1, members: [.bob]), on: .first)
@@ -208,20 +208,20 @@ import Testing
         stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)]), on: .first)
         stage.say(Close(code: nil, reason: nil), on: .first)
         #expect(stage.outputs.isEmpty)
-        #expect(stage.engine.port.link.linkCreditReleased == stage.engine.port.link.linkCreditReceived)
-        #expect(stage.engine.port.link.linkCreditReceived > 100_000)
+        #expect(stage.engine.client.link.linkCreditReleased == stage.engine.client.link.linkCreditReceived)
+        #expect(stage.engine.client.link.linkCreditReceived > 100_000)
     }
 
     @Test func `closing a room releases the credit of its unconsumed messages, once`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         for offset in UInt64(1)...10 { stage.message(String(repeating: "x", count: 10_000), offset: offset) }
-        #expect(stage.engine.port.link.linkCreditReleased == 0)
+        #expect(stage.engine.client.link.linkCreditReleased == 0)
         stage.act { $0.close(room, now: $1) }
-        #expect(stage.engine.port.link.linkCreditReleased == stage.engine.port.link.linkCreditReceived)
+        #expect(stage.engine.client.link.linkCreditReleased == stage.engine.client.link.linkCreditReceived)
         // A later call of `consumed` releases nothing more.
         stage.act { $0.consumed(room, byteCount: 100_000, upTo: 10, now: $1) }
-        #expect(stage.engine.port.link.linkCreditReleased == stage.engine.port.link.linkCreditReceived)
+        #expect(stage.engine.client.link.linkCreditReleased == stage.engine.client.link.linkCreditReceived)
     }
 
     // S-2, S-51
@@ -272,9 +272,9 @@ import Testing
 
     // C-19
     @Test func `on datagrams, a frame before the welcome is ignored until it is repeated`() {
-        let stage = ClientStage { $0.carrier = .unreliable }
+        let stage = ClientStage { $0.link.carrier = .unreliable }
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         let opened = stage.maker.frame(Opened(head: 0, first: 1, members: []), on: .first)
         stage.send(opened)
@@ -317,8 +317,8 @@ import Testing
 
     // C-19, W-7
     @Test func `on datagrams, a frame before the welcome beyond the handshake's limit is ignored`() {
-        let stage = ClientStage { $0.carrier = .unreliable }
-        stage.act { $0.start(now: $1) }
+        let stage = ClientStage { $0.link.carrier = .unreliable }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         let text = MessageContent(text: String(repeating: "x", count: Limits.maxHandshakeBodyByteCount))
         stage.send(stage.maker.frame(Message(counter: 1, content: text), on: .first))

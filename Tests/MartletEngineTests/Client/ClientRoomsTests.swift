@@ -28,7 +28,7 @@ import Testing
     @Test func `a reset with alreadyOpen → the room is opened again`() throws {
         let stage = ClientStage()
         _ = try stage.act { engine, now in try engine.open(.lobby, now: now) }
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome()
         stage.say(Reset(session: .first, code: .alreadyOpen))
@@ -39,8 +39,8 @@ import Testing
     // S-4
     @Test func `a list, a request and an upload beyond the server's limit of sessions → tooManySessions`() throws {
         let features = Features.supported.union([.compact, .accountSession, .attachments])
-        let stage = ClientStage { $0.features = features }
-        stage.act { $0.start(now: $1) }
+        let stage = ClientStage { $0.link.features = features }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome(limits: Limits(maxSessions: 1), features: features)
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }

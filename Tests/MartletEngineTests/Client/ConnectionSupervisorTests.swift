@@ -27,10 +27,10 @@ import Testing
         #expect(stage.backup == .none)
         stage.run(for: .milliseconds(1))
         let backup = stage.backup
-        #expect(stage.count(.startBackup(backup, beside: first)) == 1)
+        #expect(stage.count(.link(.startBackup(backup, beside: first))) == 1)
         #expect(stage.engine.status.isOnline)
         stage.acceptBackup()
-        #expect(stage.count(.close(first, graceful: false)) == 1)
+        #expect(stage.count(.link(.close(first, graceful: false))) == 1)
         let hello = try #require(stage.log.last(Hello.self))
         #expect(hello.resume?.token == ResumeToken(1, 2, 3, 1))
         #expect(stage.log.frames.map(\.type) == [.hello, .data])
@@ -46,8 +46,8 @@ import Testing
         stage.run(for: .seconds(1))
         let backup = stage.backup
         stage.acknowledge(2)
-        #expect(stage.count(.close(backup, graceful: false)) == 1)
-        stage.act { $0.connected(backup, localAddress: nil, now: $1) }
+        #expect(stage.count(.link(.close(backup, graceful: false))) == 1)
+        stage.act { $0.handle(.connected(backup, localAddress: nil), now: $1) }
         #expect(stage.connection == first)
         #expect(stage.log.all(Hello.self).count == 1)
     }
@@ -57,12 +57,12 @@ import Testing
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
         let refused = stage.backup
-        stage.act { $0.connectFailed(refused, now: $1) }
+        stage.act { $0.handle(.connectFailed(refused), now: $1) }
         #expect(stage.engine.status.isOnline)
         stage.run(for: .milliseconds(499))
         #expect(stage.backup == refused)
         stage.run(for: .milliseconds(1))
-        #expect(stage.count(.startBackup(stage.backup, beside: first)) == 1)
+        #expect(stage.count(.link(.startBackup(stage.backup, beside: first))) == 1)
         #expect(stage.backup != refused)
     }
 
@@ -72,8 +72,8 @@ import Testing
         stage.run(for: .seconds(1))
         let backup = stage.backup
         stage.run(for: .seconds(6))
-        #expect(stage.count(.close(first, graceful: false)) == 1)
-        #expect(stage.count(.close(backup, graceful: false)) == 0)
+        #expect(stage.count(.link(.close(first, graceful: false))) == 1)
+        #expect(stage.count(.link(.close(backup, graceful: false))) == 0)
         #expect(stage.engine.status.state == .connecting(attempt: 1))
         #expect(stage.engine.status.lastFailure == .lost)
         stage.acceptBackup()
@@ -86,7 +86,7 @@ import Testing
         let room = stage.goOnline(.lobby)
         stage.say(GoAway(Notice(code: .serverBusy)))
         #expect(stage.engine.status.lastCode == .serverBusy)
-        stage.act { $0.retryNow(now: $1) }
+        stage.act { $0.handle(.retryNow, now: $1) }
         stage.accept()
         stage.welcome(
             epoch: 2,
@@ -105,18 +105,18 @@ import Testing
     // C-63
     @Test func `an unanswered hello → a backup after 1 s`() throws {
         let stage = ClientStage()
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         let first = stage.connection
         stage.run(for: .milliseconds(999))
         #expect(stage.backup == .none)
         stage.run(for: .milliseconds(1))
-        #expect(stage.count(.startBackup(stage.backup, beside: first)) == 1)
+        #expect(stage.count(.link(.startBackup(stage.backup, beside: first))) == 1)
         stage.acceptBackup()
-        #expect(stage.count(.close(first, graceful: false)) == 1)
+        #expect(stage.count(.link(.close(first, graceful: false))) == 1)
         stage.welcome()
         #expect(stage.engine.status.isOnline)
-        #expect(!stage.engine.connection.hasBackup)
+        #expect(!stage.engine.client.connection.hasBackup)
     }
 
     // C-12, C-63
@@ -127,7 +127,7 @@ import Testing
         let backup = stage.backup
         stage.acceptBackup()
         #expect(stage.log.frames.isEmpty)
-        stage.act { $0.credential(Credential("fresh"), for: backup, now: $1) }
+        stage.act { $0.handle(.credential(backup, Credential("fresh")), now: $1) }
         #expect(stage.log.last(Hello.self)?.credential == Credential("fresh"))
     }
 
@@ -136,8 +136,8 @@ import Testing
         stage.givesCredentials = false
         stage.run(for: .seconds(1))
         let backup = stage.backup
-        stage.act { $0.credentialFailed(backup, now: $1) }
-        #expect(stage.count(.close(backup, graceful: false)) == 1)
+        stage.act { $0.handle(.credentialFailed(backup), now: $1) }
+        #expect(stage.count(.link(.close(backup, graceful: false))) == 1)
         #expect(stage.engine.status.isOnline)
     }
 
@@ -146,10 +146,10 @@ import Testing
         stage.run(for: .seconds(1))
         let backup = stage.backup
         stage.end()
-        #expect(stage.count(.close(backup, graceful: false)) == 1)
+        #expect(stage.count(.link(.close(backup, graceful: false))) == 1)
         #expect(!stage.engine.status.isOnline)
-        stage.act { $0.connected(backup, localAddress: nil, now: $1) }
-        #expect(stage.count(.close(first, graceful: false)) == 1)
+        stage.act { $0.handle(.connected(backup, localAddress: nil), now: $1) }
+        #expect(stage.count(.link(.close(first, graceful: false))) == 1)
         #expect(!stage.engine.status.isOnline)
     }
 

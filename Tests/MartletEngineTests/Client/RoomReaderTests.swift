@@ -158,9 +158,9 @@ import Testing
     ) throws {
         let limits = Limits(
             maxBodyByteCount: 32 << 10, maxMessageByteCount: 32 << 10, linkWindow: 64 << 10, sessionWindow: 64 << 10)
-        let stage = ClientStage { $0.limits = limits }
+        let stage = ClientStage { $0.link.limits = limits }
         stage.answersPings = true
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome(limits: limits)
         let rooms = try ["a", "b", "c"].map { name in

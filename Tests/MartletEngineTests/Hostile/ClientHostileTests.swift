@@ -20,7 +20,7 @@ import Testing
         let bytes = fault.bytes(&stage.maker)
         stage.send(bytes)
         #expect(stage.farewell == fault.code)
-        #expect(stage.outputs.contains(.close(connection, graceful: true)))
+        #expect(stage.outputs.contains(.link(.close(connection, graceful: true))))
         #expect(stage.engine.status.lastCode == fault.code)
         #expect(stage.engine.status.lastFailure == .lost)
         #expect(stage.events(in: room).count == events)
@@ -35,12 +35,12 @@ import Testing
     @Test(arguments: Fault.all.filter { [1, 2, 3, 7, 9].contains($0.row) })
     func `a fault before welcome ends the attempt`(fault: Fault) {
         let stage = ClientStage()
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         let connection = stage.connection
         stage.send(fault.bytes(&stage.maker))
         #expect(stage.farewell == fault.code)
-        #expect(stage.outputs.contains(.close(connection, graceful: true)))
+        #expect(stage.outputs.contains(.link(.close(connection, graceful: true))))
         guard case .waiting = stage.engine.status.state else {
             Issue.record("\(stage.engine.status)")
             return
@@ -50,7 +50,7 @@ import Testing
     // C-19, Specs/hostile.md row 4
     @Test func `a first frame that is not welcome ends the connection`() {
         let stage = ClientStage()
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.say(Ping(nonce: 1))
         #expect(stage.farewell == .protocolViolation)
@@ -59,7 +59,7 @@ import Testing
     // C-20, C-32
     @Test func `a welcome that contradicts its hello ends the connection`() throws {
         let fresh = ClientStage()
-        fresh.act { $0.start(now: $1) }
+        fresh.act { $0.handle(.start, now: $1) }
         fresh.accept()
         fresh.welcome(resumed: [])
         #expect(fresh.farewell == .protocolViolation)
@@ -111,7 +111,7 @@ import Testing
             stage.send([byte])
         }
         #expect(stage.farewell == .frameTimeout)
-        #expect(stage.outputs.contains(.close(connection, graceful: true)))
+        #expect(stage.outputs.contains(.link(.close(connection, graceful: true))))
     }
 
     @Test func `any single flipped bit ends the connection`() {
@@ -167,7 +167,7 @@ import Testing
 
     @Test func `a compressed welcome ends the connection`() {
         let stage = ClientStage()
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         let deflater = Deflater()
         let body = ClientStage.welcome().encode() + [UInt8](repeating: 0, count: 0)
@@ -228,9 +228,9 @@ import Testing
         stage.answersPings = true
         stage.goOnline(.lobby)
         let connection = stage.connection
-        stage.act { $0.setMode(.suspended, now: $1) }
+        stage.act { $0.handle(.setMode(.suspended), now: $1) }
         stage.freeze(for: .seconds(3600))
-        stage.act { $0.setMode(.foreground, now: $1) }
+        stage.act { $0.handle(.setMode(.foreground), now: $1) }
         stage.run(for: .seconds(20))
         #expect(stage.connection == connection)
         #expect(stage.engine.status.isOnline)
@@ -252,9 +252,9 @@ import Testing
                     sequence: UInt32(truncatingIfNeeded: random.next() % 6))
                 stage.run(for: .milliseconds(Int64(random.next() % 2000)))
             }
-            stage.act { $0.stop(now: $1) }
+            stage.act { $0.handle(.stop, now: $1) }
             stage.run(for: .seconds(5))
-            #expect(stage.count(.stopped) == 1)
+            #expect(stage.count(.link(.stopped)) == 1)
         }
     }
 }

@@ -18,14 +18,14 @@ struct ClientNumberTests {
 
     /// A client with everything that a frame of a relay can concern, and the sessions of it.
     private final class Online {
-        let stage = ClientStage { $0.features = features }
+        let stage = ClientStage { $0.link.features = features }
         let room: RoomID
 
         init() throws {
             let stage = stage
             stage.act { $0.useAccount(list: true, now: $1) }
             room = try stage.act { try $0.open(.lobby, now: $1) }
-            stage.act { $0.start(now: $1) }
+            stage.act { $0.handle(.start, now: $1) }
             stage.accept()
             stage.log.allowPackets()
             stage.welcome(features: features)
@@ -186,7 +186,7 @@ struct ClientNumberTests {
                 stage.end()
                 stage.run(for: .seconds(13))
             } else {
-                stage.act { $0.start(now: $1) }
+                stage.act { $0.handle(.start, now: $1) }
             }
             stage.accept()
             stage.say(.welcome, body)
@@ -198,7 +198,7 @@ struct ClientNumberTests {
     @Test func `a number of reject is an edge of arithmetic -> the client does not trap`() {
         for body in NumberEdges.bodies(of: Reject(Self.notice).encode()) {
             let stage = ClientStage()
-            stage.act { $0.start(now: $1) }
+            stage.act { $0.handle(.start, now: $1) }
             stage.accept()
             stage.say(.reject, body)
             stage.run(for: .seconds(12))

@@ -39,7 +39,7 @@ struct ClockChangeTests {
         let stage = asleepForAnHour()
         let connection = stage.connection
         stage.answersPings = true
-        if isTold { stage.act { $0.wake(now: $1) } }
+        if isTold { stage.act { $0.handle(.wake, now: $1) } }
         stage.run(for: .zero)
         #expect(stage.log.all(Ping.self).count == 1)
         stage.run(for: .seconds(60))
@@ -51,7 +51,7 @@ struct ClockChangeTests {
     @Test("after an hour of sleep a dead server is detected within 5 s", arguments: [true, false])
     func sleepsAndIsForgotten(isTold: Bool) {
         let stage = asleepForAnHour()
-        if isTold { stage.act { $0.wake(now: $1) } }
+        if isTold { stage.act { $0.handle(.wake, now: $1) } }
         stage.run(for: .zero)
         #expect(stage.log.all(Ping.self).count == 1)
         #expect(stage.engine.status.state == .online)

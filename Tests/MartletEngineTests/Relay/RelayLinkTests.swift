@@ -67,12 +67,12 @@ import Testing
             let world = VirtualWorld()
             clients = ["ada", "bob"].map { name in
                 world.addClient(name) {
-                    $0.features = features
-                    $0.compressesMessages = features.contains(.sharedDeflate)
+                    $0.link.features = features
+                    $0.link.compressesMessages = features.contains(.sharedDeflate)
                 }
             }
             rooms = clients.map { client in
-                world.act(client) { engine, now in engine.start(now: now) }
+                world.act(client) { engine, now in engine.handle(.start, now: now) }
                 return world.act(client) { engine, now in try! engine.open(RoomName("lobby"), now: now) }
             }
             self.world = world

@@ -167,7 +167,7 @@ import Testing
             let rooms = try (0..<4).map { number in
                 try world.act(client) { engine, now in try engine.open(RoomName("room\(number)")!, now: now) }
             }
-            world.act(client) { $0.start(now: $1) }
+            world.act(client) { $0.handle(.start, now: $1) }
             return (client, rooms)
         }
     }
@@ -212,7 +212,7 @@ import Testing
         world.run(for: .seconds(1))
         #expect(world.relay.loops.statistics.rooms == 4)
         for guest in guests {
-            world.act(guest.client) { engine, now in engine.stop(now: now) }
+            world.act(guest.client) { engine, now in engine.handle(.stop, now: now) }
         }
         world.run(for: .seconds(5))
         #expect(world.relay.loops.statistics.rooms == 0 && world.relay.loops.statistics.links == 0)

@@ -19,7 +19,7 @@ import Testing
 
         init(_ conditions: PathConditions = PathConditions(delay: .milliseconds(20)), bobName: String = "bob") throws {
             func attachments(_ configuration: inout ClientConfiguration) {
-                configuration.features = .all
+                configuration.link.features = .all
             }
             alice = world.addClient("alice", conditions: conditions, attachments)
             bob = world.addClient(bobName, conditions: conditions, attachments)
@@ -154,7 +154,7 @@ import Testing
             default:
                 stage.world.crash(stage.alice)
                 let room = try stage.world.open(.lobby, for: stage.alice)
-                stage.world.act(stage.alice) { $0.start(now: $1) }
+                stage.world.act(stage.alice) { $0.handle(.start, now: $1) }
                 upload = try stage.upload(content, from: stage.alice, in: room)
             }
             stage.world.run(for: .milliseconds(900))
@@ -212,7 +212,7 @@ import Testing
         configuration.asksRoomPolicy = true
         let world = VirtualWorld(relay: configuration)
         world.relay.policy = { _ in .granted(RoomPermissions.all.subtracting(missing)) }
-        let alice = world.addClient("alice") { $0.features = .all }
+        let alice = world.addClient("alice") { $0.link.features = .all }
         let lobby = try world.open(.lobby, for: alice)
         world.run(for: .seconds(2))
         let digest = VirtualAttachments.digest(of: [1])
@@ -238,7 +238,7 @@ import Testing
         var configuration = RelayConfiguration()
         configuration.features.remove(.attachments)
         let world = VirtualWorld(relay: configuration)
-        let alice = world.addClient("alice") { $0.features = .all }
+        let alice = world.addClient("alice") { $0.link.features = .all }
         let lobby = try world.open(.lobby, for: alice)
         world.run(for: .seconds(2))
         let digest = VirtualAttachments.digest(of: [1])

@@ -16,7 +16,7 @@ import Testing
     private func began() -> ClientStage {
         let stage = ClientStage()
         (stage.credential, stage.mechanism) = (first, MechanismName("X-TEST"))
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         return stage
     }
@@ -31,7 +31,7 @@ import Testing
 
     private func answer(_ stage: ClientStage, expecting: Bool = true) {
         stage.act { [id = stage.connection] engine, now in
-            engine.answer(final, expecting: expecting ? proof : nil, for: id, now: now)
+            engine.handle(.answer(id, final, expecting: expecting ? proof : nil), now: now)
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
         #expect(hello.mechanism == MechanismName("X-TEST"))
         #expect(hello.credential == first)
         stage.say(Auth(credential: challenge))
-        #expect(stage.outputs.last == .answerChallenge(stage.connection, challenge))
+        #expect(stage.outputs.last == .link(.answerChallenge(stage.connection, challenge)))
         #expect(stage.log.all(Auth.self).isEmpty)
         answer(stage)
         #expect(stage.log.last(Auth.self) == Auth(credential: final))
@@ -93,9 +93,9 @@ import Testing
     @Test func `a challenge without a valid answer -> the client stops until the user retries`() {
         let stage = began()
         stage.say(Auth(credential: challenge))
-        stage.act { [id = stage.connection] engine, now in engine.exchangeFailed(id, now: now) }
+        stage.act { [id = stage.connection] engine, now in engine.handle(.exchangeFailed(id), now: now) }
         #expect(stage.engine.status.state == .stopped(.serverUnverified))
-        stage.act { $0.retryNow(now: $1) }
+        stage.act { $0.handle(.retryNow, now: $1) }
         #expect(stage.engine.status.state == .connecting(attempt: 1))
     }
 
@@ -115,7 +115,7 @@ import Testing
     @Test func `a welcome before hello -> protocolViolation`() {
         let stage = ClientStage()
         stage.givesCredentials = false
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.welcome()
         #expect(stage.farewell == .protocolViolation)
@@ -125,7 +125,7 @@ import Testing
     // C-19, C-69, W-97
     @Test func `a challenge that is not due -> protocolViolation`() {
         let token = ClientStage()
-        token.act { $0.start(now: $1) }
+        token.act { $0.handle(.start, now: $1) }
         token.accept()
         token.say(Auth(credential: challenge))
         #expect(token.farewell == .protocolViolation)
@@ -146,7 +146,7 @@ import Testing
         let stage = ClientStage()
         (stage.credential, stage.mechanism) = (first, MechanismName("X-TEST"))
         let room = try stage.act { engine, now in try engine.open(.lobby, RoomOptions(), now: now) }
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         #expect(stage.log.frames.map(\.type).prefix(2) == [.hello, .open])
         stage.say(Auth(credential: challenge))
@@ -168,7 +168,7 @@ import Testing
         answer(stage)
         stage.credential = Credential("another first")
         stage.say(Reject(Notice(code: .resumeRejected)))
-        #expect(stage.outputs.contains(.fetchCredential(stage.connection)))
+        #expect(stage.outputs.contains(.link(.fetchCredential(stage.connection))))
         let hello = try #require(stage.log.last(Hello.self))
         #expect(hello.resume == nil)
         #expect(hello.credential == Credential("another first"))
@@ -194,9 +194,9 @@ import Testing
         let stage = answered()
         let id = stage.connection
         stage.run(for: .milliseconds(9_999))
-        #expect(!stage.outputs.contains(.close(id, graceful: false)))
+        #expect(!stage.outputs.contains(.link(.close(id, graceful: false))))
         stage.run(for: .milliseconds(1))
-        #expect(stage.outputs.contains(.close(id, graceful: false)))
+        #expect(stage.outputs.contains(.link(.close(id, graceful: false))))
     }
 
     @Test func `an answer of an earlier connection -> not sent`() {
@@ -205,8 +205,8 @@ import Testing
         let id = stage.connection
         stage.end()
         reconnect(stage)
-        stage.act { engine, now in engine.answer(final, expecting: proof, for: id, now: now) }
-        stage.act { engine, now in engine.exchangeFailed(id, now: now) }
+        stage.act { engine, now in engine.handle(.answer(id, final, expecting: proof), now: now) }
+        stage.act { engine, now in engine.handle(.exchangeFailed(id), now: now) }
         #expect(stage.log.all(Auth.self).isEmpty)
         #expect(stage.engine.status.state == .handshaking)
     }
@@ -219,7 +219,7 @@ import Testing
         stage.answersPings = true
         if !mechanism {
             stage.credential = first
-            stage.act { $0.start(now: $1) }
+            stage.act { $0.handle(.start, now: $1) }
             stage.accept()
         }
         stage.welcome(credential: mechanism ? proof : nil, credentialLifetime: .seconds(100))
@@ -234,7 +234,7 @@ import Testing
         stage.run(for: .seconds(71))
         #expect(stage.log.all(Auth.self).isEmpty)
         stage.run(for: .seconds(8))
-        #expect(stage.outputs.contains(.fetchCredential(stage.connection)))
+        #expect(stage.outputs.contains(.link(.fetchCredential(stage.connection))))
         #expect(stage.log.all(Auth.self) == [Auth(credential: final)])
         stage.say(Auth(credentialLifetime: .seconds(50)))
         #expect(stage.engine.status.isOnline)
@@ -250,7 +250,7 @@ import Testing
         let stage = online()
         stage.givesCredentials = false
         stage.run(for: .seconds(79))
-        stage.act { [id = stage.connection] engine, now in engine.credentialFailed(id, now: now) }
+        stage.act { [id = stage.connection] engine, now in engine.handle(.credentialFailed(id), now: now) }
         #expect(stage.engine.status.isOnline)
         #expect(stage.log.all(Auth.self).isEmpty)
         stage.say(GoAway(Notice(code: .unauthenticated)))
@@ -263,7 +263,7 @@ import Testing
     @Test func `a client that has authenticated by a mechanism -> no renewal`() {
         let stage = online(mechanism: true)
         stage.run(for: .seconds(1000))
-        #expect(!stage.outputs.contains(.fetchCredential(stage.connection)))
+        #expect(!stage.outputs.contains(.link(.fetchCredential(stage.connection))))
     }
 
     // C-71
@@ -280,7 +280,7 @@ import Testing
         stage.run(for: .seconds(79))
         let id = stage.connection
         stage.end()
-        stage.act { engine, now in engine.credential(final, for: id, now: now) }
+        stage.act { engine, now in engine.handle(.credential(id, final), now: now) }
         stage.givesCredentials = true
         reconnect(stage)
         #expect(stage.log.frames.map(\.type).first == .hello)

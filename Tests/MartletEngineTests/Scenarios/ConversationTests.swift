@@ -17,8 +17,8 @@ import Testing
         let lobby = RoomName.lobby
         let hers = try world.act(alice) { engine, now in try engine.open(lobby, now: now) }
         let his = try world.act(bob) { engine, now in try engine.open(lobby, now: now) }
-        world.act(alice) { $0.start(now: $1) }
-        world.act(bob) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
+        world.act(bob) { $0.handle(.start, now: $1) }
         return (alice, bob, hers, his)
     }
 

@@ -11,9 +11,10 @@ import Testing
 @Suite struct CreditBalanceTests {
     /// Checks that the relay has received the credit that the client has used, and has released all of it.
     private func expectBalance(_ world: VirtualWorld, _ client: VirtualClient) throws {
-        let who = DeviceKey(account: client.engine.configuration.account, device: client.engine.configuration.device)
+        let who = DeviceKey(
+            account: client.engine.configuration.link.account, device: client.engine.configuration.link.device)
         let link = try #require(world.relay.loops.link(of: who))
-        #expect(link.linkCreditReceived == client.engine.port.link.sendCredit.used)
+        #expect(link.linkCreditReceived == client.engine.client.link.sendCredit.used)
         #expect(link.linkCreditReleased == link.linkCreditReceived)
     }
 
@@ -44,7 +45,7 @@ import Testing
         let world = VirtualWorld(loopCount: loops, seed: 7)
         world.relay.storeDelay = .milliseconds(300)
         let alice = world.addClient(AccountName.living(elsewhereThan: .lobby).text)
-        world.act(alice) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
         world.run(for: .seconds(2))
         for _ in 1...5 {
             let room = try world.open(.lobby, for: alice)

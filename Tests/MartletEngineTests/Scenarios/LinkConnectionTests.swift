@@ -17,16 +17,16 @@ import Testing
             configuration.features = relay
             world = VirtualWorld(relay: configuration)
             client = world.addClient("ada", carrier: carrier) {
-                $0.features = features
-                $0.compressesMessages = compresses
+                $0.link.features = features
+                $0.link.compressesMessages = compresses
             }
-            world.act(client) { engine, now in engine.start(now: now) }
+            world.act(client) { engine, now in engine.handle(.start, now: now) }
             room = world.act(client) { engine, now in try! engine.open(RoomName("lobby"), now: now) }
             world.run(for: .seconds(2))
         }
 
         /// Whether the client's packets have a deflate stream; nil without packets.
-        var isStreaming: Bool? { client.engine.port.link.connection.packets.writer?.isStreaming }
+        var isStreaming: Bool? { client.engine.client.link.connection.packets.writer?.isStreaming }
 
         /// The bytes in both directions that a text causes until both sides are idle.
         func cost(_ text: String) throws -> UInt64 {

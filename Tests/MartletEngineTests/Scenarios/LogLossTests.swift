@@ -54,8 +54,8 @@ import Testing
         let bob = world.addClient("bob")
         let hers = try world.act(alice) { engine, now in try engine.open(.lobby, RoomOptions(tail: 5), now: now) }
         let his = try world.act(bob) { engine, now in try engine.open(.lobby, now: now) }
-        world.act(alice) { $0.start(now: $1) }
-        world.act(bob) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
+        world.act(bob) { $0.handle(.start, now: $1) }
         world.run(for: .seconds(5))
         world.blackHole(alice)
         world.run(for: .seconds(5))

@@ -10,7 +10,7 @@ import Testing
 /// A client with the maximum number of rooms.
 @Suite struct ManyRoomsTests {
     private func connects(_ client: VirtualClient) -> Int {
-        client.outputs.count { if case .connect = $0.output { true } else { false } }
+        client.outputs.count { if case .link(.connect) = $0.output { true } else { false } }
     }
 
     private func isOpen(_ room: RoomID, _ client: VirtualClient, times: Int = 1) -> Bool {
@@ -24,7 +24,7 @@ import Testing
         let rooms = try (1...255).map { number in
             try world.act(alice) { try $0.open(.named("room \(number)"), now: $1) }
         }
-        world.act(alice) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
         #expect(world.run(until: world.now + .seconds(5)) { rooms.allSatisfy { isOpen($0, alice) } })
         #expect(connects(alice) == 1)
         world.restartRelay()
@@ -38,7 +38,7 @@ import Testing
     @Test func `rooms opened and closed at a high rate are opened at the rate that a relay accepts`() throws {
         let world = VirtualWorld(seed: 7)
         let alice = world.addClient("alice")
-        world.act(alice) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
         world.run(for: .seconds(3))
         for number in 1...600 {
             let room = try world.act(alice) { try $0.open(.named("room \(number)"), now: $1) }
@@ -58,7 +58,7 @@ import Testing
         var rooms = try (1...255).map { number in
             try world.act(alice) { try $0.open(.named("room \(number)"), now: $1) }
         }
-        world.act(alice) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
         world.run(for: .seconds(5))
         world.act(alice) { $0.close(rooms[0], now: $1) }
         rooms[0] = try world.act(alice) { try $0.open(.named("room 256"), now: $1) }

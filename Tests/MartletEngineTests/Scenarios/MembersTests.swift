@@ -289,7 +289,7 @@ import Testing
         failing.credentials = .fails(after: .milliseconds(100))
         let hanging = world.addClient("hanging")
         hanging.credentials = .hangs
-        for client in [slow, failing, hanging] { world.act(client) { $0.start(now: $1) } }
+        for client in [slow, failing, hanging] { world.act(client) { $0.handle(.start, now: $1) } }
         world.run(for: .seconds(4))
         #expect(slow.engine.status.isOnline)
         #expect(failing.states.count { if case .connecting = $0 { true } else { false } } > 1)

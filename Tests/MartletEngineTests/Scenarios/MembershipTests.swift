@@ -275,11 +275,11 @@ struct MembershipTests {
     func unsupported() throws {
         let stage = AccountStage()
         let client = stage.world.addClient("alice", conditions: PathConditions(), carrier: .reliable) {
-            $0.features = .supported
+            $0.link.features = .supported
         }
         stage.world.act(client) { engine, now in
             engine.useAccount(list: true, now: now)
-            engine.start(now: now)
+            engine.handle(.start, now: now)
         }
         stage.world.run(for: .seconds(3))
         #expect(client.accountEvents == [.unavailable(.unsupportedKind)])

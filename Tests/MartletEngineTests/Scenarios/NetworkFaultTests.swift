@@ -47,7 +47,7 @@ import Testing
         pair.settle()
         pair.world.run(for: .seconds(7 * seed))
         pair.world.blackHole(pair.alice)
-        let interval = try #require(pair.alice.engine.connection.heartbeat.currentInterval)
+        let interval = try #require(pair.alice.engine.client.connection.heartbeat.currentInterval)
         let took = try #require(notice(pair, pair.alice, within: .seconds(600)))
         #expect(took <= interval + .seconds(5))
     }
@@ -55,10 +55,10 @@ import Testing
     @Test func `a client that enters the foreground detects a silent relay within 5 s`() throws {
         let pair = try Pair()
         pair.settle()
-        pair.world.act(pair.alice) { $0.enterBackground(now: $1) }
+        pair.world.act(pair.alice) { $0.handle(.setMode(.background), now: $1) }
         pair.world.run(for: .seconds(20))
         pair.world.blackHole(pair.alice)
-        pair.world.act(pair.alice) { $0.enterForeground(now: $1) }
+        pair.world.act(pair.alice) { $0.handle(.enterForeground, now: $1) }
         let took = try #require(notice(pair, pair.alice, within: .seconds(60)))
         #expect(took <= .seconds(5))
     }
@@ -86,7 +86,7 @@ import Testing
         pair.world.dropNATMappings(of: pair.bob)
         let lines = try pair.say(1...3)
         #expect(pair.isAccepted(3))
-        let interval = try #require(pair.bob.engine.connection.heartbeat.currentInterval)
+        let interval = try #require(pair.bob.engine.client.connection.heartbeat.currentInterval)
         let limit = pair.world.now + interval + .seconds(10)
         #expect(pair.world.run(until: limit) { pair.bob.texts(in: pair.his) == lines })
     }

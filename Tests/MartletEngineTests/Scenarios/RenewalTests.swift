@@ -11,7 +11,7 @@ import Testing
         world.relay.credentialLifetime = lifetime
         let client = world.addClient("alice")
         client.credentials = .gives(Credential("token"))
-        world.act(client) { $0.start(now: $1) }
+        world.act(client) { $0.handle(.start, now: $1) }
         return (world, client)
     }
 
@@ -21,7 +21,7 @@ import Testing
         world.run(for: .seconds(3600))
         #expect(client.engine.status.isOnline)
         #expect(client.engine.status.reconnects == 0)
-        let fetches = client.outputs.count { if case .fetchCredential = $0.output { true } else { false } }
+        let fetches = client.outputs.count { if case .link(.fetchCredential) = $0.output { true } else { false } }
         #expect((3600 / 48...3600 / 42).contains(fetches))
     }
 
@@ -31,7 +31,7 @@ import Testing
         world.relay.credentialLifetime = .seconds(30)
         let client = world.addClient("alice", conditions: PathConditions(delay: .seconds(2)))
         client.credentials = .gives(Credential("token"), after: .milliseconds(500))
-        world.act(client) { $0.start(now: $1) }
+        world.act(client) { $0.handle(.start, now: $1) }
         world.run(for: .seconds(300))
         #expect(client.engine.status.reconnects == 0)
         #expect(client.engine.status.isOnline)

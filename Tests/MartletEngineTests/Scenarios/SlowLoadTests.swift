@@ -18,7 +18,7 @@ import Testing
         let alice = world.addClient(AccountName.living(elsewhereThan: .lobby).text)
         let room = try world.act(alice) { try $0.open(.lobby, now: $1) }
         for number in 1...3000 { try world.send("\(number)", from: alice, in: room) }
-        world.act(alice) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
         #expect(world.run(until: world.now + .seconds(60)) { alice.accepted[room]?.count == 3000 })
         #expect(alice.events(in: room).count { if case .opened = $0 { true } else { false } } == 1)
         #expect(world.relay.log[.lobby]?.map(\.counter) == Array(1...3000))
@@ -31,7 +31,7 @@ import Testing
         let alice = world.addClient("alice")
         let room = try world.act(alice) { try $0.open(.lobby, now: $1) }
         try world.send("early", from: alice, in: room)
-        world.act(alice) { $0.start(now: $1) }
+        world.act(alice) { $0.handle(.start, now: $1) }
         let began = Int64(world.now.nanoseconds / 1_000_000) + world.wallClockOffset
         #expect(world.run(until: world.now + .seconds(60)) { alice.accepted[room]?.count == 1 })
         let entry = try #require(world.relay.log[.lobby]?.first)

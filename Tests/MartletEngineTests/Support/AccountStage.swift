@@ -20,12 +20,12 @@ struct AccountStage {
     /// A running client that uses the list of its rooms.
     func client(_ account: String, device: UInt64? = nil, list: Bool = true) -> VirtualClient {
         let client = world.addClient(account, conditions: PathConditions(), carrier: .reliable) {
-            $0.features.formUnion([.compact, .accountSession])
-            if let device { $0.device = DeviceID(rawValue: device) }
+            $0.link.features.formUnion([.compact, .accountSession])
+            if let device { $0.link.device = DeviceID(rawValue: device) }
         }
         world.act(client) { engine, now in
             if list { engine.useAccount(list: true, now: now) }
-            engine.start(now: now)
+            engine.handle(.start, now: now)
         }
         world.run(for: .seconds(3))
         return client

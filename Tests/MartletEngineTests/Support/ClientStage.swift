@@ -36,9 +36,9 @@ final class ClientStage {
     /// The backup connection that the client requested last.
     private(set) var backup = ConnectionID.none
 
-    var states: [ClientStatus.State] {
+    var states: [LinkStatus.State] {
         outputs.compactMap { output in
-            if case .status(let status) = output { status.state } else { nil }
+            if case .link(.status(let status)) = output { status.state } else { nil }
         }
     }
 
@@ -75,7 +75,7 @@ final class ClientStage {
     func accept() {
         log = FrameLog()
         maker = FrameMaker()
-        act { [connection] engine, now in engine.connected(connection, localAddress: "10.0.0.1", now: now) }
+        act { [connection] engine, now in engine.handle(.connected(connection, localAddress: "10.0.0.1"), now: now) }
     }
 
     /// Completes the connection attempt of the backup.
@@ -145,7 +145,7 @@ final class ClientStage {
 
     /// Ends the connection, by the server or by the network.
     func end(byPeer: Bool = true) {
-        act { [connection] engine, now in engine.closed(connection, byPeer: byPeer, now: now) }
+        act { [connection] engine, now in engine.handle(.closed(connection, byPeer: byPeer), now: now) }
     }
 
     /// Brings the client online, with a room if one is given, and by default with practically unlimited credit.
@@ -156,7 +156,7 @@ final class ClientStage {
     ) -> RoomID {
         var id = RoomID(rawValue: 0)
         if let room { id = act { engine, now in (try? engine.open(room, options, now: now)) ?? id } }
-        act { $0.start(now: $1) }
+        act { $0.handle(.start, now: $1) }
         accept()
         welcome()
         if room != nil {
@@ -186,22 +186,22 @@ final class ClientStage {
     private func settle() {
         while let output = engine.nextOutput(now: now) {
             switch output {
-            case .transmit(let id): take(id)
-            case .connect(let id, _):
+            case .link(.transmit(let id)): take(id)
+            case .link(.connect(let id, _)):
                 outputs.append(output)
                 connection = id
-            case .startBackup(let id, _):
+            case .link(.startBackup(let id, _)):
                 outputs.append(output)
                 backup = id
-                if givesCredentials { engine.credential(credential, mechanism: mechanism, for: id, now: now) }
-            case .fetchCredential(let id):
+                if givesCredentials { engine.handle(.credential(id, credential, mechanism: mechanism), now: now) }
+            case .link(.fetchCredential(let id)):
                 outputs.append(output)
-                if givesCredentials { engine.credential(credential, mechanism: mechanism, for: id, now: now) }
-            case .close(let id, let isGraceful):
+                if givesCredentials { engine.handle(.credential(id, credential, mechanism: mechanism), now: now) }
+            case .link(.close(let id, let isGraceful)):
                 outputs.append(output)
                 if isGraceful, finishesCloses {
                     take(id)
-                    engine.closed(id, byPeer: false, now: now)
+                    engine.handle(.closed(id, byPeer: false), now: now)
                 }
             default: outputs.append(output)
             }

@@ -17,7 +17,7 @@ extension VirtualClient {
     var heldCount: Int {
         let rooms = engine.rooms.rooms
         let parts: [Any] = [
-            engine.connection, engine.port, engine.roundTrips, rooms, engine.rooms.idOfSession,
+            engine.client.connection, engine.client.link, engine.roundTrips, rooms, engine.rooms.idOfSession,
             engine.rooms.requests, engine.rooms.timers,
         ]
         // A ledger keeps the latest settled messages, up to a bound.

@@ -53,7 +53,7 @@ extension VirtualWorld {
         _ room: RoomName, for client: VirtualClient, _ options: RoomOptions = RoomOptions()
     ) throws -> RoomID {
         let id = try act(client) { try $0.open(room, options, now: $1) }
-        act(client) { $0.start(now: $1) }
+        act(client) { $0.handle(.start, now: $1) }
         return id
     }
 }

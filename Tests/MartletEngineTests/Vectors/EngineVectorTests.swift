@@ -98,9 +98,9 @@ struct EngineVectorTests {
         let refusals = Self.refusals(from: "server")
         #expect(refusals.count > 40)
         for refusal in refusals {
-            let stage = ClientStage { $0.limits = refusal.limits }
+            let stage = ClientStage { $0.link.limits = refusal.limits }
             if refusal.isHandshake {
-                stage.act { $0.start(now: $1) }
+                stage.act { $0.handle(.start, now: $1) }
                 stage.accept()
                 stage.send(refusal.bytes)
             } else {

@@ -47,15 +47,11 @@ struct LifecycleTests {
                     try await client.status.first(until: { $0.isOnline && $0.reconnects >= number })
                     _ = try await room.send("\(number)").accepted()
                 }
-                #expect(await loop.answer { driver.connections.transports.count } == 1)
-                #expect(
-                    await loop.answer {
-                        driver.connections.attempt == nil && driver.connections.credentialTasks.isEmpty
-                    })
+                #expect(await loop.answer { driver.connector.heldCount } == 1)
                 let end = Promise<Void>()
                 client.life.mailbox.post(.stop(end))
                 try await end.value()
-                #expect(await loop.answer { driver.connections.transports.isEmpty && driver.rooms.entries.isEmpty })
+                #expect(await loop.answer { driver.connector.heldCount == 0 && driver.rooms.entries.isEmpty })
             }
         }
         await loop.shutdown()

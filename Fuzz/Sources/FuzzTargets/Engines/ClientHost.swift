@@ -39,15 +39,15 @@ final class ClientHost {
     init(_ program: inout ByteProgram) {
         let options = program.byte()
         var configuration = ClientConfiguration(account: AccountName("alice"), device: DeviceID(rawValue: 7))
-        configuration.carrier = options & 1 == 0 ? .reliable : .unreliable
-        configuration.compressesMessages = options & 2 != 0
+        configuration.link.carrier = options & 1 == 0 ? .reliable : .unreliable
+        configuration.link.compressesMessages = options & 2 != 0
         configuration.maxRooms = 4
         configuration.maxPendingMessages = 64
         configuration.maxRequests = 8
         engine = ClientEngine(configuration: configuration, seed: UInt64(options), now: now)
         usesMechanism = options & 0x10 != 0
         for _ in 0..<Int(options >> 2 & 3) { open(&program) }
-        act { $0.start(now: $1) }
+        act { $0.handle(.start, now: $1) }
         connect()
     }
 
@@ -62,19 +62,19 @@ final class ClientHost {
         sequences = [:]
         byteCount = 0
         answerCount = 0
-        act { $0.connected(dial, localAddress: nil, now: $1) }
+        act { $0.handle(.connected(dial, localAddress: nil), now: $1) }
     }
 
     func refuse() {
         guard let dial else { return }
         self.dial = nil
-        act { $0.connectFailed(dial, now: $1) }
+        act { $0.handle(.connectFailed(dial), now: $1) }
     }
 
     func cut() {
         guard let id = connection else { return }
         connection = nil
-        act { $0.closed(id, byPeer: true, now: $1) }
+        act { $0.handle(.closed(id, byPeer: true), now: $1) }
     }
 
     func receive(_ bytes: [UInt8]) {
@@ -149,18 +149,7 @@ final class ClientHost {
     private func settle() {
         while let output = engine.nextOutput(now: now) {
             switch output {
-            case .connect(let id, _), .startBackup(let id, _): dial = id
-            case .fetchCredential(let id):
-                engine.credential(
-                    usesMechanism ? Self.message : nil, mechanism: usesMechanism ? MechanismName("X") : nil, for: id,
-                    now: now)
-            case .answerChallenge(let id, let challenge): answer(challenge, for: id)
-            case .transmit(let id): transmit(id)
-            case .close(let id, let graceful):
-                if graceful { transmit(id) }
-                if dial == id { dial = nil }
-                if connection == id { connection = nil }
-                engine.closed(id, byPeer: false, now: now)
+            case .link(let output): perform(output)
             case .room(let room, .message(let message, let byteCount)):
                 let offset = message.relay?.offset ?? 0
                 untaken.append((room, byteCount, offset))
@@ -169,18 +158,35 @@ final class ClientHost {
                 engine.provide([UInt8](repeating: 7, count: byteCount), at: position, for: id, now: now)
             case .transfer(let id, .received): engine.consumed(id, now: now)
             case .replaceDevice: engine.replaceDevice(by: DeviceID(rawValue: 0x99), now: now)
-            case .status, .room, .account, .response, .transfer, .stopped: break
+            case .room, .account, .response, .transfer: break
             }
         }
-        LinkBounds.check(engine.port.link)
+        LinkBounds.check(engine.client.link)
+    }
+
+    private func perform(_ output: LinkOutput) {
+        switch output {
+        case .connect(let id, _), .startBackup(let id, _): dial = id
+        case .fetchCredential(let id):
+            let (credential, mechanism) = usesMechanism ? (Self.message, MechanismName("X")) : (nil, nil)
+            engine.handle(.credential(id, credential, mechanism: mechanism), now: now)
+        case .answerChallenge(let id, let challenge): answer(challenge, for: id)
+        case .transmit(let id): transmit(id)
+        case .close(let id, let graceful):
+            if graceful { transmit(id) }
+            if dial == id { dial = nil }
+            if connection == id { connection = nil }
+            engine.handle(.closed(id, byPeer: false), now: now)
+        case .status, .stopped: break
+        }
     }
 
     /// Answers at most four messages of the server. An odd number of bytes requests a further message.
     private func answer(_ challenge: Credential, for id: ConnectionID) {
         answerCount += 1
-        guard answerCount <= 4, !challenge.bytes.isEmpty else { return engine.exchangeFailed(id, now: now) }
+        guard answerCount <= 4, !challenge.bytes.isEmpty else { return engine.handle(.exchangeFailed(id), now: now) }
         let isLast = challenge.bytes.count.isMultiple(of: 2)
-        engine.answer(Self.message, expecting: isLast ? Self.message : nil, for: id, now: now)
+        engine.handle(.answer(id, Self.message, expecting: isLast ? Self.message : nil), now: now)
     }
 
     private func transmit(_ id: ConnectionID) {
@@ -199,7 +205,7 @@ final class ClientHost {
             } catch {
                 hold(false, "the client sent an invalid frame: \(error)")
             }
-            isWelcome = isWelcome || engine.connection.isEstablished
+            isWelcome = isWelcome || engine.client.connection.isEstablished
             hold(isWelcome || byteCount <= Self.maxEarlyByteCount, "\(byteCount) bytes before welcome")
         }
     }

@@ -22,7 +22,7 @@ final class HonestPair {
             guard let room = try? world.act(client, { try $0.open(RoomName("lobby"), now: $1) }) else {
                 fatalError("no room opens")
             }
-            world.act(client) { $0.start(now: $1) }
+            world.act(client) { $0.handle(.start, now: $1) }
             return room
         }
         world.run(for: .milliseconds(200))

@@ -33,7 +33,7 @@ enum ImpostorScript {
     private static func welcome(_ host: ClientHost, _ program: inout ByteProgram) -> [UInt8] {
         let choice = program.byte()
         var resumed: [SessionPosition]?
-        if (host.engine.connection.handshake.resumesLink) != (choice & 7 == 7) {
+        if (host.engine.client.connection.handshake.resumesLink) != (choice & 7 == 7) {
             resumed = host.sent.sorted { $0.key < $1.key }.map {
                 SessionPosition(session: $0.key, received: choice & 8 == 0 ? $0.value : 0)
             }
@@ -118,11 +118,11 @@ enum ImpostorScript {
         if choice == 0 { return host.open(&program) }
         if choice == 1 { return host.take() }
         switch choice {
-        case 2: host.act { $0.stop(now: $1) }
-        case 3: host.act { $0.start(now: $1) }
-        case 4: host.act { $0.retryNow(now: $1) }
-        case 5: host.act { $0.setMode(program.pick(HeartbeatMode.allCases), now: $1) }
-        case 6: host.act { $0.wake(now: $1) }
+        case 2: host.act { $0.handle(.stop, now: $1) }
+        case 3: host.act { $0.handle(.start, now: $1) }
+        case 4: host.act { $0.handle(.retryNow, now: $1) }
+        case 5: host.act { $0.handle(.setMode(program.pick(HeartbeatMode.allCases)), now: $1) }
+        case 6: host.act { $0.handle(.wake, now: $1) }
         default: useRoom(host, choice, &program)
         }
     }

@@ -77,7 +77,7 @@ private final class FaultyWorld {
                     }
                     return room
                 })
-            world.act(client) { $0.start(now: $1) }
+            world.act(client) { $0.handle(.start, now: $1) }
         }
     }
 
@@ -112,9 +112,9 @@ private final class FaultyWorld {
         case 29: client.takesMessages = false
         case 30: world.takeMessages(client)
         case 31: setMode(client, program.byte())
-        case 32: world.act(client) { $0.stop(now: $1) }
-        case 33: world.act(client) { $0.start(now: $1) }
-        case 34: world.act(client) { $0.retryNow(now: $1) }
+        case 32: world.act(client) { $0.handle(.stop, now: $1) }
+        case 33: world.act(client) { $0.handle(.start, now: $1) }
+        case 34: world.act(client) { $0.handle(.retryNow, now: $1) }
         case 35: changePath(client, program.byte())
         case 36: world.act(client) { $0.markRead(id, upTo: UInt64(program.byte()), now: $1) }
         case 37: whisper(client, id, &program)
@@ -141,10 +141,10 @@ private final class FaultyWorld {
     private func setMode(_ client: VirtualClient, _ mode: UInt8) {
         world.act(client) { engine, now in
             switch mode % 4 {
-            case 0: engine.enterForeground(now: now)
-            case 1: engine.enterBackground(now: now)
-            case 2: engine.setMode(.suspended, now: now)
-            default: engine.wake(now: now)
+            case 0: engine.handle(.enterForeground, now: now)
+            case 1: engine.handle(.setMode(.background), now: now)
+            case 2: engine.handle(.setMode(.suspended), now: now)
+            default: engine.handle(.wake, now: now)
             }
         }
     }
@@ -152,7 +152,7 @@ private final class FaultyWorld {
     private func changePath(_ client: VirtualClient, _ path: UInt8) {
         let kind = PathKind.allCases[Int(path >> 2) % PathKind.allCases.count]
         let status = PathStatus(isUp: path & 3 != 0, kind: kind, network: NetworkID(rawValue: UInt64(path >> 4)))
-        world.act(client) { $0.pathChanged(to: status, now: $1) }
+        world.act(client) { $0.handle(.pathChanged(to: status), now: $1) }
     }
 
     private func whisper(_ client: VirtualClient, _ id: RoomID, _ program: inout ByteProgram) {
@@ -200,10 +200,10 @@ private final class FaultyWorld {
             world.startReading(client)
             world.takeMessages(client)
             let status = PathStatus(isUp: true, kind: .wifi, network: NetworkID(rawValue: 1))
-            world.act(client) { $0.pathChanged(to: status, now: $1) }
-            world.act(client) { $0.enterForeground(now: $1) }
+            world.act(client) { $0.handle(.pathChanged(to: status), now: $1) }
+            world.act(client) { $0.handle(.enterForeground, now: $1) }
             for id in rooms[index] { world.act(client) { $0.resume(id, now: $1) } }
-            world.act(client) { $0.start(now: $1) }
+            world.act(client) { $0.handle(.start, now: $1) }
         }
     }
 

@@ -79,36 +79,38 @@ struct ClientAttachments: Sendable {
     /// The caller has read bytes of an upload.
     mutating func provide(
         _ id: TransferID, _ bytes: [UInt8], at position: UInt64, _ requests: inout ClientRequests,
-        _ port: inout ClientPort
+        _ link: inout Link, _ outputs: inout Deque<ClientOutput>
     ) {
         guard let index = entries.index(of: id.rawValue),
             let request = entries[at: index].transfer.provide(bytes, at: position)
         else { return }
         entries[at: index].callerCount -= 1
         guard let session = sessions[entries[at: index].transfer.room.rawValue]?.session else { return }
-        send(request, of: id, at: index, on: session, &requests, &port)
+        send(request, of: id, at: index, on: session, &requests, &link, &outputs)
     }
 
     /// The caller has written bytes of a download.
-    mutating func consumed(_ id: TransferID, _ port: inout ClientPort) {
+    mutating func consumed(_ id: TransferID, _ outputs: inout Deque<ClientOutput>) {
         guard let index = entries.index(of: id.rawValue), entries[at: index].callerCount > 0 else { return }
         entries[at: index].callerCount -= 1
-        if entries[at: index].isDraining, entries[at: index].callerCount == 0 { end(id, .finished, &port) }
+        if entries[at: index].isDraining, entries[at: index].callerCount == 0 { end(id, .finished, &outputs) }
     }
 
     /// Ends a transfer. Its answers are dropped when they arrive.
-    mutating func end(_ id: TransferID, _ event: TransferEvent, _ port: inout ClientPort) {
+    mutating func end(_ id: TransferID, _ event: TransferEvent, _ outputs: inout Deque<ClientOutput>) {
         guard entries.removeValue(forKey: id.rawValue) != nil else { return }
-        port.outputs.append(.transfer(id, event))
+        outputs.append(.transfer(id, event))
     }
 
     /// Ends the transfers of a room that was closed.
-    mutating func fail(of room: RoomID, _ failure: TransferFailure, _ port: inout ClientPort) {
+    mutating func fail(
+        of room: RoomID, _ failure: TransferFailure, _ link: inout Link, _ outputs: inout Deque<ClientOutput>
+    ) {
         for id in entries.keys where entries[id]?.transfer.room == room {
-            end(TransferID(rawValue: id), .failed(failure), &port)
+            end(TransferID(rawValue: id), .failed(failure), &outputs)
         }
         guard let session = sessions[room.rawValue], let id = session.session, !session.isClosing else { return }
-        port.link.close(id)
+        link.close(id)
         sessions[room.rawValue]?.isClosing = true
     }
 
@@ -140,12 +142,12 @@ struct ClientAttachments: Sendable {
     /// session is opened again after a delay.
     mutating func sessionEnded(
         _ session: SessionID, _ code: ErrorCode, isFinal: Bool, retryAfter: Duration, random: UInt64,
-        _ port: inout ClientPort, now: Instant
+        _ link: inout Link, _ outputs: inout Deque<ClientOutput>, now: Instant
     ) {
         guard let room = sessions.keys.first(where: { sessions[$0]?.session == session }),
             var state = sessions[room]
         else { return }
-        port.link.releaseAll(on: session)
+        link.releaseAll(on: session)
         for correlation in sent.keys where sent[correlation]?.session == session { sent[correlation] = nil }
         for index in entries.indices where entries[at: index].transfer.room.rawValue == room { restart(at: index) }
         state.session = nil
@@ -153,13 +155,15 @@ struct ClientAttachments: Sendable {
             state.isClosing = false
         } else if isFinal {
             for id in entries.keys where entries[id]?.transfer.room.rawValue == room {
-                end(TransferID(rawValue: id), .failed(code == .unsupportedKind ? .unsupported : .refused(code)), &port)
+                end(
+                    TransferID(rawValue: id), .failed(code == .unsupportedKind ? .unsupported : .refused(code)),
+                    &outputs)
             }
         } else {
             state.attempts += 1
             let ceiling = Duration.seconds(1 << min(state.attempts - 1, 5))
             state.retryAt = now + retryAfter + .uniform(below: ceiling, random: random)  // S-64
-            port.report(RoomID(rawValue: room), .delayed(code))
+            outputs.report(RoomID(rawValue: room), .delayed(code))
         }
         sessions[room] = state
     }
@@ -174,38 +178,40 @@ struct ClientAttachments: Sendable {
     ///   - otherSessionCount: The number of sessions of rooms and of the account.
     ///   - name: The name of a room; nil if it is not open.
     mutating func fill(
-        _ opens: inout TokenBucket, _ requests: inout ClientRequests, _ port: inout ClientPort, now: Instant,
+        _ opens: inout TokenBucket, _ requests: inout ClientRequests, _ link: inout Link,
+        _ outputs: inout Deque<ClientOutput>, now: Instant,
         otherSessionCount: Int, name: (RoomID) -> RoomName?
     ) {
         deadline = nil
         guard !isEmpty || !sessions.isEmpty else { return }
         for id in entries.keys where entries[id]?.transfer.isDelivered == true && entries[id]?.isDraining == false {
-            end(TransferID(rawValue: id), .finished, &port)
+            end(TransferID(rawValue: id), .finished, &outputs)
         }
-        guard port.link.isConfirmed else { return }
-        guard port.link.features.contains([.attachments, .requests]) else {
-            for id in entries.keys { end(TransferID(rawValue: id), .failed(.unsupported), &port) }
+        guard link.isConfirmed else { return }
+        guard link.features.contains([.attachments, .requests]) else {
+            for id in entries.keys { end(TransferID(rawValue: id), .failed(.unsupported), &outputs) }
             return
         }
-        openSessions(&opens, &port, now: now, otherSessionCount: otherSessionCount, name: name)
+        openSessions(&opens, &link, &outputs, now: now, otherSessionCount: otherSessionCount, name: name)
         while usedCount < Self.windowChunkCount, let (index, step) = nextStep(now: now) {
             let id = TransferID(rawValue: entries.key(at: index))
             lastServed = id.rawValue
             switch step {
             case .read(let position, let byteCount):
                 entries[at: index].callerCount += 1
-                port.outputs.append(.transfer(id, .needs(position: position, byteCount: byteCount)))
+                outputs.append(.transfer(id, .needs(position: position, byteCount: byteCount)))
             case .request(let request):
                 guard let session = sessions[entries[at: index].transfer.room.rawValue]?.session else { return }
-                send(request, of: id, at: index, on: session, &requests, &port)
+                send(request, of: id, at: index, on: session, &requests, &link, &outputs)
             }
         }
-        closeSessions(&port)
+        closeSessions(&link)
         deadline = nextAttempt(after: now)
     }
 
     private mutating func openSessions(
-        _ opens: inout TokenBucket, _ port: inout ClientPort, now: Instant, otherSessionCount: Int,
+        _ opens: inout TokenBucket, _ link: inout Link, _ outputs: inout Deque<ClientOutput>, now: Instant,
+        otherSessionCount: Int,
         name: (RoomID) -> RoomName?
     ) {
         var refused: Set<RoomID> = []
@@ -220,24 +226,24 @@ struct ClientAttachments: Sendable {
                 continue
             }
             do throws(LinkError) {
-                sessions[id.rawValue]?.session = try port.link.open(Open(room: room, kind: .attachment, cursor: 0))
-            } catch  where port.link.sessionCount > otherSessionCount {
+                sessions[id.rawValue]?.session = try link.open(Open(room: room, kind: .attachment, cursor: 0))
+            } catch  where link.sessionCount > otherSessionCount {
                 // A closing session, or one of other transfers, has to end first.
                 sessions[id.rawValue]?.retryAt = now + .seconds(1)
             } catch {
                 refused.insert(id)
             }
         }
-        for room in refused { fail(of: room, .refused(.tooManySessions), &port) }
+        for room in refused { fail(of: room, .refused(.tooManySessions), &link, &outputs) }
     }
 
     /// Closes the sessions of rooms without transfers.
-    private mutating func closeSessions(_ port: inout ClientPort) {
+    private mutating func closeSessions(_ link: inout Link) {
         for room in sessions.keys where !entries.values.contains(where: { $0.transfer.room.rawValue == room }) {
             guard let state = sessions[room] else { continue }
             if let session = state.session {
                 guard !state.isClosing else { continue }
-                port.link.close(session)
+                link.close(session)
                 sessions[room]?.isClosing = true
             } else {
                 sessions[room] = nil
@@ -260,12 +266,12 @@ struct ClientAttachments: Sendable {
 
     private mutating func send(
         _ request: AttachmentRequest, of id: TransferID, at index: Int, on session: SessionID,
-        _ requests: inout ClientRequests, _ port: inout ClientPort
+        _ requests: inout ClientRequests, _ link: inout Link, _ outputs: inout Deque<ClientOutput>
     ) {
         let correlation = requests.takeNumber()  // S-54
         let frame = Request(
             correlation: correlation, method: request.method.name, deadline: Self.deadline, content: request.content)
-        guard port.link.send(.request, EncodedBody(frame.encode()), on: session) == .queued else { return }
+        guard link.send(.request, EncodedBody(frame.encode()), on: session) == .queued else { return }
         // The bytes are in the queue of the link.
         var kept = request
         if case .write(let digest, let position, _) = request { kept = .write(digest, position: position, []) }
@@ -274,7 +280,10 @@ struct ClientAttachments: Sendable {
     }
 
     /// Reports the answer to a request.
-    mutating func answered(_ response: Response, on session: SessionID, _ port: inout ClientPort, now: Instant) {
+    mutating func answered(
+        _ response: Response, on session: SessionID, _ link: inout Link, _ outputs: inout Deque<ClientOutput>,
+        now: Instant
+    ) {
         guard let request = sent[response.correlation], request.session == session else { return }
         sent[response.correlation] = nil
         guard let index = entries.index(of: request.transfer.rawValue) else { return }
@@ -292,31 +301,31 @@ struct ClientAttachments: Sendable {
         }
         let wait = max(.seconds(1), ClientRooms.bounded(response.retryAfter) ?? .zero)  // S-65
         for answer in answers {
-            perform(answer, of: request.transfer, response.status, retryAfter: wait, &port, now: now)
+            perform(answer, of: request.transfer, response.status, retryAfter: wait, &link, &outputs, now: now)
         }
     }
 
     private mutating func perform(
         _ answer: Transfer.OnAnswer, of id: TransferID, _ code: ErrorCode, retryAfter: Duration,
-        _ port: inout ClientPort, now: Instant
+        _ link: inout Link, _ outputs: inout Deque<ClientOutput>, now: Instant
     ) {
         guard let index = entries.index(of: id.rawValue) else { return }
         switch answer {
         case .proceed: break
-        case .event(.finished): end(id, .finished, &port)
-        case .event(.failed(let failure)): end(id, .failed(failure), &port)
+        case .event(.finished): end(id, .finished, &outputs)
+        case .event(.failed(let failure)): end(id, .failed(failure), &outputs)
         case .event(let event):
             if case .received = event {
                 entries[at: index].callerCount += 1
                 entries[at: index].isDraining = entries[at: index].transfer.isDelivered
             }
-            port.outputs.append(.transfer(id, event))
+            outputs.append(.transfer(id, event))
         case .retry:
             // The other requests of the transfer are answered, or refused too, and have no effect.
             for correlation in sent.keys where sent[correlation]?.transfer == id { sent[correlation] = nil }
             restart(at: index)
             entries[at: index].retryAt = now + retryAfter
-            if Transfer.delayCodes.contains(code) { port.report(entries[at: index].transfer.room, .delayed(code)) }
+            if Transfer.delayCodes.contains(code) { outputs.report(entries[at: index].transfer.room, .delayed(code)) }
         }
     }
 

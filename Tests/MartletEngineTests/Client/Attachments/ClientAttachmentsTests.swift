@@ -12,7 +12,7 @@ import Testing
 
     /// Brings a client online, with a room.
     private func online(_ stage: ClientStage) throws -> RoomID {
-        stage.act { $0.start(now: $1) }
+        stage.act { $0.handle(.start, now: $1) }
         stage.accept()
         stage.log.allowPackets()
         stage.welcome(features: features)
@@ -31,7 +31,7 @@ import Testing
 
     // S-4
     @Test func `a room and 255 transfers one after another → the last one waits for the rate of a server`() throws {
-        let stage = ClientStage { [features] in $0.features = features }
+        let stage = ClientStage { [features] in $0.link.features = features }
         let room = try online(stage)
         for number in 1..<Link.ownOpenBurst {
             let session = SessionID(rawValue: UInt16(2 * number + 1))
@@ -42,14 +42,14 @@ import Testing
         }
         let last = SessionID(rawValue: UInt16(2 * Link.ownOpenBurst + 1))
         _ = try begin(stage, in: room)
-        #expect(stage.engine.port.link.sessionCount == 1)
+        #expect(stage.engine.client.link.sessionCount == 1)
         stage.run(for: .milliseconds(100))
         #expect(owns(stage, last))
     }
 
     //
     @Test func `sessions that end for now, and a request that is refused for now → the room is delayed`() throws {
-        let stage = ClientStage { [features] in $0.features = features }
+        let stage = ClientStage { [features] in $0.link.features = features }
         let room = try online(stage)
         _ = try begin(stage, in: room)
         let request = try #require(stage.log.all(Request.self).last)
@@ -64,7 +64,7 @@ import Testing
 
     // R-107, S-65
     @Test func `a request that is refused with retryAfter → begun again after this duration`() throws {
-        let stage = ClientStage { [features] in $0.features = features }
+        let stage = ClientStage { [features] in $0.link.features = features }
         let room = try online(stage)
         _ = try stage.act { engine, now in
             try engine.transfer(.upload(digest, byteCount: 9, mediaType: nil), in: room, now: now)
@@ -82,7 +82,7 @@ import Testing
 
     // S-54
     @Test func `requests of a transfer and of a room that are open at once → different correlations`() throws {
-        let stage = ClientStage { [features] in $0.features = features }
+        let stage = ClientStage { [features] in $0.link.features = features }
         let room = try online(stage)
         _ = try begin(stage, in: room)
         let number = try stage.act { engine, now in

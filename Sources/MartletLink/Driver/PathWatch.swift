@@ -1,4 +1,3 @@
-import MartletLink
 import MartletTransport
 
 /// The path monitor that all clients of a loop share. It runs while it has observers.
@@ -18,7 +17,7 @@ final class PathWatch: @unchecked Sendable {  // accessed on its loop only
 
     /// Adds an observer, which receives the current path and each later one; none on a system that does not report
     /// paths. It is called on the loop.
-    static func add(_ client: ClientDriver, on loop: EventLoop, _ observe: @escaping (PathStatus) -> Void) {
+    static func add(_ client: LinkConnector, on loop: EventLoop, _ observe: @escaping (PathStatus) -> Void) {
         loop.preconditionOnLoop()
         let watch = watches.withLock { watches in
             if let watch = watches[ObjectIdentifier(loop)] { return watch }
@@ -32,7 +31,7 @@ final class PathWatch: @unchecked Sendable {  // accessed on its loop only
     }
 
     /// Removes the observer of a client. It is called on the loop.
-    static func remove(_ client: ClientDriver, on loop: EventLoop) {
+    static func remove(_ client: LinkConnector, on loop: EventLoop) {
         loop.preconditionOnLoop()
         guard let watch = watches.withLock({ $0[ObjectIdentifier(loop)] }) else { return }
         watch.observers[ObjectIdentifier(client)] = nil

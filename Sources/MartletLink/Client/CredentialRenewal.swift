@@ -1,4 +1,3 @@
-import MartletLink
 import MartletWire
 
 /// Renews the credential of an established connection before it expires (C-71).

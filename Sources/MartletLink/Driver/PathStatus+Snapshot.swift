@@ -1,4 +1,3 @@
-import MartletLink
 import MartletTransport
 
 extension PathStatus {

@@ -20,7 +20,7 @@ struct PasswordExchange: Sendable {
 
     /// - Parameter allowsPlaintext: Whether the password is used without TLS, by SCRAM-SHA-256.
     init(
-        _ make: Credentials.ExchangeMaker, on transport: any Transport, allowsPlaintext: Bool
+        _ make: LinkProof.ExchangeMaker, on transport: any Transport, allowsPlaintext: Bool
     ) throws {
         let exporter = transport.exportSecret(
             label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)

@@ -1,7 +1,7 @@
 import MartletTransport
 import Testing
 
-@testable import Martlet
+@testable import MartletLink
 
 @Suite struct RedirectTargetTests {
     private let plain = try! [Endpoint(parsing: "martlet://a.example")]

@@ -1,4 +1,3 @@
-import MartletLink
 import MartletTransport
 
 /// The target of a redirect (C-58). A redirect from TLS to a carrier without TLS is refused, and one to a carrier

@@ -1,4 +1,3 @@
-import MartletLink
 import MartletWire
 
 /// The decisions about a client's connections: their attempts, the liveness of their peers, and their replacement.
@@ -15,14 +14,14 @@ import MartletWire
 ///
 /// After each event the caller requests `nextStep` until it is nil.
 struct ConnectionSupervisor: Sendable {
-    /// An action for the engine.
+    /// An action for the link.
     enum Step: Sendable {
-        case output(ClientOutput)
+        case output(LinkOutput)
         /// Prepare to receive bytes, because the carrier is connected.
         case receive
         /// Attach the link and send hello, because the credential is known.
         case sendHello
-        /// Open the rooms, because the server has sent welcome.
+        /// Report the connection to the user of the link, because the server has sent welcome.
         case established
         /// Detach the link, because its connection has ended.
         case detach
@@ -44,7 +43,7 @@ struct ConnectionSupervisor: Sendable {
     var heartbeat: Heartbeat
     private var natProbe = NATProbe(network: NetworkID(rawValue: 0))
     private var backup = Backup()
-    private(set) var status = ClientStatus()
+    private(set) var status = LinkStatus()
     private var random: SeededRandom
     private var steps = Deque<Step>()
     /// The maximum interval of the heartbeat that the server requires (C-49).
@@ -57,7 +56,7 @@ struct ConnectionSupervisor: Sendable {
     private var localAddress: String?
     private var redirect: String?
 
-    init(_ configuration: ClientConfiguration, seed: UInt64, now: Instant) {
+    init(_ configuration: LinkConfiguration, seed: UInt64, now: Instant) {
         random = SeededRandom(seed: seed)
         machine = ConnectionMachine(deadlines: configuration.deadlines)
         policy = ReconnectPolicy(configuration: configuration.reconnect)

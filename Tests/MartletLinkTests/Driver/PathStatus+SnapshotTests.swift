@@ -1,8 +1,7 @@
-import MartletLink
 import MartletTransport
 import Testing
 
-@testable import Martlet
+@testable import MartletLink
 
 @Suite("Conversion of a path snapshot")
 struct PathStatusSnapshotTests {

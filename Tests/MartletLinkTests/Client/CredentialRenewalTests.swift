@@ -1,7 +1,6 @@
 import MartletWire
 import Testing
 
-@testable import Martlet
 @testable import MartletLink
 
 @Suite struct CredentialRenewalTests {

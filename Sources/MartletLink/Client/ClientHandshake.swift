@@ -1,4 +1,3 @@
-import MartletLink
 import MartletWire
 
 /// The credential of a connection attempt.
@@ -105,7 +104,7 @@ struct ClientHandshake: Sendable {
     ///
     /// - Parameter timeout: The duration after which welcome is overdue; nil on a carrier without order.
     mutating func sendHello(
-        _ configuration: ClientConfiguration, positions: [SessionPosition], timeout: Duration?, now: Instant
+        _ configuration: LinkConfiguration, positions: [SessionPosition], timeout: Duration?, now: Instant
     ) {
         let credential: Credential?
         var mechanism: MechanismName?

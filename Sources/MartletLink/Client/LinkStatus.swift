@@ -1,8 +1,7 @@
-package import MartletLink
 package import MartletWire
 
 /// The state of a client and its cause, for display.
-package struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
+package struct LinkStatus: Equatable, Sendable, CustomStringConvertible {
     /// The state of the connection.
     package enum State: Equatable, Sendable {
         /// The client has not been started.

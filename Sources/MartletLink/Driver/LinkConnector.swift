@@ -1,0 +1,481 @@
+package import MartletAuthentication
+package import MartletTransport
+package import MartletWire
+
+/// The proof of a client's identity. Closures keep secrets out of descriptions and dumps.
+package enum LinkProof: Sendable {
+    /// Returns the credential for one connection attempt.
+    package typealias Provider = @Sendable () async throws -> Credential
+    /// Creates the machine of one exchange, with its nonce.
+    package typealias ExchangeMaker =
+        @Sendable (_ nonce: [UInt8], ChannelBinding) throws(SCRAMError) -> SCRAMClient
+
+    case none
+    case provider(Provider)
+    case exchange(ExchangeMaker)
+}
+
+/// The engine of which a client's link is a part, as the driver of its connections sees it. All calls are made on the
+/// loop.
+package protocol LinkConnectorOwner: AnyObject {
+    /// The state of the client.
+    var status: LinkStatus { get }
+
+    /// Whether a connection is established and the server has not sent welcome.
+    func isAwaitingWelcome(on id: ConnectionID) -> Bool
+
+    /// Reports an event to the engine.
+    func handle(_ input: LinkInput)
+
+    /// Reports received bytes to the engine.
+    func receive(_ bytes: RawSpan, on id: ConnectionID)
+
+    /// Lets the engine write frames.
+    func transmit(on id: ConnectionID, into out: inout OutputRawSpan) -> Bool
+
+    /// Lets the engine process its deadlines.
+    func deadlinePassed()
+
+    /// Performs the outputs of the engine.
+    func settle()
+}
+
+/// The connections of a client's link on a loop: attempts to connect, TLS, credentials, and the monitor of the path. It
+/// performs the link's outputs, and reports events to the owner of the engine. It decides nothing.
+///
+/// | state | owns | ends |
+/// |---|---|---|
+/// | attempt | the connector of TCP | its result; `close`; a later attempt |
+/// | transport | the carrier, from the start of TLS to its last event | `didClose` |
+/// | credential task | the call of the provider, or the computation of an answer | its outcome; `close` |
+///
+/// `end` ends all of them, and the reference to the owner.
+package final class LinkConnector: @unchecked Sendable {  // all state is used on its loop only
+    /// The addresses of the server, and how they are reached.
+    package struct Configuration: Sendable {
+        package var endpoints: [Endpoint]
+        package var proof = LinkProof.none
+        /// The trusted certificates and the sessions of TLS, shared by clients; nil if no endpoint uses TLS.
+        package var tls: TLSClient?
+        package var tlsOptions = TLSClientOptions()
+        /// The timeouts of the states of a connection.
+        package var deadlines = ConnectionMachine.Deadlines()
+        /// Whether the client connects to other machines without TLS.
+        package var allowsPlaintext = false
+        /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
+        package var usesMultipath = false
+        /// Whether the path is monitored, unless all endpoints are on this machine.
+        package var watchesPath = true
+
+        package init(endpoints: [Endpoint]) {
+            self.endpoints = endpoints
+        }
+
+        /// Whether all addresses of the server are loopback addresses.
+        package var isOnThisMachine: Bool {
+            endpoints.allSatisfy { $0.host == "localhost" || IPAddress($0.host)?.isLoopback == true }
+        }
+    }
+
+    /// An attempt in progress.
+    private struct Attempt {
+        let id: ConnectionID
+        let connector: any ConnectionAttempt
+    }
+
+    /// The outcome of a credential task.
+    private enum CredentialOutcome: Sendable {
+        case credential(Credential?)
+        case failed(String)
+        case answer(Credential, serverFinal: Credential)
+        case unanswerable(String)
+    }
+
+    /// The lateness of a timer beyond which the process is assumed to have been suspended (C-51).
+    package static let wakeLateness: Duration = .seconds(5)
+
+    private let configuration: Configuration
+    private let loop: EventLoop
+    private var owner: (any LinkConnectorOwner)?
+    private var transports: [ConnectionID: any Transport] = [:]
+    private var attempt: Attempt?
+    /// Calls of the credential provider, or computations of messages of an exchange, in progress.
+    private var credentialTasks: [ConnectionID: Task<Void, Never>] = [:]
+    /// Connections that are up, TLS included.
+    private var established: Set<ConnectionID> = []
+    /// Exchanges that wait for the server's message.
+    private var exchanges: [ConnectionID: PasswordExchange] = [:]
+    /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
+    private var tls: TLSClient?
+    /// The last error, and the connection or attempt to which it belongs; nil while the client is online.
+    private var latestError: (id: ConnectionID, text: String)?
+
+    package init(_ configuration: Configuration, on loop: EventLoop) {
+        self.configuration = configuration
+        self.loop = loop
+        tls = configuration.tls
+    }
+
+    /// Begins to report events. Until `end`, the connector retains the owner.
+    package func start(_ owner: any LinkConnectorOwner) {
+        self.owner = owner
+        guard configuration.watchesPath, !configuration.isOnThisMachine else { return }
+        PathWatch.add(self, on: loop) { [weak self] status in
+            self?.handle(.pathChanged(to: status))
+            self?.owner?.settle()
+        }
+    }
+
+    /// Aborts all connections and connection attempts. No event is reported after the call.
+    package func end() {
+        owner = nil
+        PathWatch.remove(self, on: loop)
+        cancelAttempt()
+        for (_, task) in credentialTasks.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { task.cancel() }
+        credentialTasks = [:]
+        for (_, transport) in transports.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { transport.abort() }
+    }
+
+    /// Performs an output of the link. The owner handles `status` and `stopped`.
+    package func perform(_ output: LinkOutput) {
+        switch output {
+        case .connect(let id, let redirect): connect(id, redirect: redirect)
+        case .startBackup(let id, let current): connectBackup(id, beside: current)
+        case .fetchCredential(let id): fetchCredential(id)
+        case .answerChallenge(let id, let message): answerChallenge(id, message)
+        case .close(let id, let graceful): close(id, afterFlush: graceful)
+        case .transmit(let id): transports[id]?.setNeedsWrite()
+        case .status, .stopped: break
+        }
+    }
+
+    /// The numbers of carriers, attempts and credential tasks.
+    package var heldCount: Int { transports.count + (attempt == nil ? 0 : 1) + credentialTasks.count }
+
+    private func handle(_ input: LinkInput) { owner?.handle(input) }
+
+    /// Records the error of a connection or attempt, unless a later one has an error.
+    private func note(_ text: String, of id: ConnectionID) {
+        if let latestError, latestError.id.rawValue > id.rawValue { return }
+        latestError = (id, text)
+    }
+
+    /// Returns the error of the connection or attempt that ended with the last failure; nil if it has none.
+    package func detail(of id: ConnectionID?) -> String? {
+        if let latestError, latestError.id == id { latestError.text } else { nil }
+    }
+
+    /// Discards the errors, because the client is online.
+    package func discardErrors() { latestError = nil }
+
+    // MARK: Outputs of the engine
+
+    private func connect(_ id: ConnectionID, redirect: String?) {
+        cancelAttempt()
+        let endpoints: [Endpoint]
+        switch redirect.map({
+            RedirectTarget($0, from: configuration.endpoints, allowsPlaintext: configuration.allowsPlaintext)
+        }) {
+        case nil: endpoints = configuration.endpoints
+        case .endpoint(let endpoint): endpoints = [endpoint]
+        case .refused(let failure, let detail): return connectFailed(id, failure, detail)
+        }
+        start(id, to: endpoints)
+    }
+
+    /// Opens a backup connection only if TCP has made no progress on the current one. Otherwise a second connection
+    /// would add load to a slow relay and retransmissions to a slow path (C-63).
+    private func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
+        guard transports[current]?.isStalled == true else {
+            return handle(.connectFailed(id))
+        }
+        fetchCredential(id)
+        start(id, to: configuration.endpoints, repeatDelay: .milliseconds(500))
+    }
+
+    private func start(_ id: ConnectionID, to endpoints: [Endpoint], repeatDelay: Duration? = nil) {
+        cancelAttempt()
+        #if canImport(Network)
+            let secured = endpoints.filter { $0.security == .tls }
+            if loop.host == nil, !secured.isEmpty {
+                return startSecured(id, to: secured[Int(id.rawValue) % secured.count])
+            }
+        #endif
+        var options = TCPConnector.Options()
+        options.timeout = configuration.deadlines.connecting
+        options.repeatDelay = repeatDelay ?? options.repeatDelay
+        options.connection.usesMultipath = configuration.usesMultipath
+        let connector = loop.connect(to: endpoints, options: options) { [weak self] result in
+            self?.attemptEnded(id, result)
+        }
+        attempt = Attempt(id: id, connector: connector)
+    }
+
+    #if canImport(Network)
+        /// Starts a connection with TLS on Apple systems, where one transport resolves the name, connects and performs
+        /// the handshake. It ends with the deadline of the attempt.
+        private func startSecured(_ id: ConnectionID, to endpoint: Endpoint) {
+            do throws(TLSError) {
+                let transport = try NetworkTransport(to: endpoint, tls: configuration.tls, on: loop)
+                transports[id] = transport
+                transport.start(Handler(id, self))
+            } catch {
+                connectFailed(id, .tlsFailure, "\(error)")
+            }
+        }
+    #endif
+
+    private func cancelAttempt() {
+        attempt?.connector.cancel()
+        attempt = nil
+    }
+
+    private func fetchCredential(_ id: ConnectionID) {
+        switch configuration.proof {
+        case .none: handle(.credential(id, nil))
+        case .provider(let provider):
+            run(for: id) {
+                do { return .credential(try await provider()) } catch { return .failed("\(error)") }
+            }
+        case .exchange(let make):
+            // The proof is bound to the TLS connection, so the exchange begins after the TLS handshake.
+            if established.contains(id) { startExchange(id, make) }
+        }
+    }
+
+    private func run(for id: ConnectionID, _ work: @escaping @Sendable () async -> CredentialOutcome) {
+        credentialTasks[id]?.cancel()
+        credentialTasks[id] = loop.startTask { [loop] in
+            let outcome = await work()
+            loop.execute { self.take(outcome, for: id) }
+        }
+    }
+
+    private func startExchange(_ id: ConnectionID, _ make: LinkProof.ExchangeMaker) {
+        guard let transport = transports[id] else { return }
+        do {
+            var exchange = try PasswordExchange(make, on: transport, allowsPlaintext: configuration.allowsPlaintext)
+            handle(.credential(id, exchange.start(), mechanism: exchange.mechanism))
+            exchanges[id] = exchange
+        } catch {
+            note("\(error)", of: id)
+            handle(.credentialFailed(id))
+        }
+    }
+
+    /// Computes the answer in a task: the relay chooses the number of iterations.
+    private func answerChallenge(_ id: ConnectionID, _ message: Credential) {
+        guard let exchange = exchanges.removeValue(forKey: id) else {
+            return handle(.exchangeFailed(id))
+        }
+        run(for: id) {
+            var exchange = exchange
+            do {
+                let answer = try exchange.answer(message)
+                return .answer(answer.message, serverFinal: answer.serverFinal)
+            } catch {
+                return .unanswerable("\(error)")
+            }
+        }
+    }
+
+    private func close(_ id: ConnectionID, afterFlush: Bool) {
+        if let attempt, attempt.id == id {
+            self.attempt = nil
+            attempt.connector.cancel()
+        }
+        cancelCredential(for: id)
+        transports[id]?.close(afterFlush: afterFlush)
+    }
+
+    private func cancelCredential(for id: ConnectionID) {
+        credentialTasks.removeValue(forKey: id)?.cancel()
+        exchanges[id] = nil
+    }
+
+    // MARK: Events
+
+    private func take(_ outcome: CredentialOutcome, for id: ConnectionID) {
+        guard credentialTasks.removeValue(forKey: id) != nil else { return }
+        switch outcome {
+        case .credential(let credential): handle(.credential(id, credential))
+        case .failed(let text):
+            note("no credential: \(text)", of: id)
+            handle(.credentialFailed(id))
+        case .answer(let message, let serverFinal):
+            handle(.answer(id, message, expecting: serverFinal))
+        case .unanswerable(let text):
+            note("invalid message of the relay: \(text)", of: id)
+            handle(.exchangeFailed(id))
+        }
+        owner?.settle()
+    }
+
+    private func attemptEnded(_ id: ConnectionID, _ result: Result<EstablishedConnection, TransportError>) {
+        guard let attempt, attempt.id == id else { return }
+        self.attempt = nil
+        switch result {
+        case .success(let connection):
+            do throws(TLSError) {
+                let transport = try secured(connection)
+                transports[id] = transport
+                transport.start(Handler(id, self))
+            } catch {
+                connectFailed(id, .tlsFailure, "\(error)")
+                owner?.settle()
+            }
+        case .failure(let error):
+            let detail = error == .timedOut ? "no connection within \(configuration.deadlines.connecting)" : "\(error)"
+            connectFailed(id, error.isRefusal ? .notListening : .unreachable, detail)
+            owner?.settle()
+        }
+    }
+
+    /// Returns the connection, with TLS if its endpoint uses it. A redirect can lead from an endpoint without TLS to
+    /// one with TLS.
+    private func secured(_ connection: EstablishedConnection) throws(TLSError) -> any Transport {
+        guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection.transport }
+        if let tls = tls { return try tls.transport(over: connection.transport, to: endpoint) }
+        let new = try TLSClient(configuration.tlsOptions)
+        tls = new
+        return try new.transport(over: connection.transport, to: endpoint)
+    }
+
+    private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
+        note(detail, of: id)
+        cancelCredential(for: id)
+        handle(.connectFailed(id, failure))
+    }
+
+    fileprivate func connected(_ id: ConnectionID, _ transport: any Transport) {
+        // Loopback and link-local addresses belong to no path.
+        let local = transport.localAddress.flatMap { $0.ip.isLoopback || $0.ip.isLinkLocal ? nil : $0.ip.description }
+        handle(.connected(id, localAddress: local))
+        established.insert(id)
+        if case .exchange(let make) = configuration.proof { startExchange(id, make) }
+        owner?.settle()
+    }
+
+    fileprivate func received(_ bytes: RawSpan, on id: ConnectionID) {
+        guard let owner else { return }
+        let awaitsWelcome = owner.isAwaitingWelcome(on: id)
+        owner.receive(bytes, on: id)
+        if awaitsWelcome, owner.status.failedConnection == id { noteRefusal(of: id) }
+        owner.settle()
+    }
+
+    fileprivate func fill(_ buffer: inout OutputRawSpan, for id: ConnectionID) -> Bool {
+        guard let owner else { return false }
+        let mayHaveMore = owner.transmit(on: id, into: &buffer)
+        owner.settle()
+        return mayHaveMore
+    }
+
+    fileprivate func closed(_ id: ConnectionID, byPeer: Bool) {
+        guard transports[id] != nil else { return }
+        if byPeer { noteEndByPeer(of: id) }
+        handle(.closed(id, byPeer: byPeer))
+        owner?.settle()
+    }
+
+    /// Handles the last event of a connection.
+    fileprivate func forget(_ id: ConnectionID, _ reason: CloseReason) {
+        guard transports[id] != nil else { return }
+        if case .error(let error) = reason { note("\(error)", of: id) }
+        let isTLSFailure = if case .error(.tls) = reason { true } else { false }
+        if isTLSFailure { handle(.connectFailed(id, .tlsFailure)) }
+        let byPeer = reason == .endOfStream || reason == .reset
+        if byPeer { noteEndByPeer(of: id) }
+        handle(.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure))
+        transports[id] = nil
+        established.remove(id)
+        cancelCredential(for: id)
+        owner?.settle()
+    }
+    // MARK: Details of failures
+
+    private static let lateCredential = "the peer ended the connection before the credential was available"
+
+    /// Passes a deadline of the engine that was due at an instant. It reports a suspension of the process, and names
+    /// the step of an attempt that ends by its timeout.
+    package func passDeadline(due: Instant, now: Instant) {
+        guard let owner else { return }
+        if now - due > Self.wakeLateness { owner.handle(.wake) }
+        let earlier = owner.status
+        owner.deadlinePassed()
+        let status = owner.status
+        guard !earlier.isOnline, status.lastCode == nil, let id = status.failedConnection,
+            id != earlier.failedConnection
+        else { return }
+        let deadlines = configuration.deadlines
+        if established.contains(id) {
+            let missing = credentialTasks[id] == nil ? "no answer to the hello" : "no credential"
+            note("\(missing) within \(deadlines.handshake)", of: id)
+        } else {
+            let missing = transports[id] == nil ? "no connection" : "no TLS connection"
+            note("\(missing) within \(deadlines.connecting)", of: id)
+        }
+    }
+
+    /// Records that the peer ends a connection before welcome.
+    private func noteEndByPeer(of id: ConnectionID) {
+        guard owner?.isAwaitingWelcome(on: id) == true else { return }
+        if credentialTasks[id] != nil { return note(Self.lateCredential, of: id) }
+        note("the peer ended the connection before its first frame\(adviceOfTLS(id))", of: id)
+    }
+
+    /// Records the cause of a failure by bytes that were received before welcome, if it is known.
+    private func noteRefusal(of id: ConnectionID) {
+        if credentialTasks[id] != nil { return note(Self.lateCredential, of: id) }
+        guard owner?.status.lastCode == .badMagic else { return }
+        note("the peer sends no frames\(adviceOfTLS(id))", of: id)
+    }
+
+    private func adviceOfTLS(_ id: ConnectionID) -> String {
+        transports[id]?.security == nil ? "; it may require TLS" : ""
+    }
+}
+
+/// The handler of one connection. It reports events under the ID of the connection, so that the events of an earlier
+/// connection are recognized.
+private final class Handler: TransportHandler {
+    private let id: ConnectionID
+    private let connector: LinkConnector
+
+    init(_ id: ConnectionID, _ connector: LinkConnector) {
+        self.id = id
+        self.connector = connector
+    }
+
+    func transportDidConnect(_ transport: any Transport) {
+        connector.connected(id, transport)
+    }
+
+    func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
+        connector.received(bytes, on: id)
+    }
+
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
+        connector.fill(&buffer, for: id)
+    }
+
+    func transportDidReceiveEndOfStream(_ transport: any Transport) {
+        connector.closed(id, byPeer: true)
+        transport.close(afterFlush: false)
+    }
+
+    func transport(_ transport: any Transport, didClose reason: CloseReason) {
+        connector.forget(id, reason)
+    }
+}
+
+extension TransportError {
+    /// Whether the host has answered that no server listens on the port (C-94).
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .refused: true
+        case .connectFailed(let failures): failures.contains { $0.error == .refused }
+        default: false
+        }
+    }
+}
