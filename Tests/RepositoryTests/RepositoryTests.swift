@@ -88,6 +88,10 @@ struct RepositoryTests {
         expectNone(PlantedBugRule.findings(in: tree))
     }
 
+    @Test func `the table of folders names each folder`() {
+        expectNone(FolderRule.findings(in: tree))
+    }
+
     @Test func `each bound is on the page of bounds and declared in the code`() {
         expectNone(BoundRule.findings(in: tree))
     }

@@ -135,6 +135,19 @@ struct TreeRuleTests {
         #expect(RequirementRule.findings(in: SourceTree([])).count == 6)
     }
 
+    @Test func `a folder that the table does not name, or that has no files → a finding`() {
+        func findings(_ cell: String) -> Int {
+            let files = ["A/X", "A/Y/Z", "A", "B"].map { SourceFile("Sources/Martlet\($0)/C.swift", "struct C {}\n") }
+            return FolderRule.findings(in: SourceTree([SourceFile(FolderRule.page, "| \(cell) | |\n")] + files)).count
+        }
+        #expect(findings("`MartletA/X`, `Y/Z`") == 0)
+        #expect(findings("`MartletA/X`") == 1)
+        #expect(findings("`MartletA/X`, `Y/Z`, `X`") == 1)
+        #expect(findings("`MartletA/X`, `MartletB/Y`, `Y/Z`") == 2 + 1)
+        #expect(findings("`MartletA`") == 2)
+        #expect(FolderRule.findings(in: SourceTree([])).count == 1)
+    }
+
     @Test func `a bound that the code does not declare, or that the page does not list → a finding`() {
         func findings(_ name: String, _ path: String = "Sources/MartletWire/A.swift") -> [Finding] {
             let text = SourceFile(BoundRule.page, "| bound | file |\n|---|---|\n| `\(name)` | [A](../\(path)) |\n")
