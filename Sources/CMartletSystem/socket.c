@@ -85,14 +85,18 @@ static int32_t make_non_blocking(int32_t descriptor) {
 }
 #endif
 
-// The number of descriptors that sockets leave free: an eighth of the limit, at least 4, at most 64. Libraries trap or
-// fail without one, such as libdispatch, which reads the states of its threads from a file (Specs/hostile.md row 99).
+/// The maximum number of descriptors that sockets and files of attachments leave free: an eighth of the limit, at least
+/// 4. Libraries trap or fail without one, such as libdispatch, which reads the states of its threads from a file
+/// (Specs/hostile.md row 99).
+enum { max_reserved_count = 64 };
+enum { min_reserved_count = 4 };
+
 static int is_reserved(int descriptor) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX) return 0;
     int count = (int)limit.rlim_cur, reserve = count / 8;
-    if (reserve < 4) reserve = 4;
-    if (reserve > 64) reserve = 64;
+    if (reserve < min_reserved_count) reserve = min_reserved_count;
+    if (reserve > max_reserved_count) reserve = max_reserved_count;
     return descriptor >= count - reserve;
 }
 

@@ -16,7 +16,8 @@ package final class Database {
         package var vfs: String?
         /// The duration for which a statement waits for the lock of another connection.
         package var busyTimeout = Duration.seconds(5)
-        /// The number of pages in the WAL after which a commit moves them to the database file; 0 disables this.
+        /// The number of pages in the WAL after which a commit moves them to the database file, and to which the WAL is
+        /// truncated after a slow reader; 0 disables the former.
         package var checkpointPageCount = 1000
         /// Whether a connection that writes changes the file to WAL mode.
         package var usesWriteAheadLog = true

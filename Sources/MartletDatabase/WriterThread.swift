@@ -6,7 +6,7 @@ import MartletTransport
 /// A writer is assigned to one thread, which performs the steps of its writers in the order of their calls. The threads
 /// are started for the first writers, and never end.
 final class WriterThread: Sendable {
-    /// The number of threads.
+    /// The maximum number of threads that write the outboxes in files of a process.
     static let maxCount = 4
 
     private struct Pool {

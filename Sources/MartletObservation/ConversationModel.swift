@@ -60,8 +60,8 @@ public final class ConversationModel {
 
     /// The name of the room.
     public nonisolated let name: RoomName
-    /// The maximum number of entries of the window.
-    public var maxEntryCount: Int { window.maxEntryCount }
+    /// The maximum number of entries of the window, at most ``/MartletTimeline/Timeline/maxPageCount``.
+    public var maxEntryCount: Int { window.maxEntryCount }  // bound
 
     @ObservationIgnored let sync: TimelineSync
     @ObservationIgnored let clock: any ModelClock

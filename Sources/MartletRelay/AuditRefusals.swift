@@ -11,7 +11,8 @@ import MartletWire
 /// | unknown | nothing | a refusal, which is written |
 /// | counting | the end of an interval, the last refusal, the number of unwritten ones | an interval without one |
 public struct AuditRefusals: Sendable {
-    /// The minimum duration between two records of an account's refusals.
+    /// The minimum duration between two records of an account's refusals, and between two lines of the log about a
+    /// kind of fault.
     public static let interval: Duration = .seconds(10)
     /// The maximum number of accounts that are counted apart. The refusals of all others are counted together.
     public static let maxAccountCount = 1_024

@@ -23,7 +23,8 @@ public final class DiskSpace: Sendable {
         }
     }
 
-    /// The maximum reserve by default, in bytes. The default is an eighth of the file system.
+    /// The maximum reserve by default, which attachments leave free, in bytes. The default is an eighth of the file
+    /// system.
     public static let maxDefaultReserveByteCount: UInt64 = 1 << 30
     /// The interval at which a relay measures the free space.
     static let interval: Duration = .seconds(1)

@@ -6,7 +6,7 @@ import MartletLink
 /// The GNU C library keeps freed memory for later allocations. Without trimming, a relay would keep the size of its
 /// highest load.
 struct HeapTrim {
-    /// The minimum duration between two trims.
+    /// The minimum duration between two trims, which release freed memory to the system.
     static let interval: Duration = .seconds(10)
     /// The maximum step, in bytes.
     static let maxStepByteCount = 32 * 1024 * 1024

@@ -4,7 +4,7 @@
 /// stops reading the connections that cause the messages.
 struct LoopTraffic {
     /// The maximum number of messages in transit from one loop to another. Beyond it connections are throttled.
-    static let windowCount = 16_384
+    static let windowCount = 16_384  // bound
 
     /// Messages sent since the last request for a confirmation.
     private var count = 0

@@ -14,7 +14,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// The unread input in bytes beyond which reads are small.
     static let maxUnreadByteCount = 4 << 20
     /// The size of a small read, in bytes.
-    static let smallReadByteCount = 4 << 10
+    static let smallReadByteCount = 4 << 10  // bound
 
     /// The interval in which expired attachments are removed.
     static let expiryInterval: Duration = .seconds(60)

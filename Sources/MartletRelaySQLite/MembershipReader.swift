@@ -5,8 +5,9 @@ import MartletWire
 
 /// The statements that read membership records, on one connection.
 final class MembershipReader {
-    /// The rows and bytes of messages that are scanned for an entry, the newest first.
+    /// The maximum number of rows of messages on disk that are scanned for an entry of a list, the newest first.
     static let maxCountedBatchCount = Int(RoomEntry.maxScannedCount)
+    /// The maximum number of bytes of messages on disk that are scanned for an entry of a list, the newest first.
     static let maxCountedByteCount = 256 * 1024
 
     private let selectOfRoom: Statement

@@ -5,7 +5,7 @@ import MartletWire
 
 /// The removal of old messages, devices and rooms in steps. Each step is a transaction of the caller.
 final class RetentionPass {
-    /// The maximum number of batches that a step removes.
+    /// The maximum number of batches that a step, one transaction, removes.
     private static let maxBatchCount = 256
     /// The rooms that a step visits.
     private static let roomCount = 64

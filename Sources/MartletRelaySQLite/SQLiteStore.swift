@@ -39,7 +39,7 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
     private static let maxJobCount = 65_536
     /// The number of pages in the WAL after which they are moved to the file, 16 MiB. The last page of a busy room is
     /// written to the WAL with each commit, and to the file once.
-    private static let checkpointPageCount = 4096
+    private static let checkpointPageCount = 4096  // bound
     /// The interval between two passes of the retention.
     private static let retentionInterval = Duration.seconds(60)
     /// The progress of the expiry clock, in milliseconds, after which it is stored again.

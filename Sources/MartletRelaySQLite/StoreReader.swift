@@ -37,8 +37,9 @@ struct RoomRow {
 
 /// The statements that read rooms, on one connection.
 package final class StoreReader: DatabaseContext {
-    /// The maximum number of devices and of accounts with progress in a snapshot.
+    /// The maximum number of devices in a snapshot of a room.
     private static let maxDeviceCount = 262_144
+    /// The maximum number of accounts with progress in a snapshot of a room.
     static let maxProgressCount = 4096
 
     package let database: Database

@@ -23,7 +23,7 @@ package enum StoreSchema {
     /// The first version with branches.
     static let branchVersion = 3
 
-    /// The maximum number of branches of a room (R-156).
+    /// The maximum number of branches of a room, the earlier logs that the store knows (R-156).
     private static let maxBranchCount = 16
     /// The statement that removes the lowest branches of rooms with too many.
     static let trimBranches = """

@@ -8,7 +8,7 @@ import MartletWire
 final class OutboxTables: TruncatingContext {
     /// The number of counters that are reserved at once. A transaction writes the next counter only when they are used
     /// up (C-79).
-    static let reservedCount: UInt64 = 1024
+    static let reservedCount: UInt64 = 1024  // bound
     /// The counter from which on those of a file are not valid. The loss of a bit does not exhaust the counters.
     static let maxCounter: UInt64 = 1 << 62
     /// The number of outcomes after which old ones are removed.

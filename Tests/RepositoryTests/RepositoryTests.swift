@@ -88,7 +88,11 @@ struct RepositoryTests {
         expectNone(PlantedBugRule.findings(in: tree))
     }
 
-    @Test func `each bound of the architecture is declared in the code`() {
+    @Test func `the table of folders names each folder`() {
+        expectNone(FolderRule.findings(in: tree))
+    }
+
+    @Test func `each bound is on the page of bounds and declared in the code`() {
         expectNone(BoundRule.findings(in: tree))
     }
 

@@ -135,16 +135,33 @@ struct TreeRuleTests {
         #expect(RequirementRule.findings(in: SourceTree([])).count == 6)
     }
 
-    @Test func `a bound that the code does not declare → a finding`() {
-        func findings(_ name: String) -> [Finding] {
-            let text = SourceFile("ARCHITECTURE.md", "| name | unit |\n|---|---|\n| `\(name)` | bytes |\n")
+    @Test func `a folder that the table does not name, or that has no files → a finding`() {
+        func findings(_ cell: String) -> Int {
+            let files = ["A/X", "A/Y/Z", "A", "B"].map { SourceFile("Sources/Martlet\($0)/C.swift", "struct C {}\n") }
+            return FolderRule.findings(in: SourceTree([SourceFile(FolderRule.page, "| \(cell) | |\n")] + files)).count
+        }
+        #expect(findings("`MartletA/X`, `Y/Z`") == 0)
+        #expect(findings("`MartletA/X`") == 1)
+        #expect(findings("`MartletA/X`, `Y/Z`, `X`") == 1)
+        #expect(findings("`MartletA/X`, `MartletB/Y`, `Y/Z`") == 2 + 1)
+        #expect(findings("`MartletA`") == 2)
+        #expect(FolderRule.findings(in: SourceTree([])).count == 1)
+    }
+
+    @Test func `a bound that the code does not declare, or that the page does not list → a finding`() {
+        func findings(_ name: String, _ path: String = "Sources/MartletWire/A.swift") -> [Finding] {
+            let text = SourceFile(BoundRule.page, "| bound | file |\n|---|---|\n| `\(name)` | [A](../\(path)) |\n")
             let code = SourceFile("Sources/MartletWire/A.swift", "struct A {\n    static let maxCount = 1\n}\n")
-            return BoundRule.findings(in: SourceTree([text, code]))
+            let test = SourceFile("Sources/MartletLab/B.swift", "struct B {\n    static let maxCount = 1\n}\n")
+            return BoundRule.findings(in: SourceTree([text, code, test]))
         }
         #expect(findings("A.maxCount") == [])
-        #expect(findings("A.maxCounts").count == 1)
-        #expect(findings("A.max").count == 1)
-        #expect(findings("B.maxCount").count == 1)
+        // One finding for the row, one for the constant that has none.
+        #expect(findings("A.maxCounts").count == 2)
+        #expect(findings("A.max").count == 2)
+        #expect(findings("A.maxCount", "Sources/MartletWire/B.swift").count == 2)
+        #expect(findings("a.b").count == 2)
+        #expect(BoundRule.findings(in: SourceTree([])).count == 1)
     }
 
     @Test func `a snippet that differs from the compiled code → a finding`() {

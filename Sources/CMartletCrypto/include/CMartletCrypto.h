@@ -11,10 +11,13 @@
 /// On Apple systems no key can be created: each of the functions returns NULL.
 typedef struct martlet_signature_key martlet_signature_key;
 
-/// The bounds on the size in bits of an RSA modulus (RFC 7518 §3.3 requires the lower one) and of its exponent.
+/// The bounds of RSA keys.
 enum {
+    /// The minimum number of bits of a modulus (RFC 7518 §3.3).
     martlet_signature_min_rsa_bit_count = 2048,
+    /// The maximum number of bits of a modulus.
     martlet_signature_max_rsa_bit_count = 8192,
+    /// The maximum number of bits of an exponent.
     martlet_signature_max_rsa_exponent_bit_count = 64
 };
 /// The bytes of each coordinate of a point of P-256, and of an Ed25519 public key.

@@ -73,8 +73,9 @@ enum { martlet_tls_pin_byte_count = 32 };
 enum { martlet_tls_max_chain_byte_count = 32 * 1024 };
 /// The maximum number of key updates without application data between them.
 enum { martlet_tls_max_key_updates = 32 };
-/// The default maximum number of records with a key: below the limit of 2^24.5 for AES-GCM (RFC 8446 §5.5).
-enum { martlet_tls_default_record_count = 1 << 24 };
+/// The default maximum number of TLS 1.3 records that a relay sends with a key: below the limit of 2^24.5 for AES-GCM
+/// (RFC 8446 §5.5).
+enum { martlet_tls_default_record_count = 1 << 24 };  // bound
 /// The maximum number of unsent bytes that the library may produce by itself, such as handshake messages.
 enum { martlet_tls_max_pending_byte_count = 256 * 1024 };
 

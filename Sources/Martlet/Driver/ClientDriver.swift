@@ -302,7 +302,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         finish()
     }
 
-    /// Ends the client in any phase, and resolves all pending promises.
+    /// Ends the client in any phase, and resolves all pending promises. Only calls whose messages an outbox is storing
+    /// wait for the outbox, so that a failed call has left no message.
     private func finish() {
         guard phase != .over else { return }
         phase = .over

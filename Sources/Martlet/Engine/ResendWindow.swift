@@ -9,11 +9,12 @@ package import MartletLink
 /// |---|---|---|
 /// | messages up to a counter | an instant | `end`, when the instant has passed |
 package struct ResendWindow: Sendable {
-    /// The duration after its first publication in which a message may be published again.
+    /// The duration after its first publication, or after the start of a later client, in which a message may be
+    /// published again.
     package static let lifetime = Duration.seconds(7 * 24 * 3600)
     /// The part of the lifetime that is left to the last publication on its way, and to differences of clocks.
     package static let margin = Duration.seconds(6 * 3600)
-    /// The duration within which messages share one instant.
+    /// The duration within which messages of a room share one instant.
     static let granularity = Duration.seconds(3600)
 
     private struct Group: Sendable {

@@ -24,8 +24,9 @@ struct RoomReader: Sendable {
         case new
     }
 
-    /// The number of bytes of held messages from which on further messages are dropped.
-    let maxHeldByteCount: Int
+    /// The number of bytes of messages that the application holds and has not consumed, over all links, from which on
+    /// further messages are dropped: the window of a session.
+    let maxHeldByteCount: Int  // bound
     private(set) var heldByteCount = 0
     private(set) var isLagging = false
     /// The log, and its highest offset that the application has received or that was reported to it as missing.

@@ -12,7 +12,7 @@
 /// after at most 8.8 s. Otherwise it is detected 4.8 s after the current interval (C-47).
 package struct Heartbeat: Equatable, Sendable {
     /// The number of consecutive unanswered pings after which the peer counts as dead.
-    package static let probeCount = 2
+    package static let probeCount = 2  // bound
     /// The minimum timeout of a ping. A sleeping radio needs up to this duration to wake up.
     package static let minProbeTimeout = Duration.seconds(2)
     /// The maximum timeout of a ping. Two of them are shorter than 5 s.

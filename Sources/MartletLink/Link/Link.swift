@@ -53,14 +53,17 @@ package struct Link: Sendable {
     package static let maxQueuedPongs = 4
     /// The maximum number of bytes, with headers, sent on a new connection before the peer has answered the hello
     /// (C-16).
-    package static let earlyByteCount = 8 * 1024
+    package static let earlyByteCount = 8 * 1024  // bound
     /// The maximum number of open sessions under any limits: one resume names them and the control session (C-25).
     package static let maxSessions = ResumePoint.maxPositionCount - 1
-    /// The numbers of sessions that a peer may open at once, those of a new link included, and in a minute thereafter.
-    /// An opener stays below both, so that opens that a path delivers together are no fault (S-4).
+    /// The number of sessions that a peer may open at once, those of a new link included (S-4).
     static let openBurst = 256
+    /// The number of sessions that a peer may open in a minute, beyond the burst.
     static let opensPerMinute = 33 * 60
+    /// The number of sessions that this endpoint opens at once. It is below ``openBurst``, so that opens that a path
+    /// delivers together are no fault (S-4).
     package static let ownOpenBurst = maxSessions
+    /// The number of sessions that this endpoint opens in a minute, beyond the burst.
     package static let ownOpensPerMinute = 30 * 60
     /// The window of the control session in both directions, for requests and responses (S-37).
     static let controlWindowByteCount = 64 * 1024

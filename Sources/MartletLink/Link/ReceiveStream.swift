@@ -21,12 +21,12 @@ package struct OrderedFrame: Equatable, Sendable {
 struct ReceiveStream: Sendable {
     /// The number of sequences that a frame may have, from the next expected one on. One beyond is a fault (S-17, S-31,
     /// Specs/hostile.md row 21).
-    static let windowFrameCount: UInt64 = 8192
+    static let windowFrameCount: UInt64 = 8192  // bound
     /// The maximum number of frames held out of order; further ones are dropped and arrive again (S-31).
     static let maxHeldFrames = 1024
-    /// Memory of a held frame without its body, in bytes: its entries in the tables and its body's object
-    /// (Specs/hostile.md row 38).
-    static let heldFrameByteCount = 192
+    /// Memory of a held frame without its body, in bytes: its entries in the tables and its body's object.
+    /// They count against the window of the link (Specs/hostile.md row 38).
+    static let heldFrameByteCount = 192  // bound
     /// The maximum number of ranges in an acknowledgement.
     static let maxAckRanges = 32
     /// The maximum length of a message of a type that uses no credit, in bytes. `opened` with all its members is the

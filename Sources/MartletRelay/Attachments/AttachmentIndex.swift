@@ -37,7 +37,7 @@ struct AttachmentIndex: Sendable {
         var incompleteCount = 0
     }
 
-    /// The maximum number of promises, beyond which the older half of them is forgotten.
+    /// The maximum number of promises, uploads without bytes, beyond which the older half of them is forgotten.
     static let maxPromiseCount = 16_384
 
     let limits: AttachmentLimits

@@ -16,10 +16,10 @@ import MartletWire
 ///
 /// `@unchecked Sendable`: the thread accesses all state.
 final class AttachmentUploads: @unchecked Sendable {
-    /// The maximum number of open uploads.
+    /// The maximum number of uploads with an open file.
     static let maxOpenCount = 64
     /// The bytes that one step adds to a digest.
-    static let stepByteCount = 1 << 20
+    static let stepByteCount = 1 << 20  // bound
 
     private struct Open {
         var file: AttachmentFile

@@ -149,7 +149,7 @@ public final class FileAttachmentStore: AttachmentStore {
 ///
 /// `@unchecked Sendable`: the thread accesses all state.
 final class AttachmentDownloads: @unchecked Sendable {
-    /// The maximum number of open files.
+    /// The maximum number of complete attachments with an open file.
     static let maxOpenCount = 64
 
     private let folder: AttachmentFolder

@@ -15,13 +15,13 @@ struct AccountTable: Sendable {
     static let lifetime: Duration = .seconds(60)
     /// The maximum number of kept accounts without links.
     static let maxIdleCount = 16_384
-    /// The numbers of sessions that an account may open at once, over all of its links, and in a minute thereafter
-    /// (S-4).
+    /// The number of sessions that an account may open at once, over all of its links (S-4).
     static let opensBurst = 512
+    /// The number of sessions that an account may open in a minute, beyond the burst.
     static let opensPerMinute = 66 * 60
-    /// The units of operations on rooms that an account requests at once, and in a minute thereafter (R-72,
-    /// Specs/hostile.md row 66).
+    /// The units of operations on rooms that an account may request at once (R-72, Specs/hostile.md row 66).
     static let operationsBurst = 1_024
+    /// The units of operations on rooms that an account may request in a minute, beyond the burst.
     static let operationsPerMinute = 100 * 60
 
     private struct Account: Sendable {

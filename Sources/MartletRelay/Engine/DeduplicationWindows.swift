@@ -21,7 +21,7 @@ struct DeduplicationWindows: Sendable {
     static let maxCountPerAccount = 1024
     /// The minimum duration for which a window is kept after its device last published, in milliseconds of the relay's
     /// wall clock: seven days, in which a client may publish a message again.
-    static let lifetime = DeviceRecord.lifetime
+    static let lifetime = DeviceRecord.lifetime  // bound
 
     private struct Share: Sendable {
         var count = 0

@@ -6,10 +6,10 @@ import MartletWire
 public struct DeviceRecord: Equatable, Sendable {
     /// The duration for which a record is kept after its device last published, in milliseconds of the relay's wall
     /// clock: seven days, in which a client may publish a message again.
-    public static let lifetime: UInt64 = 7 * 24 * 3600 * 1000
+    public static let lifetime: UInt64 = 7 * 24 * 3600 * 1000  // bound
 
     /// The number of digests of a record, one for each counter of the window.
-    public static let digestCount = Int(CounterWindow.count)
+    public static let digestCount = Int(CounterWindow.count)  // bound
 
     private var window: CounterWindow
     /// Ranges without the counter of a durable message, ascending; the widest `DeduplicationWindow.maxGaps`.

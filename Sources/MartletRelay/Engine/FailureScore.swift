@@ -2,9 +2,9 @@ import MartletLink
 
 /// The number of recent failures, which halves in each minute without a further failure.
 struct FailureScore: Equatable, Sendable {
-    /// The duration without a failure after which the number halves.
+    /// The duration without a failure after which the number of recent failures halves.
     static let halvingInterval: Duration = .seconds(60)
-    /// The maximum of the number, so that an end of the failures has an effect within minutes.
+    /// The maximum of the number of recent failures, so that an end of the failures has an effect within minutes.
     static let maxCount = 16
 
     private var count = 0

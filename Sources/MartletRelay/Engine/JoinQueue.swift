@@ -7,7 +7,7 @@ import MartletLink
 /// |---|---|---|
 /// | waiting | an entry in the queue | `popFirst`, in its turn; `withdraw` |
 struct JoinQueue: Sendable {
-    /// The maximum number of joins in a turn.
+    /// The maximum number of sessions that join rooms in a turn.
     static let maxPerTurn = 16
 
     private var waiting = Deque<JoinRequest>()

@@ -13,7 +13,7 @@ struct LoadShedding: Sendable {
     /// The duration beyond which a turn is long.
     static let maxTurnDuration: Duration = .milliseconds(500)
     /// The number of consecutive long turns from which the loop is overloaded.
-    static let minLongTurnCount = 4
+    static let minLongTurnCount = 4  // bound
     /// The duration of the overload after the last long turn.
     static let overloadDuration: Duration = .seconds(1)
 

@@ -5,10 +5,11 @@ import MartletLink
 ///
 /// It owns the frames left in this turn, which `endTurn` renews, and a bucket.
 struct PresenceBudget: Sendable {
-    /// The maximum number of frames in a turn. A turn reports at least one account.
+    /// The maximum number of frames of presence of a loop in a turn. A turn reports at least one account.
     static let maxTurnFrames = 512
-    /// The numbers of frames that are sent at once, and in a minute thereafter.
+    /// The number of frames of presence of a loop that are sent at once.
     static let burst = 4096
+    /// The number of frames of presence of a loop that are sent in a minute, beyond the burst.
     static let framesPerMinute = 2_457_600
 
     private var turnRest = PresenceBudget.maxTurnFrames

@@ -15,8 +15,9 @@ import MartletWire
 struct PresenceChanges: Sendable {
     /// The maximum number of accounts of a batch.
     static let maxBatchCount = 16
-    /// The numbers of batches of a room that are sent at once, and in a minute thereafter.
+    /// The number of batches of a room that are sent at once.
     static let batchBurst = 10
+    /// The number of batches of a room that are sent in a minute, beyond the burst.
     static let batchesPerMinute = 600
 
     /// A changed account.

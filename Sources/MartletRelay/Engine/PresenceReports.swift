@@ -7,7 +7,7 @@ import MartletWire
 /// that was reported since its link last received something. The oldest reports are discarded beyond `maxAccounts`
 /// accounts.
 struct PresenceReports: Sendable {
-    /// The maximum number of accounts whose reports are kept.
+    /// The maximum number of accounts of a room whose reports are kept for members without a connection.
     static let maxAccounts = 256
     /// The time before the last bytes from a peer whose reports may not have reached it.
     static let overlap = Duration.seconds(10)

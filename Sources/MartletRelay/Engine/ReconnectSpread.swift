@@ -13,7 +13,7 @@ struct ReconnectSpread: Sendable {
     static let durationPerClient = Duration.milliseconds(1)
     /// The seconds for which the current rate of arrivals is expected to continue.
     static let lookaheadSeconds = 12
-    /// The maximum duration.
+    /// The maximum duration over which a relay spreads the attempts of its clients.
     static let maxDuration = Duration.seconds(24)
 
     private var second: UInt64 = 0

@@ -48,7 +48,8 @@ public struct RelayConfiguration: Sendable {
     /// Whether the store keeps membership records, so that sessions of accounts are served. The driver sets it.
     package var keepsMemberships = false
     /// The duration after which a message is reported that was not delivered to accounts of its room, above zero. It is
-    /// reported after one to two such durations.
+    /// reported after one to two such durations, by scans that visit each record of the room and each of its messages
+    /// in memory once.
     public var undeliveredDelay: Duration = .seconds(10)
     /// Whether undelivered messages are reported. The driver sets it.
     package var reportsUndelivered = false

@@ -13,21 +13,21 @@ struct RelayLink: Sendable {
     static let maxHeldByteCount = 64 * 1024
     /// Bytes of messages in flight to a device, objects counted, beyond which its rooms hold messages back. Bulk is
     /// counted separately, so that no other message waits behind a file.
-    static let holdingByteCount = 320 * 1024
+    static let holdingByteCount = 320 * 1024  // bound
     /// Bytes of all queues, and of all but messages, beyond both of which a session that sends more is reset (R-45,
     /// Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     static let maxOthersByteCount = 192 * 1024
     /// Bytes of frames other than messages, beyond which rooms keep receipts and cancels pending; less than the bound
     /// for which a session is reset.
-    static let pendingByteCount = 96 * 1024
+    static let pendingByteCount = 96 * 1024  // bound
     /// Bytes of requests and responses queued for a device, requests with objects, beyond which no further one is
-    /// queued.
+    /// queued. If none is queued, one of any length is.
     static let maxRequestByteCount = 192 * 1024
     /// Bytes of a queued frame beside its body: its entry in the queue and the body's objects.
     static let entryByteCount = 192
     /// `holdingByteCount` for a device without a connection, which reads the rest from the log after a resume.
-    static let suspendedHoldingByteCount = 16 * 1024
+    static let suspendedHoldingByteCount = 16 * 1024  // bound
     /// Bytes of a link with its entries in the tables, and of a session that ended recently.
     static let baseByteCount = MemoryLayout<RelayLink>.stride + 384
     static let recentlyEndedByteCount = 96

@@ -16,7 +16,7 @@ package struct QuestionID: Hashable, Sendable {
 /// A limited number of questions is in flight. The others wait in order. A question that is withdrawn or overdue
 /// remains in flight until its answer, which then has no effect (Specs/hostile.md row 50).
 struct RoomAuthorizations: Sendable {
-    /// The maximum number of questions in flight.
+    /// The maximum number of questions of a loop to the room policy without an answer.
     static let maxInFlightCount = 1024
     /// The minimum validity of a decision.
     static let minValidity: Duration = .seconds(1)

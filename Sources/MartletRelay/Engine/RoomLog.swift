@@ -57,11 +57,11 @@ public struct RoomSnapshot: Sendable {
 /// | in memory | an entry in the tail | the bounds of the tail, a shortage of memory |
 struct RoomLog: Sendable {
     /// The durable messages that a room keeps in memory.
-    static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)
+    static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)  // bound
     /// The bounds when memory is short.
-    static let minTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
+    static let minTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)  // bound
     /// Bytes of bodies in one array, which a queue that holds any of them retains.
-    static let rowByteCount = 64 * 1024
+    static let rowByteCount = 64 * 1024  // bound
 
     /// The number of erasures during a read beyond which it fails (Specs/hostile.md row 100).
     static let maxErasureCount = 256

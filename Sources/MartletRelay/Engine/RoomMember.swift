@@ -33,7 +33,7 @@ package struct LinkKey: Hashable, Sendable {
 struct RoomMember: Sendable {
     /// The maximum number of bytes of messages from a room that one member has not consumed, before compression, which
     /// bounds a slow consumer (Specs/hostile.md row 20).
-    static let creditByteCount = 256 * 1024
+    static let creditByteCount = 256 * 1024  // bound
     /// The same for a session with this window, whose last quarter is for requests and responses.
     static func creditByteCount(ofWindow byteCount: Int) -> Int { min(creditByteCount, byteCount / 4 * 3) }
 

@@ -12,7 +12,7 @@ import MartletLink
 /// Reads of one connection that follow each other in one turn share a budget.
 struct TurnBudget {
     /// The number of units of a connection in a turn.
-    static let unitCount = 512
+    static let unitCount = 512  // bound
     /// Bytes of bodies, after inflating, that cost one unit beside the unit of their frame.
     static let bytesPerUnit = 512
     /// The work of a message for the room and its members, beside that of its frame.
@@ -30,7 +30,7 @@ struct TurnBudget {
     static let streamUnits = 16
 
     /// Packets that are read between two checks of the budget.
-    static let packetsPerCall = 16
+    static let packetsPerCall = 16  // bound
 
     private var owner: ConnectionKey?
     private var unitsLeft = 0

@@ -20,8 +20,8 @@ public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureSt
         /// The maximum size of the bodies of a room, in bytes. The newest message is kept even if it is longer.
         public var maxByteCountPerRoom = 8 * 1024 * 1024
         /// The maximum size of all rooms, in bytes with objects: bodies, 128 for each message, 512 for each room, and
-        /// 96 for each device that has published in a room and each account with progress in it. The default is half of
-        /// a relay's default memory budget.
+        /// 96 for each device that has published in a room and each account with progress in it. Rooms and devices take
+        /// half of it at most. The default is half of a relay's default memory budget.
         public var maxByteCount = 512 * 1024 * 1024
         /// The maximum number of rooms, with or without messages. The least recently used room is removed for another.
         public var maxRooms = 65_536

@@ -4,6 +4,7 @@ import MartletWire
 /// The layout of a conversation: a title row, the visible entries, a status row and the line that the user is typing.
 enum ChatScreen {
     private static let minimumSize = ScreenSize(columns: 20, rows: 4)
+    /// The maximum number of columns of a name. Longer ones are cut.
     private static let maxNameColumnCount = 14
 
     /// Returns the screen for a model and a size, at least the minimum size.

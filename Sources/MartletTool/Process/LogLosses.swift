@@ -6,8 +6,8 @@
 /// | any other loss | it is counted for the next report |
 /// | the end of the log | a report of the rest |
 struct LogLosses: Sendable {
-    /// The nanoseconds between two reports.
-    static let interval: UInt64 = 60_000_000_000
+    /// The duration between two reports of lost audit records, in nanoseconds.
+    static let interval: UInt64 = 60_000_000_000  // bound
 
     private var count = 0
     private var reportedAt: UInt64?

@@ -1,6 +1,6 @@
 /// The bytes of a file that a command reads as a whole.
 package enum InputFile {
-    /// The maximum number of bytes of a file.
+    /// The maximum number of bytes of a file of accounts, keys or rules.
     package static let maxByteCount = 64 << 20
 
     private static let partByteCount = 64 << 10

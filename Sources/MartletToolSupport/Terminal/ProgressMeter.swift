@@ -7,6 +7,7 @@ package struct ProgressMeter: Equatable, Sendable {
 
     /// The duration over which the rate is computed.
     package static let rateWindow = Duration.seconds(5)
+    /// The maximum number of samples in this duration. Samples in between are dropped.
     private static let maxSampleCount = 64
 
     /// The name of the counted units, in the plural.

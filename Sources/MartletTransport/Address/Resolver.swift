@@ -12,6 +12,11 @@ public final class Resolver: Sendable {
     public static let maxAddressCount = 32
     /// The maximum number of pending requests, including those for the same name.
     public static let maxRequestCount = 65_536
+    /// The maximum number of names that are looked up at once. Names whose last lookup failed leave one thread to
+    /// others.
+    public static let defaultThreadCount = 8  // bound
+    /// The maximum number of names that wait for a thread.
+    public static let defaultQueuedCount = 64  // bound
 
     typealias Lookup = @Sendable (_ host: String) -> Result<[IPAddress], TransportError>
 
@@ -37,11 +42,11 @@ public final class Resolver: Sendable {
     private let lookup: Lookup
 
     /// Creates a resolver with at most `threadCount` concurrent lookups and `maxQueuedCount` queued names.
-    public convenience init(threadCount: Int = 8, maxQueuedCount: Int = 64) {
+    public convenience init(threadCount: Int = defaultThreadCount, maxQueuedCount: Int = defaultQueuedCount) {
         self.init(threadCount: threadCount, maxQueuedCount: maxQueuedCount, lookup: systemLookup)
     }
 
-    init(threadCount: Int = 8, maxQueuedCount: Int = 64, lookup: @escaping Lookup) {
+    init(threadCount: Int = defaultThreadCount, maxQueuedCount: Int = defaultQueuedCount, lookup: @escaping Lookup) {
         precondition(threadCount > 0 && maxQueuedCount > 0)
         let table = LookupTable<Waiter>(
             maxThreadCount: threadCount, maxQueuedNameCount: maxQueuedCount, maxRequestCount: Self.maxRequestCount)

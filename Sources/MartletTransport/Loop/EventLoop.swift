@@ -28,9 +28,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     }
 
     /// The maximum size of one read, in bytes.
-    public static let readBufferByteCount = 128 << 10
+    public static let readBufferByteCount = 128 << 10  // bound
     /// The maximum size of one write, in bytes.
-    public static let writeBufferByteCount = 64 << 10
+    public static let writeBufferByteCount = 64 << 10  // bound
     /// The maximum number of rounds of jobs that jobs of the same turn submit. Further rounds run in the next turn.
     static let maxJobRoundsPerTurn = 8
     static let maxEndRoundsPerTurn = 8

@@ -3,8 +3,11 @@
 /// The kernel does not report every removal: for example, the routes over a link that goes down vanish silently. After
 /// each removal the table is therefore stale and must be filled again.
 struct PathTable: Equatable {
+    /// The maximum number of links. Further ones are ignored.
     static let maxLinkCount = 1024
+    /// The maximum number of addresses. Further ones are ignored.
     static let maxAddressCount = 4096
+    /// The maximum number of default routes. Further ones are ignored.
     static let maxRouteCount = 1024
 
     private struct Link: Equatable {

@@ -7,8 +7,9 @@ import MartletWire
 /// |---|---|---|
 /// | reading | the bytes of the header so far | the last byte, or one that no header has there |
 package struct ProxyHeader: Sendable {
-    /// The maximum number of bytes of a header of version 2; those of version 1 have at most 107.
+    /// The maximum number of bytes of a header of version 2.
     package static let maxByteCount = 2_048
+    /// The maximum number of bytes of a header of version 1.
     private static let maxTextByteCount = 107
     private static let text = Array("PROXY ".utf8)
     private static let signature: [UInt8] = [13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]

@@ -25,7 +25,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     private static let maxFillsPerTurn = 8
     /// The size of one fill in bytes, until the kernel has taken `flowingByteCount` bytes without a refusal. Refused
     /// bytes are kept, so this bounds the memory for a peer that does not read.
-    static let smallFillByteCount = 20 << 10
+    static let smallFillByteCount = 20 << 10  // bound
     private static let flowingByteCount = 1 << 20
 
     /// The loop of the connection.

@@ -1,7 +1,7 @@
 /// The TLS side of clients: the trusted certificates, and sessions for resumption. It can be shared by clients and
 /// threads.
 public final class TLSClient: Sendable {
-    /// The maximum number of hosts for which sessions are kept.
+    /// The maximum number of hosts whose latest session is kept.
     static let maxSessions = 64
 
     private let context: TLSContext

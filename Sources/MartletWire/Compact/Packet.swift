@@ -3,6 +3,7 @@ enum Packet {
     /// The maximum number of bytes of a payload, before and after deflating.
     static let maxPayloadByteCount = 4096
     static let checksumByteCount = 4
+    /// The maximum number of bytes of a head.
     static let maxHeadByteCount = 2
 
     /// The first one or two bytes of a packet.

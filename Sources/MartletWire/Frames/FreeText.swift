@@ -1,6 +1,6 @@
 /// Bounds of text that is shown to people and decides nothing.
 enum FreeText {
-    /// The maximum number of bytes of UTF-8 in a reason.
+    /// The maximum number of bytes of UTF-8 in a reason, which a client shows in its status.
     static let maxReasonByteCount = 256
     /// The maximum number of bytes of UTF-8 in the name of an agent.
     static let maxAgentByteCount = 128

@@ -9,7 +9,7 @@ public struct Limits: Hashable, Sendable {
     public var linkWindow: Int { Int(linkBytes) }
     /// The credit window of a session: the number of bytes of bodies in flight before further credit is granted.
     public var sessionWindow: Int { Int(sessionBytes) }
-    /// The maximum number of sessions of a link that are open at the same time.
+    /// The maximum number of sessions of a link that are open at the same time, beside session 0.
     public var maxSessions: Int { Int(sessionCount) }
 
     /// The properties have the widths of the wire format, because each link keeps a copy.

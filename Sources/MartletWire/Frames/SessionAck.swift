@@ -1,6 +1,6 @@
 /// The acknowledgement of one session: the received sequences, and the credit limit of the peer (S-21).
 public struct SessionAck: Equatable, Sendable {
-    /// The maximum number of ranges.
+    /// The maximum number of ranges in an acknowledgement of a session.
     public static let maxRangeCount = 32
 
     /// The session.

@@ -24,7 +24,7 @@ public struct FrameHeader: Equatable, Sendable {
     public static var checksummedByteCount: Int { 24 }
     /// The maximum number of bytes of a body in any configuration, 1 GiB.
     @inlinable
-    public static var largestBodyByteCount: Int { 1 << 30 }
+    public static var largestBodyByteCount: Int { 1 << 30 }  // bound
 
     /// The version of the frame format.
     public var version: WireVersion

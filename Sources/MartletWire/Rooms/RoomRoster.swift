@@ -1,6 +1,6 @@
 /// The answer to `room.roles`: the roles, bans and mutes of a room, in parts.
 public struct RoomRoster: Equatable, Sendable {
-    /// The maximum number of accounts in a part.
+    /// The maximum number of accounts in a part of an answer to `room.roles`.
     public static let maxCount = 64
 
     /// The role of the account that asked.

@@ -18,7 +18,7 @@ import MartletWire
 /// The window bounds the memory of all transfers. Transfers are served in turn.
 struct ClientAttachments: Sendable {
     /// The maximum number of chunks that are read, requested or delivered at once, over all transfers.
-    static let windowChunkCount = 32
+    static let windowChunkCount = 32  // bound
     /// The deadline in requests. The client itself waits as long as the session lives.
     private static let deadline: Duration = .seconds(600)
 

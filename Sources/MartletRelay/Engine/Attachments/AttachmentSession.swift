@@ -16,7 +16,7 @@ struct AttachmentSession: Sendable {
     /// The duration after which a request that exceeds a bound of the session may succeed.
     static let retryAfter = Duration.seconds(1)
     /// Bytes that are read for the session, or in flight to it, beyond which further reads wait.
-    static let flightByteCount = 256 * 1024
+    static let flightByteCount = 256 * 1024  // bound
 
     /// A request for bytes.
     struct Read: Sendable {

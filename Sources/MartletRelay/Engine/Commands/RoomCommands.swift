@@ -13,7 +13,7 @@ import MartletWire
 /// A room that leaves memory ends all of them.
 struct RoomCommands: Neutral, Sendable {
     static let neutral = RoomCommands()
-    /// Commands of a room without a result, beyond which others are refused.
+    /// Commands of the relay's application to a room without a result, beyond which others are refused.
     static let maxCount = 1_024
     /// Bytes of a command in memory, with objects, a content excluded.
     private static let commandByteCount = 256

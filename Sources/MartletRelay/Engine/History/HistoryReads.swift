@@ -10,7 +10,7 @@ import MartletWire
 /// A request that is cancelled, or whose member has left, keeps its place until the store has answered. Otherwise a
 /// member could begin any number of reads (Specs/hostile.md row 74).
 struct HistoryReads: Sendable {
-    /// The maximum number of requests of a member that wait for the store.
+    /// The maximum number of requests for history of a member that wait for the store.
     static let maxCountPerMember = 2
 
     private struct Entry: Sendable {

@@ -17,7 +17,7 @@ struct DecidedEntries: Sendable {
 /// A decision is kept for its validity, and until the policy or the claims of the account change. The decisions are
 /// discarded together beyond their maximum number.
 struct EntryDecisions: Sendable {
-    /// The maximum number of decisions.
+    /// The maximum number of decisions of the room policy about the rooms in an account's list, for a session.
     static let maxCount = 256
 
     private struct Decision: Sendable {

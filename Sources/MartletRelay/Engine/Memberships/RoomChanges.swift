@@ -9,7 +9,7 @@ import MartletWire
 /// | changed | accounts whose progress has changed | `take`, at most once in `interval` |
 struct RoomChanges: Neutral, Sendable {
     static let neutral = RoomChanges()
-    /// The minimum duration between two reports of a room.
+    /// The minimum duration between two reports of a room to accounts that watch it.
     static let interval: Duration = .milliseconds(100)
 
     /// The accounts that a report concerns.

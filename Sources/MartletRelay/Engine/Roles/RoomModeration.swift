@@ -16,7 +16,7 @@ import MartletWire
 /// | announced | the offset of its message | `takeAnnounced`, when the message is durable or discarded |
 struct RoomModeration: Neutral, Sendable {
     static let neutral = RoomModeration()
-    /// Operations of a room that wait, beyond which others are refused.
+    /// Operations of a room that wait, those of all accounts, beyond which others are refused.
     static let maxWaitingCount = 64
     /// Operations of an account in a room that wait, beyond which others of it are refused.
     static let maxWaitingCountPerAccount = 8
@@ -24,9 +24,9 @@ struct RoomModeration: Neutral, Sendable {
     /// meanwhile (R-72, Specs/hostile.md row 66).
     static let saveInterval: Duration = .milliseconds(100)
     /// Bytes of roles that are saved without an interval.
-    static let shortByteCount = 16 * 1024
+    static let shortByteCount = 16 * 1024  // bound
     /// Bytes of roles in memory for which an operation costs one unit more.
-    static let bytesPerUnit = 16 * 1024
+    static let bytesPerUnit = 16 * 1024  // bound
     /// Bytes of a waiting operation, with objects, an announcement's content excluded.
     private static let operationByteCount = 256
 
