@@ -27,7 +27,7 @@ package import MartletWire
 ///
 /// | part | owns | outlives |
 /// |---|---|---|
-/// | `client` | attempts, handshake, liveness, status; the link with its unacknowledged frames and credit | the connection |
+/// | `client` | attempts, handshake, liveness, status; the link: unacknowledged frames, credit | the connection |
 /// | `rooms` | cursors, unaccepted messages, requests | the link |
 ///
 /// After the server has refused to resume the link, rooms are opened again from their cursors, and unaccepted messages

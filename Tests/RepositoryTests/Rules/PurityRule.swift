@@ -1,8 +1,11 @@
-/// The wire, the link and the engines receive time and randomness as arguments, and read neither.
+/// The wire, the link without its driver, and the engines receive time and randomness as arguments, and read neither.
 enum PurityRule {
     /// The folders of engines in modules that also have input and output.
     private static let engines = ["Sources/Martlet/Engine/", "Sources/MartletRelay/Engine/"]
     private static let pureFolders = ["Sources/MartletWire/", "Sources/MartletLink/"] + engines
+
+    /// The folder of MartletLink that has input and output.
+    static let linkDriver = "Sources/MartletLink/Driver/"
 
     static func isOfEngine(_ file: SourceFile) -> Bool { engines.contains { file.path.hasPrefix($0) } }
 
@@ -13,7 +16,8 @@ enum PurityRule {
     ]
 
     static func findings(in file: SourceFile) -> [Finding] {
-        guard file.isSwift, pureFolders.contains(where: { file.path.hasPrefix($0) }),
+        guard file.isSwift, !file.path.hasPrefix(linkDriver),
+            pureFolders.contains(where: { file.path.hasPrefix($0) }),
             let module = file.module(under: "Sources")
         else { return [] }
         let present = file.present(sources)
