@@ -2,7 +2,8 @@ import MartletWire
 
 @testable import Martlet
 @testable import MartletLink
-@testable import MartletTestKit
+@testable import MartletSimulator
+import MartletTestKit
 
 /// Two correct clients that exchange messages in one room of a virtual world, and the checks of their result.
 final class HonestPair {

@@ -5,7 +5,8 @@ import MartletWire
 @testable import MartletLink
 @testable import MartletRelay
 @testable import MartletRelaySQLite
-@testable import MartletTestKit
+@testable import MartletSimulator
+import MartletTestSupport
 @testable import MartletTimeline
 
 /// Numbers: no value of a number of a peer traps in a client, a relay, a timeline or a store.

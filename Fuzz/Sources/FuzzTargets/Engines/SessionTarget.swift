@@ -3,7 +3,8 @@ import MartletWire
 @testable import Martlet
 @testable import MartletLink
 @testable import MartletRelay
-@testable import MartletTestKit
+@testable import MartletSimulator
+import MartletTestKit
 
 /// Sessions: under any faults of clients and relay, every message is accepted once and delivered once, in order.
 ///
