@@ -174,7 +174,8 @@ let package = Package(
         .testTarget(
             name: "MartletSQLiteTests",
             dependencies: [
-                "MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport", "MartletToolTestSupport",
+                "MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport",
+                "MartletToolTestSupport",
             ],
             swiftSettings: settings),
         .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
@@ -185,7 +186,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit", "MartletTestSupport"],
+            name: "MartletTimelineTests",
+            dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit", "MartletTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletObservationTests",
@@ -205,3 +207,9 @@ let package = Package(
 )
 
 package.targets += networkTargets
+
+// `make check` builds the tests of the changed modules only, into a program of their own.
+if let names = Context.environment["MARTLET_CHECK"]?.split(separator: " ") {
+    package.name = "martlet-check"
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name[...]) }
+}

@@ -70,3 +70,9 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `make check` builds the tests of the changed modules only, into a program of their own.
+if let names = Context.environment["MARTLET_CHECK"]?.split(separator: " ") {
+    package.name = "martlet-dev-check"
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name[...]) }
+}

@@ -12,17 +12,20 @@ import shutil
 import subprocess
 import threading
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MODULES = [
-    "CMartletCodec", "CMartletCrypto", "CMartletSystem", "CMartletTLS", "MartletWire", "MartletTransport",
-    "MartletLink", "MartletAuthentication", "Martlet", "MartletRelay", "MartletTestKit",
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDERS = [
+    "Sources/CMartletCodec", "Sources/CMartletCrypto", "Sources/CMartletSystem", "Sources/CMartletTLS",
+    "Sources/MartletWire", "Sources/MartletTransport", "Sources/MartletLink", "Sources/MartletAuthentication",
+    "Sources/Martlet", "Sources/MartletRelay", "Sources/MartletTestKit", "Dev/Sources/MartletSimulator",
+    "Dev/Sources/MartletDifferential", "Tests/MartletTestSupport", "Tests/MartletLinkTests",
+    "Dev/Tests/MartletEngineTests",
 ]
-TESTS = ["MartletTestSupport", "MartletLinkTests", "MartletEngineTests"]
 # The modules, tests and targets of the client, the outbox in a file, the relay's store and the timeline.
-STORE_MODULES = ["CMartletSQLite", "MartletDatabase", "MartletSQLite", "MartletRelaySQLite", "MartletTimeline"]
-STORE_TESTS = [
-    "MartletFaultDisk", "MartletFaultVFS", "MartletRelayTests", "MartletSQLiteTests", "MartletStorageTests",
-    "MartletTestKitTests", "MartletTests", "MartletTimelineTests",
+STORE_FOLDERS = [
+    "Sources/CMartletSQLite", "Sources/MartletDatabase", "Sources/MartletSQLite", "Sources/MartletRelaySQLite",
+    "Sources/MartletTimeline", "Tests/MartletFaultDisk", "Tests/MartletFaultVFS", "Tests/MartletRelayTests",
+    "Tests/MartletSQLiteTests", "Tests/MartletStorageTests", "Tests/MartletTestKitTests", "Tests/MartletTests",
+    "Tests/MartletTimelineTests", "Dev/Tests/MartletSimulatorTests",
 ]
 STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
         .target(
@@ -53,7 +56,9 @@ STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay"], swiftSettings: settings),
+            name: "MartletTimelineTests",
+            dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit", "MartletTestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
             swiftSettings: settings),
@@ -62,10 +67,13 @@ STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
             name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"],
             exclude: ["Scenarios/PasswordTests.swift", "Hostile/TLSClientTests.swift"], swiftSettings: settings),
         .testTarget(
-            name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
+            name: "MartletRelayTests", dependencies: ["MartletRelay"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletSimulatorTests", dependencies: ["MartletSimulator"],
+            path: "Dev/Tests/MartletSimulatorTests", swiftSettings: settings),
         .testTarget(
             name: "MartletSQLiteTests",
-            dependencies: ["MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestKit"],
+            dependencies: ["MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport"],
             swiftSettings: settings),
 """
 SWITCH = "MARTLET_PLANTED_BUG"
@@ -87,7 +95,7 @@ let plantedBug: Int = {
 
 # The only program of the copy.
 PLAY = r"""import Glibc
-import MartletTestKit
+import MartletSimulator
 
 // Runs seeds until one fails, and prints it with its violation.
 //
@@ -148,18 +156,22 @@ let package = Package(
             name: "MartletTestKit",
             dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletLink", "MartletTransport"],
             swiftSettings: fast),
-        .executableTarget(name: "Play", dependencies: ["MartletTestKit"], swiftSettings: fast),
-        .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: fast),
+        .target(
+            name: "MartletSimulator", dependencies: ["MartletTestKit"], path: "Dev/Sources/MartletSimulator",
+            swiftSettings: fast),
+        .executableTarget(name: "Play", dependencies: ["MartletSimulator"], swiftSettings: fast),
+        .target(
+            name: "MartletDifferential", dependencies: ["MartletWire"], path: "Dev/Sources/MartletDifferential",
+            swiftSettings: fast),
         .target(
             name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTestSupport", "MartletDifferential"],
-            swiftSettings: settings),
+            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTestSupport"], swiftSettings: settings),
         .testTarget(
             name: "MartletEngineTests",
-            dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletTestSupport", "MartletDifferential"],
-            swiftSettings: settings),
+            dependencies: ["MartletSimulator", "MartletTestSupport", "MartletDifferential"],
+            path: "Dev/Tests/MartletEngineTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6])
 """
@@ -194,16 +206,13 @@ def manifest(has_stores):
 def write(folder, changed, has_stores=False):
     """Writes the copy with the changed files. Only differences are written, for incremental builds."""
     files = {"Package.swift": manifest(has_stores), "Sources/Play/main.swift": PLAY}
-    for module in MODULES + ["MartletDifferential"] + (STORE_MODULES if has_stores else []):
-        for path in swift_files("Sources/" + module):
-            files[path] = read(path)
-    for tests in TESTS + (STORE_TESTS if has_stores else []):
-        for path in swift_files("Tests/" + tests):
+    for part in FOLDERS + (STORE_FOLDERS if has_stores else []):
+        for path in swift_files(part):
             files[path] = read(path)
     for module in {path.split("/")[1] for path in changed}:
         files[f"Sources/{module}/PlantedBug.swift"] = SWITCH_CODE
     files.update(changed)
-    for place in ["Sources", "Tests"]:
+    for place in ["Sources", "Tests", "Dev"]:
         if stale(folder, place, files):
             shutil.rmtree(os.path.join(folder, place))
     for path, text in files.items():

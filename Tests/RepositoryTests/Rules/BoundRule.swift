@@ -2,7 +2,7 @@
 enum BoundRule {
     static func findings(in tree: SourceTree) -> [Finding] {
         guard let text = tree["ARCHITECTURE.md"] else { return [Finding("ARCHITECTURE.md", "does not exist")] }
-        let sources = tree.swiftFiles.filter { $0.components.first == "Sources" }
+        let sources = tree.swiftFiles.filter(\.isInSources)
         return text.lines.enumerated().compactMap { index, line in
             guard let match = line.firstMatch(of: /^\| `([\w.]*?)(\w+)\.(\w+)` \|/) else { return nil }
             let type = String(match.2)

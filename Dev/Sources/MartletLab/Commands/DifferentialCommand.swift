@@ -7,7 +7,7 @@ enum DifferentialCommand {
         name: "differential",
         summary: "Parse and encode frames on standard input, for Specs/reference/differential.py.",
         options: [],
-        notes: ["Sources/MartletDifferential/DifferentialPeer.swift describes the format of the lines."],
+        notes: ["Dev/Sources/MartletDifferential/DifferentialPeer.swift describes the format of the lines."],
         exitCodes: [ExitMeaning(.success, "the input has ended")]
     ) { _ in
         DifferentialPeer.run()

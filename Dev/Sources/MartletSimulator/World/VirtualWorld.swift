@@ -2,6 +2,7 @@ package import Martlet
 package import MartletLink
 package import MartletRelay
 package import MartletTestKit
+import MartletTransport
 package import MartletWire
 
 /// A relay, its clients and the network between them, in one thread and in virtual time.
@@ -37,19 +38,19 @@ package final class VirtualWorld {
     let seed: UInt64
     var random: SeededRandom
     var events = TimerQueue<Int>()
-    var eventOfNumber: [Int: Event] = [:]
-    var nextNumber = 0
+    private var eventOfNumber: [Int: Event] = [:]
+    private var nextNumber = 0
     var connections: [VirtualConnection] = []
-    var delayedEvents: [Event] = []
-    var attempts: [Int: ConnectionID] = [:]
+    private var delayedEvents: [Event] = []
+    private var attempts: [Int: ConnectionID] = [:]
     /// The generation of the relay. Events for an earlier relay are dropped.
-    var generation = 0
+    private var generation = 0
     private var relayIsDownUntil = Instant.zero
     private var stepsAtThisInstant = 0
     /// The number of events and deadlines so far.
     package private(set) var stepCount = 0
     /// The last hello of each client that resumed a link.
-    var usedHellos: [Int: [UInt8]] = [:]
+    private var usedHellos: [Int: [UInt8]] = [:]
 
     /// Creates a world with a relay and no clients.
     ///
@@ -328,5 +329,500 @@ package final class VirtualWorld {
             client.engine.deadlinePassed(now: now)
             settle(client)
         }
+    }
+
+    // MARK: - Network
+
+    private enum Ending {
+        /// The other end closed gracefully.
+        case finished
+        /// The connection broke.
+        case reset
+    }
+
+    private enum Event {
+        case established(client: Int, ConnectionID)
+        case refused(client: Int, ConnectionID)
+        case arrived(Segment, connection: Int, atRelay: Bool)
+        case writable(connection: Int, atRelay: Bool)
+        case ended(connection: Int, atRelay: Bool, Ending)
+        case closeTimeout(connection: Int, atRelay: Bool)
+        case credential(client: Int, ConnectionID, Result<Credential?, CredentialFailure>)
+        case work(VirtualRelay.Work, generation: Int)
+        case call(() -> Void)
+    }
+
+    private struct CredentialFailure: Error {}
+
+    private func schedule(_ event: Event, after delay: Duration) {
+        schedule(event, at: now + delay)
+    }
+
+    private func schedule(_ event: Event, at instant: Instant) {
+        eventOfNumber[nextNumber] = event
+        // The queue keeps the order of equal times, so causes precede effects.
+        events.set(nextNumber, at: max(instant, now))
+        nextNumber += 1
+    }
+
+    private func handle(_ event: Event) {
+        switch event {
+        case .established(let client, let id):
+            establish(clients[client], client, id)
+        case .refused(let client, let id):
+            clients[client].engine.connectFailed(id, now: now)
+            settle(clients[client])
+        case .arrived(let segment, let index, let atRelay):
+            if !isDelayed(event, on: index, atRelay) { arrive(segment, index, atRelay) }
+        case .writable(let index, let atRelay):
+            connections[index][pipeFromRelay: atRelay].isWaiting = false
+            fill(index, atRelay: atRelay)
+            if !atRelay { settle(clients[connections[index].client]) }
+        case .ended(let index, let atRelay, let ending):
+            if ending == .reset || !isDelayed(event, on: index, atRelay) { endCarrier(index, atRelay, ending) }
+        case .closeTimeout(let index, let atRelay):
+            finishClose(index, atRelay: atRelay)
+        case .credential(let client, let id, let result):
+            switch result {
+            case .success(let credential): clients[client].engine.credential(credential, for: id, now: now)
+            case .failure: clients[client].engine.credentialFailed(id, now: now)
+            }
+            settle(clients[client])
+        case .work(let work, let generation):
+            guard generation == self.generation else { return }
+            relay.perform(work, now: now)
+            settleRelay()
+        case .call(let body): body()
+        }
+    }
+
+    func index(of client: VirtualClient) -> Int? {
+        clients.firstIndex { $0 === client }
+    }
+
+    private func isOpen(_ connection: VirtualConnection, of client: VirtualClient) -> Bool {
+        clients[connection.client] === client && (connection.clientSide.isOpen || connection.relaySide.isOpen)
+    }
+
+    func delay(of connection: VirtualConnection) -> Duration {
+        clients[connection.client].conditions.delay
+    }
+
+    // MARK: - Outputs
+
+    func settle(_ client: VirtualClient) {
+        guard let index = index(of: client) else { return }
+        var outputs = client.drain(now: now)
+        while !outputs.isEmpty {
+            for output in outputs { perform(output, client, index) }
+            outputs = client.drain(now: now)
+        }
+    }
+
+    private func perform(_ output: ClientOutput, _ client: VirtualClient, _ index: Int) {
+        switch output {
+        case .connect(let id, _): connect(client, index, id)
+        case .startBackup(let id, let current): connectBackup(client, index, id, beside: current)
+        case .fetchCredential(let id): fetchCredential(client, index, id)
+        case .close(let id, let graceful):
+            if attempts[index] == id { attempts[index] = nil }
+            if let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) {
+                close(connection, atRelay: false, isGraceful: graceful)
+            }
+        case .transmit(let id):
+            guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else { return }
+            fill(connection, atRelay: false)
+        case .replaceDevice: client.engine.replaceDevice(by: DeviceID(rawValue: random.next() | 1), now: now)
+        default: break
+        }
+    }
+
+    private func settleRelay() {
+        let (network, work) = relay.drain(now: now)
+        for (work, delay) in work { schedule(.work(work, generation: generation), after: delay) }
+        for output in network {
+            switch output {
+            case .transmit(let keys):
+                for key in keys { if let index = connection(key) { fill(index, atRelay: true) } }
+            case .close(let key, let afterFlush):
+                if let index = connection(key) { close(index, atRelay: true, isGraceful: afterFlush) }
+            case .pauseReading(let key):
+                if let index = connection(key) { connections[index].isPaused = true }
+            case .resumeReading(let key):
+                guard let index = connection(key) else { continue }
+                connections[index].isPaused = false
+                readUnread(index)
+            default: break
+            }
+        }
+    }
+
+    private func connection(_ key: ConnectionKey) -> Int? {
+        connections.lastIndex { $0.generation == generation && $0.key == key }
+    }
+
+    private func connect(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+        attempts[index] = id
+        // A connect takes a round trip. On a blocked path the engine's timeout ends it.
+        if client.isReachable { schedule(.established(client: index, id), after: client.conditions.delay * 2) }
+    }
+
+    /// The carrier is stalled when the path is blocked.
+    private func connectBackup(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, beside current: ConnectionID)
+    {
+        let connection = connections.last { $0.client == index && $0.id == current }
+        if !client.isReachable || connection?.hasNoMapping == true {
+            connect(client, index, id)
+            fetchCredential(client, index, id)
+        } else {
+            schedule(.refused(client: index, id), after: .zero)
+        }
+    }
+
+    private func fetchCredential(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+        switch client.credentials {
+        case .gives(let credential, .zero):
+            client.engine.credential(credential, for: id, now: now)
+            settle(client)
+        case .gives(let credential, let delay):
+            schedule(.credential(client: index, id, .success(credential)), after: delay)
+        case .fails(let delay):
+            schedule(.credential(client: index, id, .failure(CredentialFailure())), after: delay)
+        case .hangs: break
+        }
+    }
+
+    // MARK: - Connections
+
+    private func establish(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+        guard attempts[index] == id, client.isReachable else { return }
+        attempts[index] = nil
+        guard isRelayUp, let key = relay.engine.accepted(client.carrier, now: now) else {
+            return schedule(.refused(client: index, id), after: .zero)
+        }
+        connectionCount += 1
+        connections.append(VirtualConnection(client: index, id: id, key: key, generation: generation))
+        guard !startTLS(connections.count - 1) else { return settleRelay() }
+        client.engine.connected(id, localAddress: nil, now: now)
+        settle(client)
+        settleRelay()
+    }
+
+    /// Delays an event on a blocked path. A connection without NAT mapping drops it.
+    private func isDelayed(_ event: Event, on index: Int, _ atRelay: Bool) -> Bool {
+        if connections[index].hasNoMapping { return true }
+        switch clients[connections[index].client].blocked {
+        case nil: return false
+        case .up: guard atRelay else { return false }
+        case .down: guard !atRelay else { return false }
+        case .both: break
+        }
+        delayedEvents.append(event)
+        return true
+    }
+
+    private func arrive(_ segment: Segment, _ index: Int, _ atRelay: Bool) {
+        let side = connections[index][atRelay: atRelay]
+        guard side.isOpen, !side.isClosing else { return }
+        connections[index][atRelay: atRelay].unread.append(segment)
+        readUnread(index)
+    }
+
+    private func readUnread(_ index: Int) {
+        while isReading(index, atRelay: false), !connections[index].clientSide.unread.isEmpty {
+            let segment = connections[index].clientSide.unread.removeFirst()
+            let client = clients[connections[index].client]
+            let bytes = decrypted(segment.bytes, index, atRelay: false)
+            if !bytes.isEmpty { client.engine.receive(bytes.rawBytes, on: connections[index].id, now: now) }
+            noteRead(segment.byteCount, index, atRelay: false)
+            settle(client)
+            finishReceiving(index, atRelay: false)
+        }
+        while isReading(index, atRelay: true), !connections[index].relaySide.unread.isEmpty {
+            let segment = connections[index].relaySide.unread.removeFirst()
+            let bytes = decrypted(segment.bytes, index, atRelay: true)
+            let resumes = relay.loops.statistics.resumes
+            if !bytes.isEmpty { relay.loops.receive(bytes.rawBytes, on: connections[index].key, now: now) }
+            noteRead(segment.byteCount, index, atRelay: true)
+            settleRelay()
+            noteHello(bytes, index, resumes: resumes)
+            finishReceiving(index, atRelay: true)
+        }
+    }
+
+    /// Keeps the hello of a resumed link, without the early frames behind it.
+    private func noteHello(_ bytes: [UInt8], _ index: Int, resumes: UInt64) {
+        guard relay.loops.statistics.resumes != resumes, isHandshake(bytes), let hello = frames(bytes).first else {
+            return
+        }
+        usedHellos[connections[index].client] = hello
+    }
+
+    private func isReading(_ index: Int, atRelay: Bool) -> Bool {
+        let side = connections[index][atRelay: atRelay]
+        guard side.isOpen, !side.isClosing else { return false }
+        return atRelay ? !connections[index].isPaused : clients[connections[index].client].isReading
+    }
+
+    private func noteRead(_ byteCount: Int, _ index: Int, atRelay: Bool) {
+        let wasFull = connections[index][pipeFromRelay: !atRelay].unreadByteCount >= VirtualPipe.windowByteCount
+        connections[index][pipeFromRelay: !atRelay].unreadByteCount -= byteCount
+        if wasFull { schedule(.writable(connection: index, atRelay: !atRelay), after: delay(of: connections[index])) }
+    }
+
+    private func end(_ index: Int, _ atRelay: Bool, _ ending: Ending) {
+        guard connections[index][atRelay: atRelay].isOpen else { return }
+        defer { releaseTLS(index) }
+        let connection = connections[index]
+        guard atRelay else {
+            connections[index].clientSide.isOpen = false
+            clients[connection.client].engine.closed(connection.id, byPeer: true, now: now)
+            return settle(clients[connection.client])
+        }
+        if ending == .finished {
+            relay.loops.endOfStream(connection.key, now: now)
+        } else {
+            connections[index].relaySide.isOpen = false
+            relay.loops.closed(connection.key, now: now)
+        }
+        settleRelay()
+    }
+
+    private func close(_ index: Int, atRelay: Bool, isGraceful: Bool) {
+        guard connections[index][atRelay: atRelay].isOpen, !connections[index][atRelay: atRelay].isClosing else {
+            return
+        }
+        guard isGraceful else { return finishClose(index, atRelay: atRelay) }
+        connections[index][atRelay: atRelay].isClosing = true
+        schedule(.closeTimeout(connection: index, atRelay: atRelay), after: VirtualPipe.closeTimeout)
+        fill(index, atRelay: atRelay)
+    }
+
+    private func finishClose(_ index: Int, atRelay: Bool) {
+        guard connections[index][atRelay: atRelay].isOpen else { return }
+        defer { releaseTLS(index) }
+        connections[index][atRelay: atRelay].isOpen = false
+        let connection = connections[index]
+        let client = clients[connection.client]
+        let sent = connection[pipeFromRelay: atRelay].takenAt
+        schedule(
+            .ended(connection: index, atRelay: !atRelay, .finished),
+            at: max(sent, now) + client.conditions.delay + client.conditions.jitter)
+        if atRelay {
+            guard connection.generation == generation else { return }
+            relay.loops.closed(connection.key, now: now)
+            settleRelay()
+        } else {
+            client.engine.closed(connection.id, byPeer: false, now: now)
+            settle(client)
+        }
+    }
+
+    // MARK: - Bytes
+
+    /// Requests bytes from an engine while the send buffer has space.
+    func fill(_ index: Int, atRelay: Bool) {
+        let conditions = clients[connections[index].client].conditions
+        while connections[index][atRelay: atRelay].isOpen, !connections[index][pipeFromRelay: atRelay].isWaiting {
+            let pipe = connections[index][pipeFromRelay: atRelay]
+            if clients[connections[index].client].carrier == .reliable,
+                pipe.unreadByteCount >= VirtualPipe.windowByteCount
+            {
+                connections[index][pipeFromRelay: atRelay].isWaiting = true
+                return
+            }
+            let backlog = pipe.backlog(conditions, now: now)
+            guard backlog < VirtualPipe.bufferByteCount / 2 else {
+                connections[index][pipeFromRelay: atRelay].isWaiting = true
+                let drained = Int64(backlog - VirtualPipe.bufferByteCount / 4) * 1_000_000
+                let wait = Duration.microseconds(drained / Int64(conditions.bytesPerSecond ?? 1))
+                return schedule(.writable(connection: index, atRelay: atRelay), after: wait)
+            }
+            let bytes = encrypted(index, atRelay: atRelay) { transmit(index, atRelay: atRelay) }
+            guard !bytes.isEmpty else { return finishSending(index, atRelay: atRelay) }
+            send(bytes, index, atRelay: atRelay)
+        }
+    }
+
+    private func finishSending(_ index: Int, atRelay: Bool) {
+        guard connections[index][atRelay: atRelay].isClosing else { return }
+        closeTLS(index, atRelay: atRelay)
+        handle(.closeTimeout(connection: index, atRelay: atRelay))
+    }
+
+    private func transmit(_ index: Int, atRelay: Bool) -> [UInt8] {
+        let connection = connections[index]
+        let capacity = VirtualPipe.bufferByteCount / 2 + FrameHeader.byteCount
+        return [UInt8](capacity: capacity) { out in
+            if atRelay {
+                if connection.generation == generation {
+                    relay.loops.transmit(on: connection.key, into: &out, now: now)
+                }
+            } else {
+                clients[connection.client].engine.transmit(on: connection.id, into: &out, now: now)
+            }
+        }
+    }
+
+    private func send(_ bytes: [UInt8], _ index: Int, atRelay: Bool) {
+        let client = clients[connections[index].client]
+        let conditions = client.conditions
+        let isStream = client.carrier == .reliable
+        for piece in isStream ? segments(bytes) : frames(bytes) {
+            guard !isStream, !isHandshake(piece) else {
+                schedule(Segment(piece), index, atRelay: atRelay)
+                continue
+            }
+            let arrival = arrival(of: piece.count, index, atRelay: atRelay)
+            let event = Event.arrived(Segment(piece), connection: index, atRelay: !atRelay)
+            if random.happens(perMille: conditions.lostPerMille) {
+                trouble.lost += 1
+                continue
+            }
+            let isLate = random.happens(perMille: conditions.overtakenPerMille)
+            if isLate { trouble.overtaken += 1 }
+            schedule(event, at: isLate ? arrival + conditions.delay : arrival)
+            if random.happens(perMille: conditions.doubledPerMille) {
+                trouble.doubled += 1
+                schedule(event, at: arrival + conditions.delay / 2)
+            }
+        }
+    }
+
+    /// Schedules the arrival of a segment that is not lost.
+    private func schedule(_ segment: Segment, _ index: Int, atRelay: Bool) {
+        let arrival = arrival(of: segment.byteCount, index, atRelay: atRelay)
+        connections[index][pipeFromRelay: atRelay].unreadByteCount += segment.byteCount
+        schedule(.arrived(segment, connection: index, atRelay: !atRelay), at: arrival)
+    }
+
+    private func arrival(of byteCount: Int, _ index: Int, atRelay: Bool) -> Instant {
+        let client = clients[connections[index].client]
+        return connections[index][pipeFromRelay: atRelay].send(
+            byteCount, client.conditions, isStream: client.carrier == .reliable, random: random.next(), now: now)
+    }
+
+    private func segments(_ bytes: [UInt8]) -> [[UInt8]] {
+        stride(from: 0, to: bytes.count, by: 1460).map { Array(bytes[$0..<min($0 + 1460, bytes.count)]) }
+    }
+
+    /// A datagram carries one frame.
+    func frames(_ bytes: [UInt8]) -> [[UInt8]] {
+        var result: [[UInt8]] = []
+        var rest = bytes[...]
+        while rest.count >= FrameHeader.byteCount {
+            let body = rest.dropFirst(20).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            result.append(Array(rest.prefix(FrameHeader.byteCount + body)))
+            rest = rest.dropFirst(FrameHeader.byteCount + body)
+        }
+        return result
+    }
+
+    /// Whether a frame belongs to the handshake. The model does not lose such frames, because the handshake of a
+    /// datagram carrier is not specified.
+    private func isHandshake(_ frame: [UInt8]) -> Bool {
+        frame.count > 6 && frame[6] == 0x40
+    }
+
+    // MARK: - TLS
+    // TLS between the engines and the ordered carrier, as `TLSTransport` uses it on a socket. Carriers without order
+    // have none.
+
+    /// Bytes of a carrier that travel together.
+    struct Segment {
+        var bytes: [UInt8]
+        /// The bytes that count for the rate and the window of the path.
+        var byteCount: Int
+
+        init(_ bytes: [UInt8], byteCount: Int? = nil) {
+            self.bytes = bytes
+            self.byteCount = byteCount ?? bytes.count
+        }
+    }
+
+    /// Starts the handshake of a new connection. The client's engine learns of the connection after it. Returns false
+    /// without TLS.
+    private func startTLS(_ index: Int) -> Bool {
+        let client = connections[index].client
+        guard let tls, clients[client].carrier == .reliable else { return false }
+        connections[index].tls = tls.connect(client)
+        sendPending(index, atRelay: false)
+        return true
+    }
+
+    /// Sends messages of a handshake, alerts and close_notify, in three segments, so that faults can separate them.
+    private func sendPending(_ index: Int, atRelay: Bool) {
+        guard connections[index][atRelay: atRelay].isOpen,
+            let bytes = connections[index].tls?[atRelay: atRelay].takePending(), !bytes.isEmpty
+        else { return }
+        for part in 0..<3 {
+            let piece = Array(bytes[(bytes.count * part / 3)..<(bytes.count * (part + 1) / 3)])
+            schedule(Segment(piece, byteCount: VirtualTLS.handshakeByteCount / 3), index, atRelay: atRelay)
+        }
+    }
+
+    /// Sends pending messages and returns the records of the application data; none before the handshake is complete.
+    private func encrypted(_ index: Int, atRelay: Bool, _ data: () -> [UInt8]) -> [UInt8] {
+        guard let stream = connections[index].tls?[atRelay: atRelay] else { return data() }
+        sendPending(index, atRelay: atRelay)
+        return stream.isOpen ? stream.send(data()) : []
+    }
+
+    /// Returns the application data in received bytes. Reports a completed handshake to the client first.
+    private func decrypted(_ bytes: [UInt8], _ index: Int, atRelay: Bool) -> [UInt8] {
+        guard let stream = connections[index].tls?[atRelay: atRelay] else { return bytes }
+        let wasOpen = stream.isOpen
+        let data = stream.receive(bytes)
+        if !wasOpen, stream.isOpen, !atRelay {
+            tls?.handshakeCount += 1
+            if stream.isResumed { tls?.resumptionCount += 1 }
+            let client = clients[connections[index].client]
+            client.engine.connected(connections[index].id, localAddress: nil, now: now)
+            settle(client)
+        }
+        return data
+    }
+
+    /// Sends the answers of TLS to received bytes, and handles the end of the stream.
+    private func finishReceiving(_ index: Int, atRelay: Bool) {
+        guard let stream = connections[index].tls?[atRelay: atRelay] else { return }
+        sendPending(index, atRelay: atRelay)
+        if let error = stream.error {
+            tls?.failures.append("connection \(index) failed at the \(atRelay ? "relay" : "client"): \(error)")
+            end(index, atRelay, .reset)
+        } else if stream.isPeerClosed {
+            end(index, atRelay, .finished)
+        } else if connections[index][atRelay: atRelay].hasEnded {
+            endCarrier(index, atRelay, .finished)
+        }
+    }
+
+    /// Handles the end of the carrier. Without close_notify it is a reset (C-65), during the handshake a failure.
+    private func endCarrier(_ index: Int, _ atRelay: Bool, _ ending: Ending) {
+        guard let stream = connections[index].tls?[atRelay: atRelay], ending == .finished else {
+            return end(index, atRelay, ending)
+        }
+        guard connections[index][atRelay: atRelay].unread.isEmpty else {
+            connections[index][atRelay: atRelay].hasEnded = true
+            return
+        }
+        guard !stream.isPeerClosed else { return }
+        if !stream.isOpen, !atRelay, connections[index].clientSide.isOpen {
+            let client = clients[connections[index].client]
+            client.engine.connectFailed(connections[index].id, .tlsFailure, now: now)
+        }
+        end(index, atRelay, .reset)
+    }
+
+    /// Sends close_notify after the last bytes.
+    private func closeTLS(_ index: Int, atRelay: Bool) {
+        connections[index].tls?[atRelay: atRelay].close()
+        sendPending(index, atRelay: atRelay)
+    }
+
+    /// Releases the TLS of a connection that both ends have closed.
+    private func releaseTLS(_ index: Int) {
+        guard !connections[index].clientSide.isOpen, !connections[index].relaySide.isOpen else { return }
+        connections[index].tls = nil
     }
 }

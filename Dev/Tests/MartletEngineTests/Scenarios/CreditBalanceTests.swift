@@ -1,3 +1,4 @@
+import MartletTestKit
 import MartletTestSupport
 import MartletWire
 import Testing
@@ -6,7 +7,6 @@ import Testing
 @testable import MartletLink
 @testable import MartletRelay
 @testable import MartletSimulator
-import MartletTestKit
 
 /// A relay releases all received credit in every case (S-38).
 @Suite struct CreditBalanceTests {

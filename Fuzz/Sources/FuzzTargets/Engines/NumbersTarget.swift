@@ -1,4 +1,5 @@
 import Foundation
+import MartletTestSupport
 import MartletWire
 
 @testable import Martlet
@@ -6,7 +7,6 @@ import MartletWire
 @testable import MartletRelay
 @testable import MartletRelaySQLite
 @testable import MartletSimulator
-import MartletTestSupport
 @testable import MartletTimeline
 
 /// Numbers: no value of a number of a peer traps in a client, a relay, a timeline or a store.
