@@ -49,7 +49,10 @@ let package = Package(
         .library(name: "MartletDecode", targets: ["MartletDecode"]),
         .library(name: "MartletTestKit", targets: ["MartletTestKit"]),
         .executable(name: "martlet", targets: ["MartletTool"]),
-        .executable(name: "martlet-lab", targets: ["MartletLab"]),
+        // For the packages of developers, Dev and Fuzz. All that they declare is `package`.
+        .library(name: "MartletToolSupport", targets: ["MartletToolSupport"]),
+        .library(name: "MartletTestSupport", targets: ["MartletTestSupport"]),
+        .library(name: "MartletToolTestSupport", targets: ["MartletToolTestSupport"]),
     ],
     traits: [
         .default(enabledTraits: ["Foundation"]),
@@ -139,32 +142,16 @@ let package = Package(
                 "MartletWire", "MartletWebhook", "CMartletCrypto", "CMartletSystem",
             ],
             swiftSettings: settings),
-        .executableTarget(
-            name: "MartletLab",
-            dependencies: [
-                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
-                "MartletAuthentication", "MartletTestKit", "MartletDecode", "MartletTimeline", "MartletDifferential",
-                "MartletToolSupport", "MartletTransport", "MartletLink", "MartletWire", "CMartletCrypto",
-            ],
-            swiftSettings: settings),
-        .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
         .target(
             name: "MartletToolTestSupport", dependencies: ["MartletDecode", "MartletToolSupport", "MartletTransport"],
             path: "Tests/Support", swiftSettings: settings),
         .testTarget(
-            name: "MartletWireTests", dependencies: ["MartletWire", "MartletDifferential"], swiftSettings: settings),
+            name: "MartletWireTests", dependencies: ["MartletWire", "MartletTestSupport"], swiftSettings: settings),
         .target(
             name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLinkTests",
-            dependencies: ["MartletLink", "MartletTransport", "MartletTestSupport", "MartletDifferential"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "MartletEngineTests",
-            dependencies: [
-                "Martlet", "MartletRelay", "MartletLink", "MartletTestKit", "MartletTestSupport", "MartletDifferential",
-            ],
+            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTransport", "MartletTestSupport"],
             swiftSettings: settings),
         .target(
             name: "MartletTLSForge", dependencies: ["CMartletTLS"], path: "Tests/MartletTLSForge",
@@ -179,7 +166,7 @@ let package = Package(
             name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
+            name: "MartletRelayTests", dependencies: ["MartletRelay"], swiftSettings: settings),
         .testTarget(
             name: "MartletWebhookTests", dependencies: ["MartletWebhook", "MartletRelay"], swiftSettings: settings),
         .testTarget(
@@ -190,7 +177,8 @@ let package = Package(
         .testTarget(
             name: "MartletSQLiteTests",
             dependencies: [
-                "MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport",
+                "MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport",
+                "MartletToolTestSupport",
             ],
             swiftSettings: settings),
         .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
@@ -201,7 +189,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTimelineTests", dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit"],
+            name: "MartletTimelineTests",
+            dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit", "MartletTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletObservationTests",
@@ -209,18 +198,21 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",
-            dependencies: ["MartletDecode", "MartletLab", "MartletDifferential", "MartletToolTestSupport"],
-            swiftSettings: settings),
+            dependencies: ["MartletDecode", "MartletToolTestSupport"], swiftSettings: settings),
         .testTarget(
             name: "MartletToolSupportTests", dependencies: ["MartletToolSupport"], swiftSettings: settings),
         .testTarget(
-            name: "MartletToolTests", dependencies: ["MartletTool", "MartletLab", "MartletToolTestSupport"],
+            name: "MartletToolTests", dependencies: ["MartletTool", "MartletToolTestSupport"],
             swiftSettings: settings),
-        .testTarget(
-            name: "MartletLabTests", dependencies: ["MartletLab", "MartletToolTestSupport"], swiftSettings: settings),
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
 
 package.targets += networkTargets
+
+// `make check` builds the tests of the changed modules only, into a program of their own.
+if let names = Context.environment["MARTLET_CHECK"]?.split(separator: " ") {
+    package.name = "martlet-check"
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name[...]) }
+}

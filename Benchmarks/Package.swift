@@ -20,7 +20,7 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "martlet-benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "martlet", path: "..")],
+    dependencies: [.package(name: "martlet", path: ".."), .package(name: "martlet-dev", path: "../Dev")],
     targets: [
         .target(
             name: "CBaselines",
@@ -41,6 +41,7 @@ let package = Package(
                 .product(name: "MartletWire", package: "martlet"),
                 .product(name: "MartletLink", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),
+                .product(name: "MartletSimulator", package: "martlet-dev"),
             ],
             packageAccess: false, swiftSettings: settings),
         .testTarget(

@@ -20,7 +20,7 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "martlet-fuzz",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "martlet", path: "..")],
+    dependencies: [.package(name: "martlet", path: ".."), .package(name: "martlet-dev", path: "../Dev")],
     targets: [
         .target(
             name: "FuzzTargets",
@@ -30,6 +30,8 @@ let package = Package(
                 .product(name: "MartletAuthentication", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),
+                .product(name: "MartletTestSupport", package: "martlet"),
+                .product(name: "MartletSimulator", package: "martlet-dev"),
                 .product(name: "Martlet", package: "martlet"),
                 .product(name: "MartletSQLite", package: "martlet"),
                 .product(name: "MartletRelaySQLite", package: "martlet"),

@@ -36,14 +36,3 @@ public enum PathDirection: Sendable {
     /// Both directions.
     case both
 }
-
-/// The numbers of lost, duplicated and reordered frames on unordered carriers, over all paths of a world. A test
-/// verifies with them that the requested conditions occurred.
-public struct PathTrouble: Equatable, Sendable {
-    /// Lost frames.
-    public internal(set) var lost = 0
-    /// Duplicated frames.
-    public internal(set) var doubled = 0
-    /// Frames that arrived after a later one.
-    public internal(set) var overtaken = 0
-}

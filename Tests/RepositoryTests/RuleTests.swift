@@ -24,6 +24,9 @@ struct RuleTests {
         ("Sources/MartletTestKit/A.swift", "import MartletSQLite"),
         ("Sources/Unheard/A.swift", "import MartletWire"),
         ("Tests/MartletWireTests/ATests.swift", "@testable import MartletLink"),
+        ("Sources/MartletRelay/A.swift", "import MartletSimulator"),
+        ("Dev/Sources/MartletSimulator/A.swift", "import Foundation"),
+        ("Dev/Tests/MartletSimulatorTests/ATests.swift", "import MartletDecode"),
     ])
     func `an import of a module that is not permitted → a finding`(path: String, code: String) {
         #expect(ImportRule.findings(in: SourceFile(path, code)).count == 1)
@@ -38,6 +41,8 @@ struct RuleTests {
         ("Sources/Martlet/Foundation/A.swift", "public import FoundationEssentials"),
         ("Tests/MartletWireTests/ATests.swift", "import Testing\n@testable import MartletWire"),
         ("Tests/MartletTests/Scenarios/A.swift", "import MartletRelay"),
+        ("Dev/Sources/MartletSimulator/A.swift", "import MartletTestKit"),
+        ("Dev/Tests/MartletSimulatorTests/ATests.swift", "@testable import MartletSimulator"),
     ])
     func `an import of a permitted module → no finding`(path: String, code: String) {
         #expect(ImportRule.findings(in: SourceFile(path, code)) == [])
@@ -69,7 +74,7 @@ struct RuleTests {
     ])
     func `a key or a property of the type String for a name → a finding`(code: String) {
         #expect(NameKeyRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)).count == 1)
-        #expect(NameKeyRule.findings(in: SourceFile("Sources/MartletLab/A.swift", code)) == [])
+        #expect(NameKeyRule.findings(in: SourceFile("Dev/Sources/MartletLab/A.swift", code)) == [])
         #expect(NameKeyRule.findings(in: SourceFile("Sources/Martlet/A.swift", "// " + code)) == [])
         #expect(NameKeyRule.findings(in: SourceFile("Sources/MartletTransport/TLS/TLSClient.swift", code)) == [])
     }

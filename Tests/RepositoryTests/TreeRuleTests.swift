@@ -51,7 +51,7 @@ struct TreeRuleTests {
             "offset(of: counter) + 1", "// counter + 1", "Int(exactly: counter)", "head(counter: 3) + 1",
         ] { #expect(findings(code) == 0, "\(code)") }
         #expect(findings("offset + 1", "Sources/MartletWire/A.swift") == 0)
-        #expect(findings("counter + 1", "Sources/MartletLab/A.swift") == 0)
+        #expect(findings("counter + 1", "Dev/Sources/MartletLab/A.swift") == 0)
         #expect(NumberRule.findings(in: SourceTree([])).count == 1)
         let tree = SourceTree([registry, SourceFile("Sources/MartletLink/A.swift", "counter + 1")])
         let found = NumberRule.findings(in: tree)
@@ -64,6 +64,7 @@ struct TreeRuleTests {
             MirrorRule.findings(in: SourceTree([source, SourceFile(test, text)]))
         }
         #expect(findings("Tests/MartletXTests/A/BTests.swift") == [])
+        #expect(findings("Dev/Tests/MartletXTests/A/BTests.swift") == [])
         #expect(findings("Tests/MartletXTests/BTests.swift").count == 1)
         #expect(findings("Tests/MartletXTests/A/CTests.swift").count == 1)
         #expect(findings("Tests/MartletXTests/A/B.swift").count == 1)

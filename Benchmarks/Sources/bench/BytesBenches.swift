@@ -1,6 +1,7 @@
 import BenchHarness
 import Martlet
 import MartletLink
+import MartletSimulator
 import MartletTestKit
 import MartletWire
 

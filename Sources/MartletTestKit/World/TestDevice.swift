@@ -97,7 +97,7 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
     }
 
     /// Drops the reference to the client, which stops without a flush when the last one is released.
-    func release() {
+    package func release() {
         client = nil
     }
 

@@ -1,5 +1,5 @@
 public import Martlet
-import MartletLink
+package import MartletLink
 public import MartletRelay
 import MartletTransport
 import MartletWire
@@ -28,7 +28,7 @@ import MartletWire
 public final class TestWorld: @unchecked Sendable {  // used by the thread that runs the world
     /// The seed.
     public let seed: UInt64
-    let scheduler = VirtualScheduler()
+    private let scheduler = VirtualScheduler()
     let network: VirtualNetwork
     private var devices: [TestDevice] = []
     private var relays: [TestRelay] = []
@@ -43,7 +43,14 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
         network = VirtualNetwork(scheduler, seed: seeds.next())
     }
 
+    /// The executor of the tasks of the world.
+    package var executor: any TaskExecutor { scheduler }
+    /// The number of connections so far.
+    package var connectionCount: Int { network.connectionCount }
+
     // MARK: - Time
+
+    package var now: Instant { scheduler.now }
 
     /// The clock of the world.
     public var clock: VirtualClock { VirtualClock(scheduler: scheduler) }

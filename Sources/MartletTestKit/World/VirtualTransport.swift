@@ -108,7 +108,7 @@ final class VirtualTransport: Transport, TurnEndHandler, LoopStopHandler, @unche
         hasClosedFirst = !hasReportedEnd
         discardUnread()
         let timer = LoopTimer(on: loop) { [weak self] in self?.abort() }
-        timer.set(deadline: loop.deadline(after: VirtualWorld.closeTimeout))
+        timer.set(deadline: loop.deadline(after: VirtualPipe.closeTimeout))
         closeTimer = timer
         needsWrite = true
         scheduleTurnEnd()

@@ -138,3 +138,82 @@ private final class MessageCount: Sendable {
 
     var value: Int { count.withLock { $0 } }
 }
+
+/// A timer of the duration with a connection and without messages. The caller supplies the time, and checks the timer
+/// at each change of the connection.
+///
+/// | at a check | duration |
+/// |---|---|
+/// | more messages than at the previous check, or lines that are not written | is reset to zero |
+/// | online at the previous check | grows by the time between the two |
+/// | otherwise | is not changed |
+struct IdleTimer {
+    private let limit: Duration
+    private var silence = Duration.zero
+    private var wasOnline = false
+    private var messageCount = 0
+
+    /// Creates a timer that expires after `limit`.
+    init(limit: Duration) {
+        self.limit = limit
+    }
+
+    /// The remaining duration; zero if the timer has expired.
+    var remaining: Duration { max(limit - silence, .zero) }
+
+    /// Updates the timer.
+    ///
+    /// - Parameters:
+    ///   - isOnline: Whether there is a connection.
+    ///   - isBlocked: Whether lines wait for the reader of the output, so that no message can be received.
+    ///   - elapsed: The time since the previous check.
+    ///   - messageCount: The number of messages so far.
+    mutating func update(isOnline: Bool, isBlocked: Bool = false, elapsed: Duration, messageCount: Int) {
+        if isBlocked || messageCount != self.messageCount {
+            silence = .zero
+        } else if wasOnline {
+            silence += elapsed
+        }
+        wasOnline = isOnline
+        self.messageCount = messageCount
+    }
+}
+
+/// The start of a listener in the log, and the meaning of a replaced cursor.
+///
+/// | start | replaced cursor | meaning |
+/// |---|---|---|
+/// | at a stored cursor | at any time | the relay has lost the log |
+/// | at an offset of the user | equals that offset, without a log | the offset is beyond the last message |
+/// | at an offset of the user | belongs to a log | the relay has lost the log |
+struct StartingPoint: Equatable, Sendable {
+    /// The start of the messages.
+    let from: Room.Options.From
+    /// The offset that the user gave; nil if there is none.
+    private let givenOffset: UInt64?
+
+    /// Creates the start of a command: the stored cursor if there is one, otherwise the choice of the user.
+    init(_ begin: ListenCommand.Begin, kept: RoomCursor? = nil) {
+        if let kept {
+            from = .cursor(kept)
+            givenOffset = nil
+            return
+        }
+        switch begin {
+        case .start:
+            from = .start
+            givenOffset = nil
+        case .latest:
+            from = .latest(count: 0)
+            givenOffset = nil
+        case .cursor(let offset):
+            from = .cursor(RoomCursor(offset: offset))
+            givenOffset = offset
+        }
+    }
+
+    /// Returns whether a replaced cursor is the offset of the user, which no log has reached.
+    func isBeyondEnd(replaced previous: RoomCursor) -> Bool {
+        givenOffset != nil && previous.log == nil && previous.offset == givenOffset
+    }
+}

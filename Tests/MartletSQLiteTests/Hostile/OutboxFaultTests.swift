@@ -63,7 +63,7 @@ struct OutboxFaultTests {
         }
     }
 
-    /// The number of points; `make powerloss` sets 10,000.
+    /// The number of points; `make storage` sets 10,000.
     private static let pointCount =
         ProcessInfo.processInfo.environment["MARTLET_POWER_LOSSES"].flatMap { Int($0) } ?? 500
 

@@ -1,7 +1,7 @@
 import Foundation
 import MartletLink
 import MartletRelay
-import MartletTestKit
+import MartletTestSupport
 import MartletWire
 import Testing
 

@@ -5,7 +5,8 @@ import Testing
 
 /// Many clients in many rooms: each member receives each message of its room once, in the order of offsets.
 ///
-/// `make crowd` runs this test with 2,000 clients and a relay in another process, and prints the figures of that run.
+/// `make scenarios SCENARIOS=crowd` runs this test with 2,000 clients and a relay in another process, and prints the
+/// figures of that run.
 @Suite("Many clients on one loop", .timeLimit(.minutes(10)))
 struct CrowdTests {
     private struct Size {

@@ -1,7 +1,7 @@
 import Martlet
 import MartletDatabase
 import MartletLink
-import MartletTestKit
+import MartletTestSupport
 import MartletWire
 import Testing
 

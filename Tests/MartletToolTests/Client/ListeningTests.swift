@@ -45,3 +45,106 @@ import Testing
         }
     }
 }
+
+@Suite struct IdleTimerTests {
+    /// Returns a timer of 10 s with a connection at the previous check.
+    private func onlineTimer() -> IdleTimer {
+        var timer = IdleTimer(limit: .seconds(10))
+        timer.update(isOnline: true, elapsed: .zero, messageCount: 0)
+        return timer
+    }
+
+    @Test func `ten seconds online without a message expire the timer`() {
+        var timer = onlineTimer()
+        timer.update(isOnline: true, elapsed: .seconds(4), messageCount: 0)
+        #expect(timer.remaining == .seconds(6))
+        timer.update(isOnline: true, elapsed: .seconds(6), messageCount: 0)
+        #expect(timer.remaining == .zero)
+        timer.update(isOnline: true, elapsed: .seconds(1), messageCount: 0)
+        #expect(timer.remaining == .zero)
+    }
+
+    @Test func `with a cut every three seconds the time between the cuts is added`() {
+        var timer = onlineTimer()
+        var seconds = 0
+        while timer.remaining > .zero, seconds < 100 {
+            seconds += 1
+            timer.update(isOnline: seconds % 3 != 0, elapsed: .seconds(1), messageCount: 0)
+        }
+        // Three seconds before the first cut count, then two of each three.
+        #expect(seconds == 14)
+    }
+
+    @Test func `connections shorter than the time between two checks → their durations are added`() {
+        var timer = onlineTimer()
+        var count = 0
+        while timer.remaining > .zero, count < 1000 {
+            count += 1
+            timer.update(isOnline: false, elapsed: .milliseconds(50), messageCount: 0)
+            timer.update(isOnline: true, elapsed: .seconds(2), messageCount: 0)
+        }
+        #expect(count == 200)
+    }
+
+    @Test func `lines that are not written → reset the time, and it begins when they are`() {
+        var timer = onlineTimer()
+        timer.update(isOnline: true, elapsed: .seconds(9), messageCount: 0)
+        for _ in 1...3 { timer.update(isOnline: true, isBlocked: true, elapsed: .seconds(60), messageCount: 0) }
+        #expect(timer.remaining == .seconds(10))
+        timer.update(isOnline: true, elapsed: .seconds(4), messageCount: 0)
+        #expect(timer.remaining == .seconds(6))
+    }
+
+    @Test func `time before a cut counts, time offline does not`() {
+        var timer = onlineTimer()
+        timer.update(isOnline: true, elapsed: .seconds(3), messageCount: 0)
+        timer.update(isOnline: false, elapsed: .seconds(1), messageCount: 0)
+        timer.update(isOnline: false, elapsed: .seconds(100), messageCount: 0)
+        timer.update(isOnline: true, elapsed: .seconds(100), messageCount: 0)
+        #expect(timer.remaining == .seconds(6))
+    }
+
+    @Test func `a message resets the time, also offline`() {
+        var timer = onlineTimer()
+        timer.update(isOnline: true, elapsed: .seconds(9), messageCount: 0)
+        timer.update(isOnline: true, elapsed: .seconds(9), messageCount: 1)
+        #expect(timer.remaining == .seconds(10))
+        timer.update(isOnline: true, elapsed: .seconds(9), messageCount: 1)
+        timer.update(isOnline: false, elapsed: .seconds(1), messageCount: 2)
+        #expect(timer.remaining == .seconds(10))
+    }
+
+    @Test func `without a connection no time is counted`() {
+        var timer = IdleTimer(limit: .seconds(1))
+        for _ in 1...3 { timer.update(isOnline: false, elapsed: .seconds(60), messageCount: 0) }
+        #expect(timer.remaining == .seconds(1))
+    }
+}
+
+@Suite struct StartingPointTests {
+    private let log = LogID(rawValue: 7)
+
+    @Test func `a stored cursor has precedence over the option`() {
+        let kept = RoomCursor(log: log, offset: 3)
+        #expect(StartingPoint(.cursor(100), kept: kept).from == .cursor(kept))
+        #expect(StartingPoint(.start, kept: kept).from == .cursor(kept))
+        #expect(StartingPoint(.start).from == .start)
+        #expect(StartingPoint(.latest).from == .latest(count: 0))
+        #expect(StartingPoint(.cursor(100)).from == .cursor(RoomCursor(offset: 100)))
+    }
+
+    @Test func `the offset 100 of the user in a room of 5 messages is beyond the end`() {
+        #expect(StartingPoint(.cursor(100)).isBeyondEnd(replaced: RoomCursor(offset: 100)))
+    }
+
+    @Test func `a replaced cursor with a log is a lost log`() {
+        #expect(!StartingPoint(.cursor(100)).isBeyondEnd(replaced: RoomCursor(log: log, offset: 100)))
+        #expect(!StartingPoint(.cursor(100)).isBeyondEnd(replaced: RoomCursor(log: log, offset: 5)))
+        #expect(!StartingPoint(.start).isBeyondEnd(replaced: RoomCursor(log: log, offset: 5)))
+    }
+
+    @Test func `a replaced stored cursor without a log is a lost log`() {
+        let start = StartingPoint(.cursor(100), kept: RoomCursor(offset: 100))
+        #expect(!start.isBeyondEnd(replaced: RoomCursor(offset: 100)))
+    }
+}

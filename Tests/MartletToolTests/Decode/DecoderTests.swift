@@ -4,7 +4,6 @@ import MartletWire
 import Testing
 
 @testable import MartletDecode
-@testable import MartletLab
 @testable import MartletTool
 
 @Suite struct DecoderTests {
@@ -18,8 +17,11 @@ import Testing
     }
 
     private var packets: [[UInt8]] {
-        var connection = SyntheticTCP(from: Packets.client, to: Packets.server, seed: 1)
-        return connection.open() + connection.send(frame(Handshake.hello()).rawBytes, from: 0)
+        [
+            Packets.ipv4([], flags: .syn),
+            Packets.ipv4([], from: Packets.server, to: Packets.client, flags: [.syn, .ack]),
+            Packets.ipv4([], sequence: 2), Packets.ipv4(frame(Handshake.hello()), sequence: 2),
+        ]
     }
 
     @Test func `first bytes of each format → that format`() throws {

@@ -4,7 +4,6 @@ import MartletWire
 import Testing
 
 @testable import MartletDecode
-@testable import MartletLab
 @testable import MartletTool
 
 /// No input makes the decoder trap or hang, or show frames that it does not contain.
@@ -16,8 +15,17 @@ import Testing
         var packets: [[UInt8]] = []
         let body = text(String(repeating: "long ", count: 400)).encode()
         for number: UInt64 in 1...2 {
-            var connection = SyntheticTCP(from: Packets.client, to: Packets.server, seed: number)
-            packets += connection.open()
+            var next: [UInt32] = [2, 2]
+            func add(_ payload: [UInt8], from index: Int, _ flags: TCPSegment.Flags, at sequence: UInt32? = nil) {
+                let ends = [Packets.client, Packets.server]
+                packets.append(
+                    Packets.ipv4(
+                        payload, from: ends[index], to: ends[1 - index], sequence: sequence ?? next[index],
+                        flags: flags))
+                next[index] += UInt32(payload.count)
+            }
+            add([], from: 0, .syn, at: 1)
+            add([], from: 1, [.syn, .ack], at: 1)
             let frames = [
                 (0, frame(Handshake.hello(resuming: number == 2))), (1, frame(Handshake.welcome(resumed: number == 2))),
                 (0, frame(Handshake.open(), session: 1, sequence: 1)),
@@ -25,8 +33,9 @@ import Testing
                 (0, frame(text("-"), session: 1, sequence: 3, body: Array(body[900...]))),
                 (1, frame(text(String(repeating: "a", count: 99)), session: 1, sequence: 1, compressed: true)),
             ]
-            for (index, bytes) in frames { packets += connection.send(bytes.rawBytes, from: index) }
-            packets += connection.end(0) + connection.reset()
+            for (index, bytes) in frames { add(bytes, from: index, [.psh, .ack]) }
+            add([], from: 0, [.fin, .ack])
+            add([], from: 1, [.rst, .ack])
         }
         return packets
     }()

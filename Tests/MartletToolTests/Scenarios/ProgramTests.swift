@@ -3,7 +3,6 @@ import MartletToolSupport
 import MartletToolTestSupport
 import Testing
 
-@testable import MartletLab
 @testable import MartletTool
 
 @Suite struct ProgramTests {
@@ -24,46 +23,5 @@ import Testing
     @Test func `version → the version in the README`() throws {
         let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
         #expect(readme.contains("Version \(CommandLineProgram.version) "))
-    }
-
-    @Test func `an argument that is not UTF-8 → a usage error`() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", #"exec "$0" user list --file "$(printf '\377')""#, ChildProcess.program.path]
-        let errors = Pipe()
-        process.standardError = errors
-        try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(text == "martlet: an argument is not UTF-8\n")
-        #expect(process.terminationStatus == 64)
-    }
-
-    @Test(arguments: ["--file ", "--file="])
-    func `send with the path of a file that is not UTF-8 → the file, and a name with U+FFFD`(_ option: String)
-        async throws
-    {
-        try await withFolder { folder in
-            try await withToolRelay { relay in
-                let process = Process()
-                process.executableURL = URL(fileURLWithPath: "/bin/sh")
-                let send = #"exec "$0" send --to "$2" --account ada \#(option)"$1/$(printf '\377a')""#
-                process.arguments = [
-                    "-c", #"echo content >"$1/$(printf '\377a')"; \#(send)"#, ChildProcess.program.path, folder, relay,
-                ]
-                let (ends, end) = AsyncStream.makeStream(of: Int32.self)
-                process.terminationHandler = { end.yield($0.terminationStatus) }
-                try process.run()
-                #expect(await ends.first { _ in true } == 0)
-                let history = try await ToolRun("history", "--to", relay, "--account", "bob")
-                #expect(history.lines.first?.hasPrefix("1 ada: [attachment \"\u{FFFD}a\",") == true)
-            }
-        }
-    }
-
-    @Test func `serve with a certificate that cannot be read → exit code 66`() async throws {
-        let words = ["serve", "--listen", "127.0.0.1:0", "--allow-all", "--certificate", "/none", "--key", "/none"]
-        let process = try ChildProcess(words, input: nil, output: nil)
-        #expect(await process.exitCode() == 66)
     }
 }

@@ -3,11 +3,6 @@
 /// `Scripts/generate-bounds` writes the page. This rule fails without Python, for example in `swift test`.
 enum BoundRule {
     static let page = "Guides/bounds.md"
-    /// Folders with parameters of tests and demonstrations instead of bounds.
-    private static let excluded = [
-        "MartletDifferential/", "MartletLab/", "MartletTestKit/Lives/", "MartletTestKit/Simulation/",
-    ]
-
     static func findings(in tree: SourceTree) -> [Finding] {
         guard let page = tree[page] else { return [Finding(page, "does not exist")] }
         var listed: Set<Row> = []
@@ -23,7 +18,7 @@ enum BoundRule {
             }
         }
         let constant = /^ +[a-z ]*static let (max[A-Z]\w*)(: \w+)? = [\d(]/
-        for file in tree.swiftFiles where isSource(file.path) {
+        for file in tree.swiftFiles where file.path.hasPrefix("Sources/") {
             for (index, line) in file.scanned.enumerated() {
                 guard let match = line.code.firstMatch(of: constant),
                     !listed.contains(Row(name: match.1, path: file.path))
@@ -39,11 +34,6 @@ enum BoundRule {
     private struct Row: Hashable {
         var name: Substring
         var path: String
-    }
-
-    private static func isSource(_ path: String) -> Bool {
-        guard path.hasPrefix("Sources/") else { return false }
-        return !excluded.contains { path.dropFirst("Sources/".count).hasPrefix($0) }
     }
 }
 

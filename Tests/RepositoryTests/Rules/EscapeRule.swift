@@ -3,7 +3,7 @@ enum EscapeRule {
     static let escapes = ["@unchecked", "nonisolated(unsafe)", "try!", "as!"]
 
     static func findings(in file: SourceFile) -> [Finding] {
-        guard file.isSwift, file.components.first == "Sources" else { return [] }
+        guard file.isSwift, file.isInSources else { return [] }
         let lines = file.scanned
         let present = file.present(escapes)
         return lines.indices.compactMap { index in

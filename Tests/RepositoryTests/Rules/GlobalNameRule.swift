@@ -7,7 +7,7 @@ enum GlobalNameRule {
     private static let reads = ["environment[\"", "getenv(\""]
 
     static func findings(in file: SourceFile) -> [Finding] {
-        guard file.components.first == "Sources" else { return [] }
+        guard file.isInSources else { return [] }
         if file.pathExtension == "h" {
             return file.lines.indices.filter { isForeignFunction(file.lines[$0]) }.map {
                 Finding(file.path, line: $0 + 1, "a function of C without the prefix martlet_")

@@ -2,8 +2,8 @@
 enum ImportRule {
     private static let cLibraries: Set<String> = ["Glibc", "Musl", "Darwin"]
 
-    /// By folder in Sources/. A folder without a row is a finding. No module of `martlet` imports Foundation, whose
-    /// tables would be the most of the program.
+    /// By folder in Sources/ and Dev/Sources/. A folder without a row is a finding. No module of `martlet` imports
+    /// Foundation, whose tables would be the most of the program.
     static let allowedInSources: [String: Set<String>] = [
         "MartletWire": ["CMartletCodec"],
         "MartletLink": ["MartletWire"],
@@ -37,6 +37,10 @@ enum ImportRule {
             "Martlet", "MartletSQLite", "MartletDatabase", "MartletWire", "MartletLink", "MartletTransport",
         ]),
         "MartletObservation": ["Martlet", "MartletTimeline", "MartletLink", "MartletWire", "Observation"],
+        "MartletSimulator": [
+            "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletLink", "MartletTransport",
+            "Synchronization",
+        ],
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CMartletPcap"]),
         "MartletToolSupport": cLibraries.union([
@@ -50,9 +54,8 @@ enum ImportRule {
         ]),
         "MartletLab": cLibraries.union([
             "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
-            "MartletAuthentication", "MartletTestKit", "MartletDecode",
-            "MartletTimeline", "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletLink",
-            "MartletTransport",
+            "MartletAuthentication", "MartletTestKit", "MartletDecode", "MartletTimeline", "MartletDifferential",
+            "MartletSimulator", "MartletToolSupport", "MartletWire", "MartletLink", "MartletTransport",
             "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
@@ -85,30 +88,36 @@ enum ImportRule {
     /// The imports permitted to every test, beside its module, that module's imports, and the rows below.
     private static let allowedInTests = cLibraries.union(["Testing", "Foundation", "Dispatch", "Synchronization"])
 
-    /// By folder in Tests/: further modules of the package that its tests may import.
+    /// By folder in Tests/ and Dev/Tests/: further modules of the package that its tests may import.
     private static let alsoAllowedInTests: [String: Set<String>] = [
-        "MartletWireTests": ["MartletDifferential"],
-        "MartletLinkTests": ["MartletTestSupport", "MartletDifferential", "MartletTransport"],
+        "MartletWireTests": ["MartletTestSupport"],
+        "MartletLinkTests": ["MartletTestSupport", "MartletTransport"],
         "MartletEngineTests": [
             "Martlet", "MartletRelay", "MartletLink", "MartletWire", "MartletTestKit", "MartletTestSupport",
-            "MartletDifferential",
+            "MartletDifferential", "MartletSimulator",
+        ],
+        "MartletDifferentialTests": [
+            "MartletDecode", "MartletLink", "MartletTestSupport", "MartletToolTestSupport",
+        ],
+        "MartletProgramTests": [
+            "Martlet", "MartletDatabase", "MartletLab", "MartletRelay", "MartletToolTestSupport", "MartletTransport",
+            "MartletWire",
         ],
         "MartletTestSupport": ["MartletWire"],
         "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport", "MartletTLSForge"],
-        "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
         "MartletSQLiteTests": [
-            "MartletRelaySQLite", "MartletRelay", "MartletFaultVFS", "MartletTestKit", "MartletToolTestSupport",
+            "MartletRelaySQLite", "MartletRelay", "MartletFaultVFS", "MartletTestSupport", "MartletToolTestSupport",
         ],
         "MartletStorageTests": [
             "Martlet", "MartletAuthentication", "MartletDatabase", "MartletFaultDisk", "MartletLink", "MartletRelay",
             "MartletSQLite", "MartletRelaySQLite", "MartletTimeline", "MartletTransport", "MartletWire",
         ],
         "MartletTestKitTests": ["Martlet", "MartletRelay"],
-        "MartletTimelineTests": ["MartletRelay", "MartletTestKit"],
+        "MartletTimelineTests": ["MartletRelay", "MartletTestKit", "MartletTestSupport"],
         "MartletObservationTests": ["MartletRelay", "MartletSQLite", "MartletRelaySQLite"],
-        "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
-        "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
+        "MartletDecodeTests": ["MartletToolTestSupport"],
+        "MartletToolTests": ["MartletToolTestSupport"],
         "MartletLabTests": ["MartletToolTestSupport"],
         "MartletNetworkTests": [
             "MartletNetworkTransport", "MartletToolTestSupport", "MartletTransport", "MartletWire",

@@ -6,7 +6,7 @@ enum InlinableRule {
     private static let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol"]
 
     static func findings(in file: SourceFile) -> [Finding] {
-        guard file.isSwift, file.components.first == "Sources", file.text.contains("@inlinable") else { return [] }
+        guard file.isSwift, file.isInSources, file.text.contains("@inlinable") else { return [] }
         var findings: [Finding] = []
         var isMarked = false
         var isUnmarkedType = false

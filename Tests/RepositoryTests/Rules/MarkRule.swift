@@ -32,7 +32,7 @@ enum MarkRule {
 
     /// Calls in tests that wait for the wall clock. The clock of a test world is virtual.
     static func findingsOfWaiting(in file: SourceFile) -> [Finding] {
-        guard file.isSwift, file.components.first == "Tests" else { return [] }
+        guard file.isSwift, file.isInTests else { return [] }
         let present = file.present(waits)
         return file.findings { code in
             let real = code.split(separator: "world.sle" + "ep(").joined(separator: " ")

@@ -25,7 +25,7 @@ enum MatrixRule {
 
     private static func isTest(_ name: Substring, in stem: Substring, of tree: SourceTree) -> Bool {
         tree.swiftFiles.contains { file in
-            file.stem == stem && file.components.first == "Tests"
+            file.stem == stem && file.isInTests
                 && (file.text.contains("func `\(name)`") || file.text.contains("\"\(name)\""))
         }
     }

@@ -1,4 +1,4 @@
-/// Tests/MartletXTests/A/BTests.swift tests Sources/MartletX/A/B.swift.
+/// Tests/MartletXTests/A/BTests.swift tests Sources/MartletX/A/B.swift, of the root or of the package Dev.
 ///
 /// Tests of several files, and code shared by tests, are in the folders below.
 enum MirrorRule {
@@ -20,12 +20,14 @@ enum MirrorRule {
             guard file.stem.hasSuffix("Tests"), tests.hasSuffix("Tests") else {
                 return Finding(file.path, "neither a test of one file nor in \(foldersWithoutMirror.sorted())")
             }
-            let folder = file.components.dropFirst().dropLast().joined(separator: "/")
+            let folders = file.componentsInPackage.dropFirst().dropLast()
+            let folder = folders.joined(separator: "/")
             let name = file.stem.dropLast("Tests".count) + ".swift"
-            let own = ([tests.dropLast("Tests".count)] + file.components.dropFirst(2).dropLast()).joined(separator: "/")
+            let own = ([tests.dropLast("Tests".count)] + folders.dropFirst()).joined(separator: "/")
             let found = tested.first { (folder + "/").hasPrefix($0.key + "/") }
             let path = "Sources/" + (found.map { $0.value + folder.dropFirst($0.key.count) } ?? own) + "/" + name
-            return tree.paths.contains(path) ? nil : Finding(file.path, "its source file \(path) does not exist")
+            return tree.paths.contains(path) || tree.paths.contains("Dev/" + path)
+                ? nil : Finding(file.path, "its source file \(path) does not exist")
         }
     }
 

@@ -34,7 +34,7 @@ enum NumberRule {
     private static let conversions = ["Int(", "Int8(", "Int16(", "Int32(", "Int64("]
     /// The modules of development tools, whose numbers come from their own user.
     private static let exempt: Set<String> = [
-        "MartletDifferential", "MartletLab", "MartletTestKit", "MartletToolSupport",
+        "MartletDifferential", "MartletLab", "MartletSimulator", "MartletTestKit", "MartletToolSupport",
     ]
 
     /// The uses that cannot trap, by the end of the file's path: their number, and the reason.

@@ -1,9 +1,10 @@
 /// Each fault that `make bugs` plants has exactly one place in the code, and breaks an invariant of the simulator. If
 /// it names a test, the test exists.
 enum PlantedBugRule {
-    static let folder = "Tests/PlantedBugs/"
+    static let folder = "Dev/PlantedBugs/"
     static let invariants = [
-        "Sources/MartletTestKit/Simulation/Violation.swift", "Sources/MartletTestKit/Lives/BrokenPromise.swift",
+        "Dev/Sources/MartletSimulator/Simulation/Violation.swift",
+        "Dev/Sources/MartletSimulator/Lives/BrokenPromise.swift",
     ]
     /// The minimum number of faults in the lists.
     static let minCount = 90

@@ -52,7 +52,7 @@ enum RequirementRule {
 
     private static func uncited(_ clauses: [Clause], under folder: String, in tree: SourceTree) -> [Finding] {
         let cited = tree.files.filter {
-            $0.components.first == folder[...] && $0.module(under: "Tests") != "RepositoryTests"
+            $0.componentsInPackage.first == folder[...] && $0.module(under: "Tests") != "RepositoryTests"
         }
         .reduce(into: Set<String>()) { $0.formUnion(citations(in: $1)) }
         return clauses.filter { !$0.isInformative && !cited.contains($0.name) }.map {

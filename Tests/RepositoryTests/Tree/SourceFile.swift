@@ -39,10 +39,18 @@ struct SourceFile {
     var isSwift: Bool { pathExtension == "swift" }
     var isMarkdown: Bool { pathExtension == "md" }
 
+    /// The components relative to the folder of the package: the package Dev has folders like those of the root.
+    var componentsInPackage: ArraySlice<Substring> {
+        components.first == "Dev" ? components.dropFirst() : components[...]
+    }
+
+    var isInSources: Bool { componentsInPackage.first == "Sources" }
+    var isInTests: Bool { componentsInPackage.first == "Tests" }
+
     /// The folder below `parent` that contains the file: the module's name for "Sources" and "Tests".
     func module(under parent: String) -> String? {
-        guard components.count > 2, components[0] == parent else { return nil }
-        return String(components[1])
+        guard componentsInPackage.count > 2, componentsInPackage.first == parent[...] else { return nil }
+        return componentsInPackage.dropFirst().first.map(String.init)
     }
 
     /// The elements of `words` that occur in the file. Its lines need not be searched for the others.

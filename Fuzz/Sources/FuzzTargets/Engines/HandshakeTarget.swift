@@ -2,7 +2,7 @@ import MartletWire
 
 @testable import MartletLink
 @testable import MartletRelay
-@testable import MartletTestKit
+@testable import MartletSimulator
 
 /// Handshake and resume: for any bytes before welcome, the replies and the state are bounded, and the connection ends
 /// in time.

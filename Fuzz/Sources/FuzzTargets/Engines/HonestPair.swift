@@ -1,8 +1,9 @@
+import MartletTestKit
 import MartletWire
 
 @testable import Martlet
 @testable import MartletLink
-@testable import MartletTestKit
+@testable import MartletSimulator
 
 /// Two correct clients that exchange messages in one room of a virtual world, and the checks of their result.
 final class HonestPair {

@@ -2,7 +2,7 @@ import MartletWire
 
 @testable import MartletLink
 @testable import MartletRelay
-@testable import MartletTestKit
+@testable import MartletSimulator
 
 /// A peer of a virtual relay that sends arbitrary bytes on a carrier without delay.
 ///

@@ -1,7 +1,7 @@
 import MartletWire
 
 @testable import MartletLink
-@testable import MartletTestKit
+@testable import MartletSimulator
 
 /// The steps of a faulty peer, read from a program.
 enum IntruderScript {

@@ -1,11 +1,12 @@
 import Foundation
+import MartletTestSupport
 import MartletWire
 
 @testable import Martlet
 @testable import MartletLink
 @testable import MartletRelay
 @testable import MartletRelaySQLite
-@testable import MartletTestKit
+@testable import MartletSimulator
 @testable import MartletTimeline
 
 /// Numbers: no value of a number of a peer traps in a client, a relay, a timeline or a store.

@@ -2,7 +2,7 @@ import MartletWire
 
 @testable import MartletLink
 @testable import MartletRelay
-@testable import MartletTestKit
+@testable import MartletSimulator
 
 /// The relay: for any input of several peers its queues stay bounded, and a correct pair loses and repeats nothing.
 ///

@@ -1,9 +1,10 @@
+import MartletTestKit
 import MartletWire
 
 @testable import Martlet
 @testable import MartletLink
 @testable import MartletRelay
-@testable import MartletTestKit
+@testable import MartletSimulator
 
 /// Sessions: under any faults of clients and relay, every message is accepted once and delivered once, in order.
 ///

@@ -1,0 +1,302 @@
+"""A copy of the package with faults, each behind a switch that an environment variable sets at run time.
+
+All faults are compiled into one copy, so one build suffices, and the package itself contains none of them. The copy
+contains the library, the simulator and the tests of the link and of the engines, and on request the databases, the
+timeline, and the tests of these, of the client and of the simulator.
+"""
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import threading
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDERS = [
+    "Sources/CMartletCodec", "Sources/CMartletCrypto", "Sources/CMartletSystem", "Sources/CMartletTLS",
+    "Sources/MartletWire", "Sources/MartletTransport", "Sources/MartletLink", "Sources/MartletAuthentication",
+    "Sources/Martlet", "Sources/MartletRelay", "Sources/MartletTestKit", "Dev/Sources/MartletSimulator",
+    "Dev/Sources/MartletDifferential", "Tests/MartletTestSupport", "Tests/MartletLinkTests",
+    "Dev/Tests/MartletEngineTests",
+]
+# The modules, tests and targets of the client, the outbox in a file, the relay's store and the timeline.
+STORE_FOLDERS = [
+    "Sources/CMartletSQLite", "Sources/MartletDatabase", "Sources/MartletSQLite", "Sources/MartletRelaySQLite",
+    "Sources/MartletTimeline", "Tests/MartletFaultDisk", "Tests/MartletFaultVFS", "Tests/MartletRelayTests",
+    "Tests/MartletSQLiteTests", "Tests/MartletStorageTests", "Tests/MartletTestKitTests", "Tests/MartletTests",
+    "Tests/MartletTimelineTests", "Dev/Tests/MartletSimulatorTests",
+]
+STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
+        .target(
+            name: "MartletDatabase", dependencies: ["MartletTransport", "MartletWire", "CMartletSQLite"],
+            swiftSettings: fast),
+        .target(
+            name: "MartletSQLite",
+            dependencies: ["Martlet", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire"],
+            swiftSettings: fast),
+        .target(
+            name: "MartletRelaySQLite",
+            dependencies: [
+                "MartletRelay", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
+            ],
+            swiftSettings: fast),
+        .target(
+            name: "MartletTimeline",
+            dependencies: [
+                "Martlet", "MartletSQLite", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
+            ],
+            swiftSettings: fast),
+        .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
+        .testTarget(
+            name: "MartletStorageTests",
+            dependencies: [
+                "MartletTimeline", "MartletSQLite", "MartletRelaySQLite", "MartletRelay", "Martlet", "MartletFaultDisk",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletTimelineTests",
+            dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit", "MartletTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
+            swiftSettings: settings),
+        // The excluded tests need a certificate authority of the tools.
+        .testTarget(
+            name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"],
+            exclude: ["Scenarios/PasswordTests.swift", "Hostile/TLSClientTests.swift"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletRelayTests", dependencies: ["MartletRelay"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletSimulatorTests", dependencies: ["MartletSimulator"],
+            path: "Dev/Tests/MartletSimulatorTests", swiftSettings: settings),
+        .testTarget(
+            name: "MartletSQLiteTests",
+            dependencies: ["MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport"],
+            swiftSettings: settings),
+"""
+SWITCH = "MARTLET_PLANTED_BUG"
+# The seeds of the simulator of the faults of files, the first of which that fails decides.
+STORAGE_SEEDS = "1..1000"
+# The timeout of a run, in seconds.
+PATIENCE = 600
+# The limit of a run's memory, in bytes. A fault can make a program allocate without end.
+MEMORY = 4 << 30
+
+SWITCH_CODE = """import Glibc
+
+/// The fault that is planted in this run; 0 is none.
+let plantedBug: Int = {
+    guard let text = unsafe getenv("MARTLET_PLANTED_BUG") else { return 0 }
+    return unsafe Int(atol(text))
+}()
+"""
+
+# The only program of the copy.
+PLAY = r"""import Glibc
+import MartletSimulator
+
+// Runs seeds until one fails, and prints it with its violation.
+//
+//     play [lives] FIRST LAST [LOOPS]
+let words = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
+guard words.count >= 2, words[0] <= words[1] else { fatalError("play [lives] FIRST LAST [LOOPS]") }
+if CommandLine.arguments[1] == "lives" {
+    for seed in words[0]...words[1] {
+        let result = ClientLives.run(seed: seed, duration: .seconds(1200))
+        guard let broken = result.broken.first else { continue }
+        print("\(seed)\t\(broken.promise.rawValue)\t\(broken)")
+        exit(1)
+    }
+    exit(0)
+}
+for seed in words[0]...words[1] {
+    let result = Simulation.run(Scenario(seed: seed, loopCount: words.count > 2 ? Int(words[2]) : 1))
+    guard let violation = result.violations.first else { continue }
+    print("\(seed)\t\(violation.invariant.rawValue)\t\(violation)")
+    exit(1)
+}
+"""
+
+# The targets after the settings at the beginning of the package's manifest.
+PACKAGE = """
+// The tests need debug builds, and run often: only they are not optimized.
+let fast = settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+let package = Package(
+    name: "copy", platforms: [.macOS(.v15), .iOS(.v18)],
+    targets: [
+        .target(
+            name: "CMartletCodec",
+            linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
+        .target(name: "CMartletSystem"),
+        .target(
+            name: "CMartletTLS",
+            linkerSettings: [
+                .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
+            ]),
+        .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: fast),
+        .target(name: "MartletLink", dependencies: ["MartletWire"], swiftSettings: fast),
+        .target(
+            name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
+            swiftSettings: fast),
+        .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
+        .target(
+            name: "Martlet",
+            dependencies: ["MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication"],
+            swiftSettings: fast),
+        .target(
+            name: "MartletRelay",
+            dependencies: [
+                "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+            ],
+            swiftSettings: fast),
+        .target(
+            name: "MartletTestKit",
+            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletLink", "MartletTransport"],
+            swiftSettings: fast),
+        .target(
+            name: "MartletSimulator", dependencies: ["MartletTestKit"], path: "Dev/Sources/MartletSimulator",
+            swiftSettings: fast),
+        .executableTarget(name: "Play", dependencies: ["MartletSimulator"], swiftSettings: fast),
+        .target(
+            name: "MartletDifferential", dependencies: ["MartletWire"], path: "Dev/Sources/MartletDifferential",
+            swiftSettings: fast),
+        .target(
+            name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletEngineTests",
+            dependencies: ["MartletSimulator", "MartletTestSupport", "MartletDifferential"],
+            path: "Dev/Tests/MartletEngineTests", swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6])
+"""
+
+
+class CopyError(Exception):
+    pass
+
+
+def read(path):
+    with open(os.path.join(ROOT, path)) as file:
+        return file.read()
+
+
+def swift_files(folder):
+    return [
+        os.path.relpath(os.path.join(place, name), ROOT)
+        for place, _, names in os.walk(os.path.join(ROOT, folder)) for name in sorted(names)
+    ]
+
+
+def manifest(has_stores):
+    text = read("Package.swift")
+    text = text[: text.index("let package")]
+    # The copy has no traits. The tests use the conveniences of the trait Foundation.
+    text = text.replace(".treatAllWarnings(as: .error),", ".treatAllWarnings(as: .warning), .define(\"Foundation\"),")
+    text += PACKAGE
+    end = text.rindex("    ],\n    swiftLanguageModes")
+    return text[:end] + STORE_TARGETS + text[end:] if has_stores else text
+
+
+def write(folder, changed, has_stores=False):
+    """Writes the copy with the changed files. Only differences are written, for incremental builds."""
+    files = {"Package.swift": manifest(has_stores), "Sources/Play/main.swift": PLAY}
+    for part in FOLDERS + (STORE_FOLDERS if has_stores else []):
+        for path in swift_files(part):
+            files[path] = read(path)
+    for module in {path.split("/")[1] for path in changed}:
+        files[f"Sources/{module}/PlantedBug.swift"] = SWITCH_CODE
+    files.update(changed)
+    for place in ["Sources", "Tests", "Dev"]:
+        if stale(folder, place, files):
+            shutil.rmtree(os.path.join(folder, place))
+    for path, text in files.items():
+        target = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if not os.path.exists(target) or open(target).read() != text:
+            with open(target, "w") as file:
+                file.write(text)
+    # The tests find the vectors relative to the sources.
+    link = os.path.join(folder, "Specs")
+    if not os.path.islink(link):
+        os.symlink(os.path.join(ROOT, "Specs"), link)
+
+
+def stale(folder, place, files):
+    """Whether the copy contains a source that the package has removed."""
+    return any(
+        os.path.relpath(os.path.join(at, name), folder) not in files
+        for at, _, names in os.walk(os.path.join(folder, place)) for name in names
+    )
+
+
+def build(folder, *options):
+    """Builds the copy. Returns the errors of the compiler, which are empty on success."""
+    # The output is a file, because a process that the build leaves running would keep a pipe open.
+    log = os.path.join(folder, "build.log")
+    with open(log, "w") as file:
+        command = [os.environ.get("SWIFT", "swift"), "build", *options]
+        result = subprocess.run(command, cwd=folder, stdout=file, stderr=subprocess.STDOUT)
+    if result.returncode == 0:
+        return []
+    with open(log) as file:
+        text = file.read()
+    return [line for line in text.splitlines() if re.search(r"\berror:", line)] or [text[-2000:]]
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def play(folder, number, first, last, loops=1, lives=False):
+    """The first failing seed and its violation; a seed of None if there is none."""
+    environment = dict(os.environ, **{SWITCH: str(number)})
+    mode = ["lives"] if lives else []
+    command = [os.path.join(folder, ".build/release/Play"), *mode, str(first), str(last), str(loops)]
+    try:
+        run = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit_memory)
+    except subprocess.TimeoutExpired:
+        return last, "it did not end"
+    if run.returncode == 0:
+        return None, ""
+    line = run.stdout.strip().split("\t")
+    if len(line) < 2:
+        return last, "it trapped"
+    return int(line[0]), line[1]
+
+
+def test(folder, number, name, *skipped):
+    """Whether the tests of a name fail with a fault.
+
+    The program is run as `swift test` would, which lets only one run at a time.
+    """
+    environment = dict({"MARTLET_STORAGE_SEEDS": STORAGE_SEEDS}, **os.environ, **{SWITCH: str(number)})
+    command = [
+        os.path.join(folder, ".build/debug/copyPackageTests.xctest"), "--testing-library", "swift-testing",
+        "--filter", name,
+    ]
+    for other in skipped:
+        command += ["--skip", other]
+    # The first reported issue decides. The rest of the run would take longer than all before it.
+    run = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", preexec_fn=limit_memory)
+    patience = threading.Timer(PATIENCE, run.kill)
+    patience.start()
+    try:
+        for line in run.stdout:
+            if "recorded an issue" in line:
+                return True
+            if "with 0 tests" in line:
+                raise CopyError(f"there is no test {name}")
+    finally:
+        patience.cancel()
+        run.kill()
+        run.wait()
+    return run.returncode != 0

@@ -1,0 +1,1190 @@
+import Martlet
+import MartletLink
+import MartletRelay
+import MartletTestKit
+import MartletWire
+
+/// Runs a scenario with the real engines in a virtual world, and checks the invariants.
+package final class Simulation {
+    /// The result of a run.
+    package struct Result: Sendable {
+        /// The seed of the scenario.
+        package var seed: UInt64
+        /// A hash of everything that clients observed, with times.
+        package var traceHash: UInt64
+        /// The observations as lines, on request.
+        package var trace: [String]
+        /// Violations, at most eight; none if the run was cancelled.
+        package var violations: [Violation]
+        /// Whether the task was cancelled before the end of the run.
+        package var wasCancelled: Bool
+        /// Published messages that survived their device's crashes.
+        package var messageCount: Int
+        /// Deliveries on all devices.
+        package var deliveryCount: Int
+        /// Requests answered by another member.
+        package var answerCount: Int
+        /// Pages of history with messages.
+        package var pageCount: Int
+        /// Completed transfers of attachments.
+        package var transferCount: Int
+        /// Faults in the scenario.
+        package var faultCount: Int
+        /// Established connections.
+        package var connectionCount: Int
+        /// Completed handshakes of TLS.
+        package var handshakeCount: Int
+        /// Handshakes of TLS that resumed a session.
+        package var resumptionCount: Int
+        /// The duration in virtual time.
+        package var virtualTime: Duration
+        /// The virtual time from the end of the last fault until everything arrived.
+        package var settlingTime: Duration
+    }
+
+    /// The duration of a sync.
+    private static let syncDelay = Duration.milliseconds(20)
+    /// The maximum time from the end of the last fault until everything has arrived.
+    private static let settleTimeout = Duration.seconds(3600)
+    /// The interval of the progress checks.
+    private static let progressInterval = Duration.seconds(5)
+    /// The maximum number of events for each step of the scenario.
+    private static let maxEventsPerStep = 20_000
+    /// The maximum number of further events for each message.
+    private static let maxEventsPerMessage = 200
+
+    let scenario: Scenario
+    let world: VirtualWorld
+    let rooms: [RoomName]
+    private(set) var devices: [SimulatedDevice] = []
+    var ledger = Ledger()
+    var requests = RequestLedger()
+    var members = MemberLedger()
+    var history = HistoryLedger()
+    private var attachments = AttachmentLedger()
+    /// The roles of rooms; nil if the relay keeps none.
+    var roles: RoleLedger?
+    /// Operations on rooms that were performed.
+    var operationCount = 0
+    /// The room policy of a relay that keeps roles.
+    private var rolePolicy: ((RoomAuthorizationRequest) -> RoomDecision?)?
+    var trace: Trace
+    var random: SeededRandom
+    var deliveryCount = 0
+    /// All active faults.
+    private var activeFaultCount = 0
+    /// Active faults that hinder all devices.
+    private var globalFaultCount = 0
+    /// The counters at the start of the idle period.
+    private var baseline: IdleBaseline?
+    /// Whether connections may end because their credentials expire.
+    private var mayCredentialsExpire: Bool
+    /// Answered requests at the start of the final round; nil before.
+    private var answeredBeforeFinalRound: Int?
+
+    /// The connections and retransmissions at the start of the idle period.
+    private struct IdleBaseline {
+        var connectionCount: Int
+        var retransmissions: [UInt64]
+    }
+
+    /// Runs a scenario to its end, or until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - store: The relay's store; nil for one in memory.
+    ///   - outbox: Makes the outbox of each device; nil for virtual disks only.
+    ///   - tls: Certificates, if the carrier uses TLS; a carrier without order does not.
+    package static func run(
+        _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil,
+        outbox: (() -> any SimulatedOutbox)? = nil, tls: VirtualTLS? = nil
+    ) -> Result {
+        Simulation(scenario, keepsTrace: keepsTrace, store: store, outbox: outbox, tls: tls).run()
+    }
+
+    private init(
+        _ scenario: Scenario, keepsTrace: Bool, store: (any SimulatedStore)?, outbox: (() -> any SimulatedOutbox)?,
+        tls: VirtualTLS?
+    ) {
+        self.scenario = scenario
+        mayCredentialsExpire = scenario.credentialLifetime != nil
+        trace = Trace(keepsLines: keepsTrace)
+        random = SeededRandom(seed: ~scenario.seed)
+        var configuration = RelayConfiguration()
+        configuration.resumeLifetime = .seconds(60)
+        configuration.firstSequence = scenario.firstSequence
+        configuration.deflatesPackets = scenario.relayDeflates
+        configuration.asksRoomPolicy = scenario.policyDelay != nil || scenario.usesRoles
+        if scenario.usesRoles { configuration.roomRoles = RoomRolesConfiguration() }
+        world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed, tls: tls)
+        world.relay.store = store
+        world.relay.storeDelay = scenario.storeDelay
+        world.relay.credentialLifetime = scenario.credentialLifetime
+        world.relay.policyDelay = scenario.policyDelay ?? .zero
+        rooms = (0..<scenario.roomCount).map { RoomName("room\($0)")! }
+        for (number, device) in scenario.devices.enumerated() {
+            let carrier = scenario.isReliable ? Carrier.reliable : .unreliable
+            let client = world.addClient(device.account, conditions: device.conditions, carrier: carrier) {
+                $0.link.firstSequence = scenario.firstSequence
+                $0.link.features = device.features
+                $0.link.compressesMessages = device.features.contains(.sharedDeflate)
+                $0.link.limits = device.limits
+            }
+            client.remembers = false
+            client.takesMessages = false
+            if scenario.credentialLifetime != nil {
+                client.credentials = .gives(Credential("token"), after: .milliseconds(50))
+            }
+            devices.append(
+                SimulatedDevice(
+                    number: number, client: client, tail: device.tail, rooms: rooms, kinds: scenario.kinds,
+                    outbox: outbox?()))
+        }
+    }
+
+    private func run() -> Result {
+        let start = world.now
+        world.relay.onNote = { [unowned self] in check($0) }
+        world.relay.policy = policy(failingUntil: start + (scenario.steps.last?.at ?? .zero))
+        if scenario.usesRoles {
+            roles = RoleLedger(administrator: devices[0].account)
+            world.relay.onRolesSaved = { [unowned self] in rolesSaved($0, $1) }
+            rolePolicy = administered(world.relay.policy)
+            restoreRolePolicy()
+        }
+        for device in devices {
+            device.client.onOutput = { [unowned self, unowned device] in check($0, on: device) }
+            device.start(in: world)
+        }
+        for step in scenario.steps { world.after(step.at) { [unowned self] in perform(step.action) } }
+        run(for: scenario.steps.last?.at ?? .zero)
+        settleRoles()
+        while activeFaultCount > 0, holds { run(for: .seconds(1)) }
+        letCredentialsExpire()
+        let settlingTime = settle()
+        mayCredentialsExpire = false
+        checkLog()
+        for check in [compare, publishAfterMappingLoss, runFinalRound, awaitQuiescence, checkIdle, leaveAll] where holds
+        {
+            check()
+        }
+        for device in devices { device.client.onOutput = nil }
+        world.relay.onNote = nil
+        world.relay.onRolesSaved = nil
+        for failure in world.tls?.failures ?? [] { ledger.fail(.correctPeersAreServed, at: world.now, failure) }
+        return Result(
+            seed: scenario.seed, traceHash: trace.hash, trace: trace.lines,
+            violations: Task.isCancelled ? [] : ledger.violations, wasCancelled: Task.isCancelled,
+            messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
+            answerCount: requests.answeredCount, pageCount: history.pageCount,
+            transferCount: attachments.finishedCount, faultCount: scenario.faultCount,
+            connectionCount: world.connectionCount, handshakeCount: world.tls?.handshakeCount ?? 0,
+            resumptionCount: world.tls?.resumptionCount ?? 0, virtualTime: world.now - start, settlingTime: settlingTime
+        )
+    }
+
+    /// Waits until the connections end whose credentials could not be renewed because of faults. Later renewals
+    /// succeed. An unordered carrier can lose a renewal, so credentials no longer expire there.
+    private func letCredentialsExpire() {
+        guard let lifetime = world.relay.credentialLifetime else { return }
+        if !scenario.isReliable { world.relay.credentialLifetime = nil }
+        run(for: lifetime)
+    }
+
+    /// A relay that replaces another has no policy of its own.
+    private func restoreRolePolicy() {
+        if let rolePolicy { world.relay.policy = rolePolicy }
+    }
+
+    /// Checks the messages that the store has gained since the last call.
+    private func checkLog() {
+        ledger.check(world.relay.log, roles, at: world.now)
+    }
+
+    /// A room policy that permits everything, for some seconds or without end, and fails at times.
+    private func policy(failingUntil end: Instant) -> (RoomAuthorizationRequest) -> RoomDecision? {
+        var random = SeededRandom(seed: scenario.seed ^ 0x70_6F_6C_69_63_79)
+        return { [unowned self] _ in
+            if random.next() % 8 == 0, world.now < end { return nil }
+            let validity = random.next() % 3 == 0 ? nil : Duration.seconds(Int64(1 + random.next() % 60))
+            return .granted(.all, validFor: validity)
+        }
+    }
+
+    /// Whether the run continues: there is no violation so far, and the task is not cancelled.
+    var holds: Bool { ledger.violations.isEmpty && !Task.isCancelled }
+
+    private var maxEvents: Int {
+        Simulation.maxEventsPerStep * (scenario.steps.count + 10) + Simulation.maxEventsPerMessage
+            * scenario.messageCount
+    }
+
+    /// Advances time and checks progress at intervals.
+    func run(for time: Duration) {
+        let end = world.now + time
+        while world.now < end, holds {
+            world.run(until: min(end, world.now + Simulation.progressInterval)) { [unowned self] in
+                world.stepCount > maxEvents
+            }
+            checkProgress()
+            guard world.stepCount > maxEvents else { continue }
+            return ledger.fail(.eventsAreBounded, at: world.now, "more than \(maxEvents) events")
+        }
+    }
+
+    // MARK: - Progress
+
+    private func checkProgress() {
+        let now = world.now
+        for device in devices {
+            let condition = condition(of: device)
+            guard !device.progress.observe(condition, count: device.progressCount, now: now) else { continue }
+            let sent = device.hasUnsettled ? "has messages to send" : "has messages to get"
+            let detail = condition == .disconnected ? "is not connected" : sent
+            ledger.fail(.progressIsMade, at: now, "device \(device.id) \(detail), for \(ProgressMonitor.limit)")
+        }
+        if let request = requests.overdue(now: now) {
+            ledger.fail(.requestsEndOnce, at: now, "\(request) has no outcome")
+        }
+    }
+
+    private func condition(of device: SimulatedDevice) -> ProgressMonitor.Condition {
+        guard device.isRunning, globalFaultCount == 0, device.activeFaultCount == 0, device.client.isReachable,
+            world.isRelayUp
+        else { return .exempt }
+        guard device.client.engine.status.isOnline else { return .disconnected }
+        // A client notices a broken path after a heartbeat.
+        guard world.isPathIntact(of: device.client) else { return .exempt }
+        let isBusy = device.hasUnsettled || rooms.contains { missing($0, on: device) != nil }
+        return isBusy ? .busy : .exempt
+    }
+
+    /// The first offset that the device must still deliver.
+    func missing(_ room: RoomName, on device: SimulatedDevice) -> UInt64? {
+        let last = (world.relay.log[room] ?? []).last { $0.device.rawValue != device.id }?.offset ?? 0
+        let known = device.logs[room] == world.relay.logID(room) ? device.lastKnown(room) : 0
+        return known < last ? last : nil
+    }
+
+    // MARK: - Actions
+    // The actions of a scenario on devices, paths, the relay and its store.
+
+    /// The method of all requests.
+    static let method = MethodName("echo")!
+
+    func perform(_ action: Scenario.Action) {
+        switch action {
+        case .publish(let number, let room, let count, let byteCount):
+            let device = devices[number]
+            guard device.isRunning else { return }
+            for _ in 0..<count {
+                let counter = device.publish(rooms[room], byteCount: byteCount)
+                ledger.published(
+                    Ledger.Key(device: device.id, counter: counter),
+                    Ledger.Expectation(
+                        room: rooms[room], byteCount: device.drafts.records.last?.byteCount ?? 0, at: wallClock))
+            }
+            syncLater(device)
+        case .cut(let number): world.cut(devices[number].client)
+        case .blackHole(let number, let direction, let time):
+            world.blackHole(devices[number].client, direction)
+            endFault(number, after: time) { $0.world.restore($0.devices[number].client) }
+        case .dropNATMappings(let number): world.dropNATMappings(of: devices[number].client)
+        case .switchPath(let number, let delay): switchPath(devices[number], delay)
+        case .crash(let number, let time): crash(devices[number], downFor: time)
+        case .restartRelay(let time):
+            restartRelay(time)
+        case .loseLog(let number, let time):
+            restartRelay(time)
+            world.relay.loseLog(of: rooms[number])
+            ledger.removeRoom(rooms[number])
+            members.removeRoom(rooms[number])
+        case .failStore(let part, let time):
+            setStore(part, fails: true)
+            endFault(after: time) { $0.setStore(part, fails: false) }
+        case .stopReading(let number, let time):
+            world.stopReading(devices[number].client)
+            endFault(number, after: time) { $0.world.startReading($0.devices[number].client) }
+        case .stopTaking(let number, let time):
+            devices[number].isTaking = false
+            endFault(number, after: time) { simulation in
+                simulation.devices[number].isTaking = true
+                simulation.recordTaken(on: simulation.devices[number])
+                simulation.devices[number].take(in: simulation.world)
+            }
+        case .suspend(let number, let room, let time): suspend(devices[number], rooms[room], time)
+        case .background(let number, let time):
+            act(devices[number]) { $0.handle(.setMode(.background), now: $1) }
+            endFault(number, after: time) { $0.act($0.devices[number]) { $0.handle(.enterForeground, now: $1) } }
+        case .stop(let number, let time):
+            act(devices[number]) { $0.handle(.stop, now: $1) }
+            endFault(number, after: time) { $0.act($0.devices[number]) { $0.handle(.start, now: $1) } }
+        case .retryNow(let number): act(devices[number]) { $0.handle(.retryNow, now: $1) }
+        case .trim(let number, let keeps):
+            let end = UInt64(world.relay.log[rooms[number]]?.count ?? 0) + 1
+            world.relay.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
+        case .replayHello(let number):
+            let device = devices[number]
+            guard world.replayHello(of: device.client) else { return }
+            ledger.fail(.tokensResumeOnce, at: world.now, "device \(device.id)'s link was resumed by another")
+        case .read(let number, let room): read(devices[number], rooms[room])
+        case .type(let number, let room): type(devices[number], rooms[room])
+        case .request(let number, let other, let room, let byteCount, let timeout):
+            sendRequest(devices[number], other.map { devices[$0] }, rooms[room], byteCount, timeout)
+        case .cancelRequest(let number): cancelRequest(of: devices[number])
+        case .close(let number, let room, let time):
+            let device = devices[number]
+            requests.closed(rooms[room], by: device.id, start: device.startCount)
+            device.close(rooms[room], in: world)
+            endFault(number, after: time) { simulation in
+                device.open(simulation.rooms[room], in: simulation.world)
+                device.sendDrafts(in: simulation.world)
+            }
+        case .revoke(let number, let time): revoke(devices[number].account, time)
+        case .upload(let number, let room, let byteCount, let content):
+            upload(devices[number], rooms[room], byteCount, number: content)
+        case .download(let number, let room, let which): download(devices[number], rooms[room], number: which)
+        case .cancelTransfer(let number): cancelTransfer(of: devices[number])
+        case .loseUploads(let byteCount, let time):
+            restartRelay(time)
+            world.relay.attachments.loseEnds(byteCount: byteCount)
+        case .operate(let operation, let room): operate(operation, in: rooms[room])
+        case .readHistory(let number, let room, let direction, let place):
+            readHistory(devices[number], rooms[room], direction, place: place)
+        }
+    }
+
+    // MARK: - Users and operators
+
+    func read(_ device: SimulatedDevice, _ room: RoomName) {
+        let offset = device.lastDelivered(room)
+        guard device.isRunning, offset > 0, let id = device.rooms[room] else { return }
+        members.read(device.account, room, upTo: offset)
+        act(device) { $0.markRead(id, upTo: offset, now: $1) }
+    }
+
+    func type(_ device: SimulatedDevice, _ room: RoomName) {
+        guard device.isRunning, let id = device.rooms[room] else { return }
+        members.typed(device.account, room)
+        act(device) { engine, now in
+            engine.setTyping(true, in: id, now: now)
+            engine.setTyping(false, in: id, now: now)
+        }
+    }
+
+    private func sendRequest(
+        _ device: SimulatedDevice, _ other: SimulatedDevice?, _ room: RoomName, _ byteCount: Int, _ timeout: Duration
+    ) {
+        guard device.isRunning, let id = device.rooms[room] else { return }
+        let text = requests.makeText(byteCount: byteCount)
+        let deadline = world.now + timeout
+        // The outcome may occur in this call.
+        world.act(device.client) { engine, now in
+            guard
+                let number = try? engine.request(
+                    Simulation.method, content: Message.textContent(text), to: other?.account, in: id,
+                    deadline: timeout, now: now)
+            else { return }
+            let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
+            requests.sent(key, in: room, text: text, deadline: deadline)
+        }
+    }
+
+    private func cancelRequest(of device: SimulatedDevice) {
+        guard device.isRunning, let number = requests.openNumbers(of: device.id, start: device.startCount).last
+        else { return }
+        requests.cancelled(RequestLedger.Key(device: device.id, start: device.startCount, number: number))
+        act(device) { $0.cancelRequest(number, now: $1) }
+    }
+
+    /// Revokes the account and restarts its devices when it is readmitted.
+    private func revoke(_ account: AccountName, _ time: Duration) {
+        world.revoke(account)
+        let own = devices.filter { $0.account == account }
+        for device in own {
+            device.linkAtRelay = nil
+            endFault(device.number, after: time) { simulation in
+                simulation.world.readmit(account)
+                simulation.act(device) { $0.handle(.start, now: $1) }
+            }
+        }
+    }
+
+    // MARK: - Faults
+
+    /// Schedules the end of a fault. Until then it hinders the device, or all devices for nil.
+    private func endFault(_ number: Int? = nil, after time: Duration, _ body: @escaping (Simulation) -> Void) {
+        activeFaultCount += 1
+        count(1, number)
+        world.after(time) { [unowned self] in
+            activeFaultCount -= 1
+            count(-1, number)
+            body(self)
+        }
+    }
+
+    private func count(_ change: Int, _ number: Int?) {
+        if let number { devices[number].activeFaultCount += change } else { globalFaultCount += change }
+    }
+
+    func act(_ device: SimulatedDevice, _ event: (inout ClientEngine, Instant) -> Void) {
+        if device.isRunning { world.act(device.client, event) }
+    }
+
+    private func crash(_ device: SimulatedDevice, downFor time: Duration) {
+        guard device.isRunning else { return }
+        trace.note(world.now, device: device.number, "crashes")
+        requests.removeDevice(device.id)
+        let transfers = attachments.removeDevice(device.id)
+        roles?.removeDevice(device.id)
+        members.removeDevice(device.id)
+        for draft in device.crash(&random, in: world) {
+            ledger.removed(Ledger.Key(device: device.id, counter: draft.counter))
+        }
+        endFault(device.number, after: time) { simulation in
+            simulation.devices[device.number].start(in: simulation.world)
+            for work in transfers { simulation.begin(work, on: device) }
+        }
+    }
+
+    private func suspend(_ device: SimulatedDevice, _ room: RoomName, _ time: Duration) {
+        guard let id = device.rooms[room] else { return }
+        act(device) { $0.suspend(id, now: $1) }
+        endFault(device.number, after: time) { simulation in
+            guard let id = device.rooms[room] else { return }
+            simulation.act(device) { $0.resume(id, now: $1) }
+        }
+    }
+
+    private func switchPath(_ device: SimulatedDevice, _ delay: Duration) {
+        var conditions = device.client.conditions
+        conditions.delay = delay
+        let network = NetworkID(rawValue: random.next())
+        let address = "10.0.\(random.next() % 256).\(random.next() % 256)"
+        let status = PathStatus(isUp: true, kind: .wifi, network: network, addresses: [address])
+        world.switchPath(of: device.client, to: conditions, status)
+    }
+
+    private func restartRelay(_ time: Duration) {
+        world.restartRelay(downFor: time)
+        restoreRolePolicy()
+        for device in devices { device.linkAtRelay = nil }
+    }
+
+    private func setStore(_ part: Scenario.StorePart, fails: Bool) {
+        switch part {
+        case .append: world.relay.refusesAppends = fails
+        case .appendHalf: world.relay.refusesHalves = fails
+        case .load: world.relay.refusesLoads = fails
+        case .read: world.relay.refusesReads = fails
+        case .attachments: world.relay.attachments.refusesCalls = fails
+        }
+    }
+
+    // MARK: - Outputs
+    // Checks the outputs of clients and the relay against the invariants.
+
+    /// The codes that end connections of correct peers, because of the network, the host or the operator.
+    private static let benignCodes: Set<ErrorCode> = [
+        .none, .handshakeTimeout, .authTimeout, .ackTimeout, .slowConsumer, .staleEpoch, .frameTimeout, .idleTimeout,
+        .unexpectedEOF, .resumeRejected, .revoked, .replaced,
+    ]
+
+    /// The report of a revocation can arrive when the account is admitted again. The user then starts the client again.
+    private func startLater(_ device: SimulatedDevice) {
+        world.after(.seconds(1)) { [unowned self] in
+            guard device.isRunning, world.relay.refusals[device.account] == nil else { return }
+            act(device) { $0.handle(.start, now: $1) }
+        }
+    }
+
+    /// Credentials may expire while faults hinder their renewal.
+    private func isBenign(_ code: ErrorCode) -> Bool {
+        Simulation.benignCodes.contains(code) || code == .unauthenticated && mayCredentialsExpire
+    }
+
+    func check(_ output: ClientOutput, on device: SimulatedDevice) {
+        let now = world.now
+        switch output {
+        case .room(let id, let event):
+            guard let room = device.name(of: id) else { return }
+            check(event, in: room, on: device)
+        case .link(.status(let status)):
+            if status.state == .online, let link = device.client.engine.linkID, let epoch = status.epoch {
+                device.link = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: epoch))
+            }
+            if let code = status.lastCode, !isBenign(code) {
+                ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): \(code)")
+            }
+            if case .stopped(.some) = status.state { startLater(device) }
+            trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
+        case .replaceDevice:
+            ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): its counters count as used before")
+        case .link(.stopped): trace.note(now, device: device.number, "stopped")
+        case .link(.connect):
+            trace.note(now, device: device.number, "connects")
+            ledger.connecting(device.id, at: now)
+        case .link(.startBackup): trace.note(now, device: device.number, "connects a backup")
+        case .link(.close(_, let graceful)): trace.note(now, device: device.number, "closes", graceful ? 1 : 0)
+        case .response(let number, let outcome):
+            trace.note(now, device: device.number, "receives the outcome of", number)
+            let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
+            if !operationEnded(key, outcome), !historyEnded(key, outcome) {
+                note(.requestsEndOnce, requests.ended(key, outcome, at: now))
+            }
+        case .transfer(let id, let event): check(event, of: id, on: device)
+        case .link(.transmit), .link(.fetchCredential), .link(.answerChallenge), .account: break
+        }
+    }
+
+    /// Records a fault, if any.
+    private func note(_ invariant: Violation.Invariant, _ fault: String?) {
+        if let fault { ledger.fail(invariant, at: world.now, fault) }
+    }
+
+    private func check(_ event: RoomEvent, in room: RoomName, on device: SimulatedDevice) {
+        let now = world.now
+        switch event {
+        case .message(let message, _):
+            let offset = message.relay?.offset ?? 0
+            trace.note(
+                now, device: device.number, "delivers", offset, message.relay?.device.rawValue ?? 0, message.counter)
+            ledger.delivered(
+                message, in: room, after: device.lastDelivered(room), log: log(of: room, on: device), to: device.id,
+                at: now)
+            device.deliver(offset, in: room)
+            deliveryCount += 1
+            syncLater(device)
+        case .accepted(let run):
+            trace.note(now, device: device.number, "receives accepted", run.firstCounter, UInt64(run.count))
+            let log = log(of: room, on: device)
+            for (index, counter) in run.counters.enumerated() {
+                let offset = run.firstOffset == 0 ? 0 : run.firstOffset + UInt64(index)
+                let key = Ledger.Key(device: device.id, counter: counter)
+                // A message that was refused counts as taken when its device has published later ones.
+                if offset > 0 || !mayRefuse(counter, of: device, in: room) {
+                    ledger.accepted(key, offset: offset, in: room, log: log, at: now)
+                }
+                device.accepted(counter)
+            }
+            syncLater(device)
+        case .failed(_, .closed): break
+        // The room is closed, or ends the session, while a message has no answer (C-74).
+        case .failed(_, .outcomeUnknown) where scenario.usesRoles || device.rooms[room] == nil: break
+        case .failed(let counter, .refused(.forbidden, _)) where mayRefuse(counter, of: device, in: room):
+            trace.note(now, device: device.number, "receives a refusal", counter)
+            ledger.refused(Ledger.Key(device: device.id, counter: counter))
+            device.accepted(counter)
+            syncLater(device)
+        // The message is sent again when the room is open again.
+        case .failed(_, .refused(.kicked, _)) where scenario.usesRoles: break
+        case .failed(_, .refused(.roomForbidden, _)) where scenario.usesRoles: break
+        case .failed(let counter, let failure):
+            ledger.fail(.noMessageFails, at: now, "device \(device.id), message \(counter): \(failure)")
+        case .gap(let offsets):
+            trace.note(now, device: device.number, "receives a gap", offsets.lowerBound, offsets.upperBound)
+            ledger.skipped(
+                offsets, in: room, first: firstOffset(of: room, on: device),
+                limit: device.client.configuration.link.limits.maxMessageByteCount,
+                log: log(of: room, on: device), by: device.id, at: now)
+            device.skip(offsets, in: room)
+        case .delayed, .closed(nil): break
+        case .closed(let code) where scenario.usesRoles: removed(device, from: room, code)
+        case .closed(let code):
+            ledger.fail(
+                .noMessageFails, at: now, "\(room) is closed to device \(device.id): \(String(describing: code))")
+        case .logReplaced(let previous, _):
+            trace.note(now, device: device.number, "receives a lost log", previous.offset)
+            device.recordLogLoss(of: room)
+            if previous.log.flatMap({ world.relay.lostLogs[$0] }) == nil {
+                ledger.fail(
+                    .logLossIsReported, at: now, "device \(device.id) received a loss of \(previous) of \(room)")
+            }
+        case .opened(let head, _, let accounts, let log, _):
+            trace.note(now, device: device.number, "opens", head)
+            members.opened(room, by: device.id, members: accounts)
+            if !device.recordOpening(of: room, log, lastOffset: head) {
+                ledger.fail(.logLossIsReported, at: now, "device \(device.id) opened another log of \(room)")
+            }
+        case .progress(let progress):
+            trace.note(now, device: device.number, "receives a receipt", UInt64(progress.mark.rawValue), progress.upTo)
+            note(.receiptsAreCorrect, members.receive(progress, by: device.id, in: room))
+        case .typing(let sender, _):
+            trace.note(now, device: device.number, "receives typing")
+            note(.presenceIsReported, members.receiveTyping(of: sender, by: device.id, in: room))
+        case .presence(let account, let presence):
+            trace.note(now, device: device.number, "receives presence", UInt64(presence.rawValue))
+            members.receive(presence, of: account, by: device.id, in: room)
+        case .request(let request):
+            trace.note(now, device: device.number, "receives a request", request.id.correlation)
+            answer(request, in: room, on: device)
+        case .sent, .transient, .requestCancelled: break
+        }
+    }
+
+    /// The messages of the log that the device has opened.
+    private func log(of room: RoomName, on device: SimulatedDevice) -> [LogEntry] {
+        device.logs[room].flatMap { world.relay.entries(of: $0, in: room) } ?? []
+    }
+
+    /// The first kept offset of the log that the device has opened.
+    private func firstOffset(of room: RoomName, on device: SimulatedDevice) -> UInt64 {
+        device.logs[room].flatMap { world.relay.firstOffset(of: $0, in: room) } ?? 1
+    }
+
+    /// The application usually answers with the request's content. It sometimes refuses or does not answer.
+    private func answer(_ request: IncomingRequest, in room: RoomName, on device: SimulatedDevice) {
+        guard let content = try? MessageContent(kind: .text, bytes: request.content ?? []), let text = content.text
+        else { return ledger.fail(.requestsEndOnce, at: world.now, "a request has no content") }
+        note(.requestsEndOnce, requests.received(text))
+        let chance = isFinalRound ? 0 : random.next() % 10
+        guard chance < 9 else { return }
+        let delay = Duration.milliseconds(isFinalRound ? 0 : random.next() % 3000)
+        let startCount = device.startCount
+        world.after(delay) { [unowned self] in
+            guard device.isRunning, device.startCount == startCount, let id = device.rooms[room] else { return }
+            world.act(device.client) { engine, now in
+                engine.respond(
+                    to: request.id, in: id, status: chance < 7 ? .none : .forbidden,
+                    content: chance < 7 ? request.content : nil, now: now)
+            }
+        }
+    }
+
+    func check(_ note: RelayNote) {
+        switch note {
+        case .linked(let key, let link):
+            guard let device = device(key) else { return }
+            if let ended = device.ended, ended.at == world.now, ended.wasKnown {
+                ledger.fail(.linksAreResumed, at: world.now, "device \(device.id) started a link beside its own")
+            }
+            // The device may not receive the welcome.
+            device.link = nil
+            device.linkAtRelay = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: 1))
+        case .resumed(let key, let link, let epoch):
+            device(key)?.linkAtRelay = SimulatedDevice.LinkEpoch(link: link, epoch: epoch)
+        case .ended(let key, let link):
+            guard let device = device(key) else { return }
+            // A hello that was delayed on an earlier connection may have begun the link that ends (C-39).
+            device.ended = (world.now, device.link?.link == link && device.link == device.linkAtRelay)
+            if device.linkAtRelay?.link == link { device.linkAtRelay = nil }
+        case .faulted(let code):
+            if !Simulation.benignCodes.contains(code) {
+                ledger.fail(.correctPeersAreServed, at: world.now, "the relay reported \(code)")
+            }
+        case .roomOperation(let record):
+            if record.method == .kick, record.status == .none, let account = record.target {
+                roles?.kicked(account, from: record.room)
+            }
+        case .rolesInvalid(let room, let error):
+            ledger.fail(.rolesAreEnforced, at: world.now, "the roles of \(room) are not valid: \(error)")
+        case .suspended, .refused, .roomRefused, .roomCreated: break
+        }
+    }
+
+    private func device(_ key: DeviceKey) -> SimulatedDevice? {
+        devices.first { $0.id == key.device.rawValue }
+    }
+
+    private func syncLater(_ device: SimulatedDevice) {
+        guard !device.isSyncing else { return }
+        device.isSyncing = true
+        world.after(Simulation.syncDelay) { [unowned self] in
+            guard device.isSyncing else { return }
+            device.isSyncing = false
+            recordTaken(on: device)
+            device.sync(in: world)
+            checkLog()
+        }
+    }
+
+    /// The application may send receipts for messages that it is about to take.
+    private func recordTaken(on device: SimulatedDevice) {
+        guard device.isTaking else { return }
+        for message in device.client.untaken {
+            guard let room = device.name(of: message.room) else { continue }
+            members.taken(device.account, room, upTo: message.cursor.offset)
+        }
+    }
+
+    // MARK: - Attachments
+    // Uploads and downloads of attachments, and the checks of their events.
+
+    /// A device uploads an attachment, whose bytes the number determines.
+    private func upload(_ device: SimulatedDevice, _ room: RoomName, _ byteCount: Int, number: UInt64) {
+        guard device.isRunning else { return }
+        var random = SeededRandom(seed: number)
+        let content = (0..<byteCount).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        let digest = attachments.add(content)
+        begin(AttachmentLedger.Work(room: room, digest: digest, isUpload: true), on: device)
+    }
+
+    /// A device downloads one of the room's attachments.
+    private func download(_ device: SimulatedDevice, _ room: RoomName, number: Int) {
+        guard device.isRunning, let complete = attachments.complete[room], !complete.isEmpty else { return }
+        let digest = complete[number % complete.count]
+        begin(AttachmentLedger.Work(room: room, digest: digest, isUpload: false), on: device)
+    }
+
+    func begin(_ work: AttachmentLedger.Work, on device: SimulatedDevice) {
+        guard let id = device.rooms[work.room], let bytes = attachments.bytes[work.digest] else { return }
+        let byteCount = UInt64(bytes.count)
+        let kind: TransferKind =
+            work.isUpload
+            ? .upload(work.digest, byteCount: byteCount, mediaType: nil)
+            : .download(work.digest, 0..<byteCount, byteCount: byteCount)
+        world.act(device.client) { engine, now in
+            guard let transfer = try? engine.transfer(kind, in: id, now: now) else { return }
+            device.client.uploads[transfer] = work.isUpload ? bytes : nil
+            attachments.begun(key(transfer, of: device), work, of: device.account)
+        }
+    }
+
+    private func key(_ transfer: TransferID, of device: SimulatedDevice) -> AttachmentLedger.Key {
+        AttachmentLedger.Key(device: device.id, start: device.startCount, transfer: transfer)
+    }
+
+    /// A device cancels its latest transfer.
+    private func cancelTransfer(of device: SimulatedDevice) {
+        guard let transfer = device.client.uploads.keys.max(by: { $0.rawValue < $1.rawValue }) else { return }
+        act(device) { $0.cancel(transfer, now: $1) }
+    }
+
+    func check(_ event: TransferEvent, of transfer: TransferID, on device: SimulatedDevice) {
+        let key = key(transfer, of: device)
+        trace.note(world.now, device: device.number, "transfers", transfer.rawValue)
+        let fault = attachments.received(
+            event, of: key, world.relay.attachments, downloaded: device.client.downloads[transfer])
+        if let fault { ledger.fail(.attachmentsAreWhole, at: world.now, "device \(device.id): \(fault)") }
+        switch event {
+        case .finished, .failed: device.progressed()
+        case .began, .progressed, .received: device.progressed()
+        case .needs: break
+        }
+    }
+
+    // MARK: - History
+    // Requests for pages of history, and the checks of their answers.
+
+    /// The timeout of a request.
+    private static let historyTimeout = Duration.seconds(20)
+
+    /// A device requests a page. `place` is a number of messages before the last one that the device knows.
+    func readHistory(_ device: SimulatedDevice, _ room: RoomName, _ direction: Scenario.Direction, place: Int) {
+        guard device.isRunning, let id = device.rooms[room] else { return }
+        let known = device.lastKnown(room)
+        let offset = known - min(known, UInt64(place))
+        let log = device.logs[room]
+        let entries = log.flatMap { world.relay.entries(of: $0, in: room) } ?? []
+        let time = offset > 0 && offset <= UInt64(entries.count) ? entries[Int(offset) - 1].acceptedAt : wallClock
+        let query =
+            switch direction {
+            case .before: HistoryQuery(.before(offset + 1), limit: 1 + place % 70, log: log)
+            case .after: HistoryQuery(.after(offset), limit: 1 + place % 70, log: log)
+            case .time: HistoryQuery(.acceptedFrom(time + UInt64(place % 2)), limit: 5)
+            }
+        // The outcome may occur in this call.
+        world.act(device.client) { engine, now in
+            guard
+                let number = try? engine.request(
+                    HistoryQuery.method, content: query.content, to: nil, in: id, deadline: Simulation.historyTimeout,
+                    now: now)
+            else { return }
+            history.sent(
+                RequestLedger.Key(device: device.id, start: device.startCount, number: number), query, in: room,
+                world.relay.logID(room), count: world.relay.log[room]?.count ?? 0)
+        }
+    }
+
+    /// The outcome of a request for a page; false for another request.
+    private func historyEnded(_ key: RequestLedger.Key, _ outcome: RequestOutcome) -> Bool {
+        let (fault, isKnown) = history.ended(key, outcome) { world.relay.entries(of: $0, in: $1) }
+        if let fault { ledger.fail(.pagesAreOfTheLog, at: world.now, fault) }
+        return isKnown
+    }
+
+    // MARK: - Roles
+    // Operations on rooms with roles, and the checks of their effects.
+
+    /// The timeout of an operation.
+    private static let operationTimeout = Duration.seconds(20)
+    /// The maximum time until a device opens a room again that it was removed from.
+    private static let reopenDelay = Duration.seconds(5)
+    /// The maximum time until all roles are removed.
+    private static let rolesTimeout = Duration.seconds(3600)
+
+    /// The device whose account administers all rooms.
+    private var administrator: SimulatedDevice { devices[0] }
+
+    /// The relay's wall clock in milliseconds since 1970.
+    var wallClock: UInt64 { world.wallClock }
+
+    /// A room policy that permits the first device's account to administer all rooms.
+    private func administered(
+        _ policy: @escaping (RoomAuthorizationRequest) -> RoomDecision?
+    ) -> (RoomAuthorizationRequest) -> RoomDecision? {
+        let account = administrator.account
+        return { request in
+            let decision = policy(request)
+            guard request.identity.account == account, case .granted(let permissions, let validity) = decision else {
+                return decision
+            }
+            return .granted(permissions.union(.administer), validFor: validity)
+        }
+    }
+
+    /// Requests an operation.
+    func operate(_ operation: RoomOperation, in room: RoomName) {
+        let device = administrator
+        guard device.isRunning, let id = device.rooms[room] else { return }
+        world.act(device.client) { engine, now in
+            guard
+                let number = try? engine.request(
+                    operation.method.name, content: operation.content, to: nil, in: id,
+                    deadline: Simulation.operationTimeout, now: now)
+            else { return }
+            let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
+            roles?.sent(key, operation, in: room, at: wallClock)
+        }
+    }
+
+    /// The outcome of an operation; false for another request.
+    private func operationEnded(_ key: RequestLedger.Key, _ outcome: RequestOutcome) -> Bool {
+        guard let (isDone, fault) = roles?.ended(key, outcome) else { return false }
+        if isDone { operationCount += 1 }
+        if let fault { ledger.fail(.rolesAreEnforced, at: world.now, fault) }
+        return true
+    }
+
+    /// The store has saved roles.
+    private func rolesSaved(_ room: RoomName, _ bytes: [UInt8]) {
+        if roles?.saved(bytes, of: room, at: wallClock) == false {
+            ledger.fail(.rolesAreEnforced, at: world.now, "the saved roles of \(room) cannot be decoded")
+        }
+    }
+
+    /// Whether the relay may refuse a message that a device published at a time.
+    private func mayRefuse(_ counter: UInt64, of device: SimulatedDevice, in room: RoomName) -> Bool {
+        let key = Ledger.Key(device: device.id, counter: counter)
+        guard let roles, let published = ledger.published[key] else { return false }
+        return roles.wasSilenced(device.account, in: room, since: published.at)
+    }
+
+    /// Handles the permanent end of a device's session by the relay. The device opens the room again after a delay.
+    func removed(_ device: SimulatedDevice, from room: RoomName, _ code: ErrorCode?) {
+        guard roles?.mayExpel(device.account, from: room, code) == true else {
+            return ledger.fail(
+                .noMessageFails, at: world.now, "\(room) is closed to device \(device.id): \(String(describing: code))")
+        }
+        trace.note(world.now, device: device.number, "is removed")
+        requests.closed(room, by: device.id, start: device.startCount)
+        device.removed(from: room)
+        let milliseconds = Simulation.reopenDelay.nanoseconds / 1_000_000
+        endFault(device.number, after: .milliseconds(random.next() % UInt64(milliseconds))) { simulation in
+            device.open(room, in: simulation.world)
+            device.sendDrafts(in: simulation.world)
+        }
+    }
+
+    /// Removes all roles, so that all messages can arrive. A last operation on the session of each room follows all
+    /// earlier ones, so its outcome shows that no earlier operation is in flight.
+    private func settleRoles() {
+        guard scenario.usesRoles else { return }
+        let start = world.now
+        var isClean = false
+        while !isClean, holds {
+            guard world.now - start < Simulation.rolesTimeout else {
+                return ledger.fail(.progressIsMade, at: world.now, "roles are not removed")
+            }
+            let before = operationCount
+            var sentCount = 0
+            for room in rooms where roles?.roles(of: room) != nil {
+                for operation in removals(in: room) + [.setAccess(.open)] {
+                    operate(operation, in: room)
+                    sentCount += 1
+                }
+            }
+            run(for: Simulation.operationTimeout + .seconds(1))
+            isClean = operationCount - before >= sentCount && rooms.allSatisfy { removals(in: $0).isEmpty }
+        }
+    }
+
+    /// The operations that remove all restrictions of accounts.
+    private func removals(in room: RoomName) -> [RoomOperation] {
+        guard let roles = roles?.roles(of: room) else { return [] }
+        return roles.standings(after: nil, maxCount: .max).flatMap { standing -> [RoomOperation] in
+            var operations: [RoomOperation] = []
+            if standing.isBanned { operations.append(.unban(standing.account)) }
+            if standing.mutedUntil > wallClock { operations.append(.unmute(standing.account)) }
+            if standing.role == .reader { operations.append(.setRole(nil, of: standing.account)) }
+            return operations
+        } + (roles.access == .open ? [] : [.setAccess(.open)])
+    }
+
+    // MARK: - Settling
+    // The checks without faults: everything arrives, all functions work again, and no state is left over.
+
+    /// The time for which idle links are observed.
+    private static let idleDuration = Duration.seconds(600)
+    /// The maximum time until nothing is in transit. On an unordered carrier retransmissions take longer.
+    private var quiescenceTimeout: Duration { .seconds(scenario.isReliable ? 65 : 180) }
+    /// The maximum time until the relay has removed all links after goodbye: a link's lifetime and a margin.
+    private static let leaveTimeout = Duration.seconds(120)
+
+    /// Waits until everything has arrived and returns the time that it took.
+    func settle() -> Duration {
+        let start = world.now
+        while !isDone, world.now - start < Simulation.settleTimeout, holds { run(for: .seconds(1)) }
+        return world.now - start
+    }
+
+    /// Drops the NAT mappings of an idle device before another device publishes.
+    private func publishAfterMappingLoss() {
+        run(for: .seconds(60))
+        world.dropNATMappings(of: devices[0].client)
+        perform(.publish(device: 1, room: 0, count: 1, byteCount: 10))
+        _ = settle()
+        checkLog()
+        compare()
+    }
+
+    /// Records the counters that must not change while the links are idle.
+    private func recordBaseline() {
+        baseline = IdleBaseline(
+            connectionCount: world.connectionCount,
+            retransmissions: devices.map { $0.client.engine.counters.retransmissions })
+    }
+
+    /// Checks that idle links stay connected and retransmit nothing.
+    private func checkIdle() {
+        guard scenario.isReliable, let baseline else { return }
+        for device in devices where world.openConnectionCount(of: device.client) > 1 {
+            let count = world.openConnectionCount(of: device.client)
+            ledger.fail(.oneConnectionPerDevice, at: world.now, "device \(device.id) has \(count) connections")
+        }
+        run(for: Simulation.idleDuration)
+        if world.connectionCount != baseline.connectionCount {
+            let count = world.connectionCount - baseline.connectionCount
+            ledger.fail(.idleLinksStayIdle, at: world.now, "\(count) new connections")
+        }
+        for (device, before) in zip(devices, baseline.retransmissions)
+        where device.client.engine.counters.retransmissions != before {
+            ledger.fail(.idleLinksStayIdle, at: world.now, "device \(device.id) retransmits acknowledged frames")
+        }
+    }
+
+    private var isDone: Bool {
+        guard activeFaultCount == 0, attachments.openCount == 0,
+            devices.allSatisfy({ !$0.hasUnsettled && !$0.hasUnsynced })
+        else { return false }
+        return devices.allSatisfy { device in
+            rooms.allSatisfy { missing($0, on: device) == nil && knowsLog(of: $0, on: device) }
+        }
+    }
+
+    /// Whether the messages that a device has received are of the room's current log.
+    private func knowsLog(of room: RoomName, on device: SimulatedDevice) -> Bool {
+        device.deliveredOffsets(room).isEmpty || device.logs[room] == world.relay.logID(room)
+    }
+
+    private func compare() {
+        if attachments.openCount > 0 {
+            let detail = "\(attachments.openCount) transfers have not ended"
+            ledger.fail(.attachmentsAreWhole, at: world.now, detail)
+        }
+        for device in devices {
+            if device.hasUnsettled {
+                let detail =
+                    "device \(device.id): \(device.acceptedCounters.count) of \(device.drafts.records.count) accepted"
+                ledger.fail(.everythingArrives, at: world.now, detail)
+            }
+            for room in rooms {
+                let skipped = device.skipped[room] ?? []
+                let others = (world.relay.log[room] ?? []).filter { $0.device.rawValue != device.id }
+                let expected = others.map(\.offset).filter { !skipped.contains($0) }
+                let delivered = device.deliveredOffsets(room).filter { !skipped.contains($0) }
+                guard delivered != expected else { continue }
+                let detail = "device \(device.id) delivered \(delivered.count) of \(expected.count) in \(room)"
+                ledger.fail(.everythingArrives, at: world.now, detail)
+            }
+        }
+    }
+
+    // MARK: - Quiescence
+
+    /// Waits until nothing is in transit. Reports the remaining state at the timeout.
+    private func awaitQuiescence() {
+        let start = world.now
+        run(for: .seconds(60))
+        var faults = remainingState()
+        while !faults.isEmpty, world.now - start < quiescenceTimeout, holds {
+            run(for: .seconds(1))
+            faults = remainingState()
+        }
+        for fault in faults.prefix(4) { ledger.fail(.nothingIsRetained, at: world.now, fault) }
+        if faults.isEmpty, !scenario.usesRoles { checkOnline() }
+    }
+
+    /// State of both ends that remains although nothing is in transit, and differences of their credit.
+    private func remainingState() -> [String] {
+        var faults = world.relay.loops.quiescence()
+        for device in devices {
+            faults += device.client.engine.quiescence().faults
+            if !device.client.engine.status.isOnline { faults.append("device \(device.id) is not online") }
+            guard let table = world.relay.loops.creditTable(of: device.key) else {
+                faults.append("device \(device.id) has no link")
+                continue
+            }
+            faults += device.client.engine.creditTable.differences(from: table).map { "device \(device.id), \($0)" }
+        }
+        if let count = roles?.openCount, count > 0 { faults.append("\(count) operations without an outcome") }
+        if attachments.openCount > 0 { faults.append("\(attachments.openCount) transfers have not ended") }
+        if requests.openCount > 0 { faults.append("\(requests.openCount) requests without an outcome") }
+        return faults
+    }
+
+    /// Stops all devices and checks that no state remains.
+    private func leaveAll() {
+        let first = devices[0]
+        leave(first)
+        run(for: .seconds(10))
+        checkPresence(of: first.account, is: .left)
+        for device in devices.dropFirst() { leave(device) }
+        run(for: Simulation.leaveTimeout)
+        for device in devices {
+            guard case .stopped(nil) = device.client.engine.status.state else {
+                ledger.fail(.nothingIsRetained, at: world.now, "device \(device.id) does not stop")
+                continue
+            }
+            if let deadline = device.client.engine.deadline {
+                let time = deadline.nanoseconds / 1_000_000
+                let detail = "device \(device.id) has stopped, and a timer at \(time) ms"
+                ledger.fail(.nothingIsRetained, at: world.now, detail)
+            }
+        }
+        let left = world.relay.loops.statistics
+        if left.connections + left.links + left.suspendedLinks + left.rooms > 0 {
+            let detail = "\(left.connections) connections, \(left.links) links, \(left.rooms) rooms when all have left"
+            ledger.fail(.nothingIsRetained, at: world.now, detail)
+        } else if let deadline = world.relay.loops.deadline {
+            let time = deadline.nanoseconds / 1_000_000
+            ledger.fail(.nothingIsRetained, at: world.now, "the relay has nothing, and a timer at \(time) ms")
+        }
+    }
+
+    private func leave(_ device: SimulatedDevice) {
+        device.activeFaultCount += 1
+        act(device) { $0.handle(.stop, now: $1) }
+    }
+
+    // MARK: - Final round
+
+    /// The number of rooms in the final round.
+    private static let finalRoomCount = 2
+
+    /// A timeout beyond the wait for quiescence, so that a pending request is noticed.
+    private static let finalTimeout = Duration.seconds(290)
+
+    /// Whether the final round has started, in which applications answer at once.
+    private var isFinalRound: Bool { answeredBeforeFinalRound != nil }
+
+    private func runFinalRound() {
+        let rooms = rooms.prefix(Simulation.finalRoomCount)
+        for device in devices {
+            perform(.close(device: device.number, room: 0, lasts: .seconds(2)))
+        }
+        _ = settle()
+        recordBaseline()
+        for device in devices {
+            for room in rooms.indices { perform(.publish(device: device.number, room: room, count: 1, byteCount: 10)) }
+        }
+        _ = settle()
+        run(for: .seconds(5))
+        guard holds else { return }
+        compare()
+        answeredBeforeFinalRound = requests.answeredCount
+        var sentCount = 0
+        for device in devices {
+            for room in rooms {
+                read(device, room)
+                if device.client.features.contains(.presence) { type(device, room) }
+            }
+            for other in devices where other.account != device.account && canRequest(device, other) {
+                sendRequest(device, other, rooms[0], 10, Simulation.finalTimeout)
+                sentCount += 1
+            }
+        }
+        run(for: .seconds(61))
+        let answeredCount = requests.answeredCount - (answeredBeforeFinalRound ?? 0)
+        if answeredCount != sentCount, scenario.isReliable {
+            ledger.fail(.requestsEndOnce, at: world.now, "\(answeredCount) of \(sentCount) requests were answered")
+        }
+        for room in rooms { checkReceipts(in: room) }
+        if scenario.isReliable { checkTyping(in: rooms[0]) }
+    }
+
+    /// Whether the device can send requests and all devices of the other account accept them.
+    private func canRequest(_ device: SimulatedDevice, _ other: SimulatedDevice) -> Bool {
+        guard device.client.features.contains(.requests) else { return false }
+        return devices.allSatisfy { $0.account != other.account || $0.client.features.contains(.requests) }
+    }
+
+    /// Checks that each publisher has received delivered and read receipts of all other accounts for its last message
+    ///
+    private func checkReceipts(in room: RoomName) {
+        for device in devices where device.client.features.contains(.receipts) {
+            guard let last = (world.relay.log[room] ?? []).last(where: { $0.device.rawValue == device.id })?.offset
+            else { continue }
+            for other in devices where other.account != device.account && other.client.features.contains(.receipts) {
+                let received = members.received(by: device.id, about: other.account, in: room)
+                guard received.delivered < last || received.read < last else { continue }
+                let receipts = "delivered \(received.delivered) and read \(received.read) of \(other.account)"
+                let detail = "device \(device.id) published \(last) in \(room) and received \(receipts)"
+                ledger.fail(.receiptsAreCorrect, at: world.now, detail)
+            }
+        }
+    }
+
+    private func checkTyping(in room: RoomName) {
+        for device in devices where device.client.features.contains(.presence) {
+            for other in devices where other.id != device.id && other.client.features.contains(.presence) {
+                guard members.received(by: device.id, about: other.account, in: room).typingCount == 0 else { continue }
+                let detail = "device \(device.id) did not receive that \(other.account) types in \(room)"
+                ledger.fail(.presenceIsReported, at: world.now, detail)
+            }
+        }
+    }
+
+    /// Checks that no device considers another account away or left, when all have a connection and all rooms are open
+    ///
+    private func checkOnline() {
+        guard scenario.isReliable else { return }
+        for device in devices where device.client.features.contains(.presence) {
+            for other in devices where other.account != device.account {
+                for room in rooms {
+                    let received = members.received(by: device.id, about: other.account, in: room).presence
+                    guard let received, received != .online else { continue }
+                    let detail = "device \(device.id) received last that \(other.account) is \(received) in \(room)"
+                    ledger.fail(.presenceIsReported, at: world.now, detail)
+                }
+            }
+        }
+    }
+
+    /// Checks that every connected device of another account has received the account's presence.
+    private func checkPresence(of account: AccountName, is presence: Transient.Presence) {
+        guard scenario.isReliable, devices.count(where: { $0.account == account }) == 1 else { return }
+        for device in devices where device.account != account && device.client.features.contains(.presence) {
+            for room in rooms {
+                let received = members.received(by: device.id, about: account, in: room).presence
+                guard received != presence else { continue }
+                let detail =
+                    "device \(device.id) received presence of \(account) in \(room): \(String(describing: received))"
+                ledger.fail(.presenceIsReported, at: world.now, detail)
+            }
+        }
+    }
+}
+
+extension VirtualClient {
+    fileprivate var features: Features { configuration.link.features }
+}

@@ -1,0 +1,44 @@
+import MartletSimulator
+
+@testable import Martlet
+@testable import MartletLink
+@testable import MartletRelay
+
+/// The number of elements in all collections of a value, of its properties and of their elements.
+func heldCount(in value: Any) -> Int {
+    if let elements = value as? any Collection {
+        return elements.reduce(elements.count) { count, element in count + heldCount(in: element) }
+    }
+    return Mirror(reflecting: value).children.reduce(0) { $0 + heldCount(in: $1.value) }
+}
+
+extension VirtualClient {
+    /// The number of elements that the engine holds.
+    var heldCount: Int {
+        let rooms = engine.rooms.rooms
+        let parts: [Any] = [
+            engine.client.connection, engine.client.link, engine.roundTrips, rooms, engine.rooms.idOfSession,
+            engine.rooms.requests, engine.rooms.timers,
+        ]
+        // A ledger keeps the latest settled messages, up to a bound.
+        let settledCount = rooms.values.reduce(0) { $0 + $1.ledger.withLedger { $0.count - $0.pendingCount } }
+        return MartletEngineTests.heldCount(in: parts) - settledCount
+    }
+}
+
+extension VirtualRelay {
+    /// The number of elements that the engine holds, without the messages of the rooms and the connections that
+    /// transmitted in the last turn.
+    var heldCount: Int { engine.heldCount }
+}
+
+extension RelayEngine {
+    fileprivate var heldCount: Int {
+        var count = connections.heldCount + sessions.links.heldCount + sessions.dirty.count + transmits.heldCount
+        for slot in sessions.rooms.local.rooms.slots {
+            guard let room = sessions.rooms.local.rooms.find(slot) else { continue }
+            count += room.members.slotCount + room.requests.count + room.publication.publishers.count
+        }
+        return count + MartletEngineTests.heldCount(in: outputs)
+    }
+}
