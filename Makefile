@@ -120,6 +120,7 @@ weather: deps ## lose real packets, and compare with plain TCP in the same weath
 test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/install-dependencies gcc openssl python3 spin tshark
 	@Scripts/generate-registries --check
+	@Scripts/test-registries
 	@$(SWIFT) build --build-tests --quiet
 	@SWIFT=$(SWIFT) Scripts/swift-test 20 --filter $(computing)
 	@SWIFT=$(SWIFT) $(several) Scripts/swift-test 15 --skip $(computing)
