@@ -9,7 +9,7 @@ import struct
 from base64 import b64encode
 
 from attack import Attack
-from martlet_frames import Auth, Hello, HelloResume
+from martlet_bodies import Auth, Hello, HelloResume
 from martlet_registry import SERVER, FrameType
 from martlet_tlv import Version
 from martlet_wire import Receiver, decode, encode

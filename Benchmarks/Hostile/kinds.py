@@ -4,9 +4,8 @@ import time
 import zlib
 
 from attack import Attack
-from martlet_frames import (
-    Ack, Cancel, Close, Ping, Pong, Receipt, Request, Reset, Response, Resume, Suspend, Transient,
-)
+from martlet_bodies import Ack, Cancel, Close, Ping, Pong, Reset, Response, Resume, Suspend
+from martlet_frames import Receipt, Request, Transient
 from martlet_link import CREDITED
 from martlet_registry import Flags, FrameType
 from martlet_tlv import Echo, SessionAck

@@ -6,7 +6,8 @@ import socket
 import time
 
 from attack import Attack
-from martlet_frames import Close, GoAway, HelloResume, Open
+from martlet_bodies import Close, GoAway, HelloResume
+from martlet_frames import Open
 from martlet_registry import FrameType
 from peer import CHUNK, RELIABLE, Gone, cut, dialled, frame_bytes, hello
 from martlet_wire import encode

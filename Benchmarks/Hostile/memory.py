@@ -5,7 +5,8 @@ import time
 
 from attack import Attack
 from links import opening
-from martlet_frames import GoAway, HelloResume, Ping, Request
+from martlet_bodies import GoAway, HelloResume, Ping
+from martlet_frames import Request
 from martlet_registry import FrameType
 from martlet_tlv import tlv
 from martlet_wire import encode

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from client import Client, Unexpected
 from martlet_basics import WireError
-from martlet_frames import Data, Opened
+from martlet_bodies import Opened
+from martlet_frames import Data
 from martlet_registry import ContentKind, Tag
 from martlet_tlv import tlv
 from password_client import PasswordClient

@@ -12,7 +12,8 @@ from client import MINE
 from martlet_basics import WireError
 from martlet_compact import FORM_OF_TYPE, HAS_LENGTH
 from martlet_compact_tlv import compacted, varint
-from martlet_frames import Ack, Data, GoAway, Hello, HelloResume, Open, Reject, Reset, Welcome
+from martlet_bodies import Ack, GoAway, Hello, HelloResume, Reject, Reset, Welcome
+from martlet_frames import Data, Open
 from martlet_header import CHECKED_HEADER_SIZE, HEADER, MAGIC, NONE, ZLIB
 from martlet_link import CREDITED
 from martlet_packets import DEFLATED, LAST_OF_FLUSH, MAX_PAYLOAD, PacketWriter, head_of, sealed

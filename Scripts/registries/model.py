@@ -12,9 +12,11 @@ COLUMNS = 120
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 # The fields of the entries of each registry after the number or the range, as in Specs/registry.md.
 FIELDS = {
-    "types": "name doc form reliable session sender fragments handshake fields fieldsText when credit feature receiver",
-    "tags": "name compact type least most parts ranges shown enum enumDoc repeats fields value doc",
+    "types": "name doc body case contents byHand about form reliable session sender fragments handshake fields"
+             " fieldsText when credit feature receiver",
+    "tags": "name compact type swift unit least most parts ranges shown enum enumDoc repeats fields value doc",
     "choices": "tag name text doc",
+    "properties": "type tag name default doc",
     "kinds": "name meaning unread listed doc",
     "features": "name version offers doc holds otherwise",
     "flags": "name meaning doc setBy receiver",
@@ -68,10 +70,14 @@ class Registry:
             entry.doc = entry.doc or entry.sentence[0].upper() + entry.sentence[1:] + "."
         self.compact = sorted((entry for entry in self.tags if entry.compact), key=lambda entry: entry.compact)
         self.formed = [entry for entry in self.types if entry.form]
+        self.listed = [entry for entry in self.types if not entry.byHand]
+        for entry in self.types:
+            entry.body = entry.body or entry.name[0].upper() + entry.name[1:]
+            entry.case = entry.case or entry.name
         self.check()
 
     def check(self):
-        for name in FIELDS.keys() - {"choices"}:
+        for name in FIELDS.keys() - {"choices", "properties"}:
             entries = getattr(self, name)
             numbers = [entry.value_of_number for entry in entries]
             need(numbers == sorted(set(numbers)), f"the numbers of {name} are not ascending")
@@ -84,6 +90,8 @@ class Registry:
         layouts += [fields for entry in self.tags if entry.fields for fields in entry.fields.values()]
         for name in {field.rstrip("?*+") for layout in layouts for field in layout} | {e.tag for e in self.choices}:
             need(name in self.by_tag, f"there is no tag {name}")
+        for entry in self.listed:
+            need(entry.about, f"{entry.name} needs the comment of its body, or a reason to be written by hand")
 
     def repeats(self, name):
         """The maximum number of repetitions of a field."""
@@ -98,7 +106,8 @@ def need(condition, problem):
 def entry_of(row, registry):
     fields = ["number", "range", *FIELDS[registry].split()]
     need(row.keys() <= set(fields), f"an entry of {registry} has {sorted(row.keys() - set(fields))}: {row}")
-    need(("number" in row) != ("range" in row), f"an entry of {registry} needs a number or a range: {row}")
+    is_numbered = registry == "properties" or ("number" in row) != ("range" in row)
+    need(is_numbered, f"an entry of {registry} needs a number or a range: {row}")
     return Entry(**dict.fromkeys(fields) | row)
 
 

@@ -1,6 +1,6 @@
 """The registry in Python, for the reference."""
 
-from registries.model import NOTICE, bounds, form_types, wrapped
+from registries.model import NOTICE, SIZES, bounds, form_types, wrapped
 
 HEAD = f'''# {NOTICE}
 """The registries of Specs/wire.md 13, and the flags and forms of 3.7 and 15.5."""
@@ -58,4 +58,51 @@ def registry_in_python(registry):
                 f"{form}: FrameType.{entry.snake}" for form, entry in form_types(registry)])]) + "\n"])
 
 
-FILES = {"Specs/reference/martlet_registry.py": registry_in_python}
+BODIES = f'''# {NOTICE}
+"""The fields of all bodies and containers (Specs/wire.md 13.1), in the order in which they are encoded."""
+
+from dataclasses import dataclass
+
+from martlet_body import Body, many, maybe, one
+from martlet_registry import FrameType, Tag'''
+
+
+def field(registry, kind, word):
+    """One field of a class: its tag, its container in the type, or how often it repeats."""
+    entry = registry.by_tag[word.rstrip("?*+")]
+    count = {"?": "maybe", "*": "many", "+": "many"}.get(word[-1], "one")
+    form = container(entry, kind) if entry.fields else f"Tag.{entry.snake}"
+    bounds = f", {entry.repeats}" * (count == "many") + ", least=1" * (word[-1] == "+")
+    kind = form if entry.fields else {"text": "str", "name": "str", "integers": "tuple"}.get(entry.type, "bytes")
+    kind = "tuple" if count == "many" or entry.shown == "version" else "int" if entry.type in SIZES else kind
+    return f"{entry.snake.lower()}: {kind} = {count}({form}{bounds})"
+
+
+def container(entry, kind):
+    """The class of a container. Types with the same fields share one."""
+    shared = all(fields == entry.fields[kind] for fields in entry.fields.values())
+    return entry.name[0].upper() + entry.name[1:] if shared else f"{kind.capitalize()}{entry.name.capitalize()}"
+
+
+def body_class(name, fields, kind=None):
+    lines = [f"type = FrameType.{kind.snake}"] if kind else []
+    lines += [field(*word) for word in fields]
+    return "\n".join(["@dataclass(frozen=True, kw_only=True)", f"class {name}(Body):", *(f"    {w}" for w in lines)])
+
+
+def bodies_in_python(registry):
+    found = {}
+    for entry in registry.tags:
+        for kind, words in (entry.fields or {}).items():
+            name = container(entry, kind)
+            found[name] = body_class(name, [(registry, kind, word) for word in words])
+    for entry in registry.types:
+        name = entry.body if entry.body.lower() == entry.name else entry.name.capitalize()
+        found[name] = body_class(name, [(registry, entry.name, word) for word in entry.fields], entry)
+    return "\n\n\n".join([BODIES, *found.values()]) + "\n"
+
+
+FILES = {
+    "Specs/reference/martlet_registry.py": registry_in_python,
+    "Specs/reference/martlet_bodies.py": bodies_in_python,
+}

@@ -45,7 +45,8 @@ def registered(kind, entries, what):
 
 def switch(declaration, doc, cases, of="self"):
     rows = "\n".join(f"        {row}" for row in cases)
-    return f"{comment(doc)}\n    {declaration} {{\n        switch {of} {{\n{rows}\n        }}\n    }}"
+    note = comment(doc) + "\n" if doc else ""
+    return f"{note}    {declaration} {{\n        switch {of} {{\n{rows}\n        }}\n    }}"
 
 
 def case(entries, value):
@@ -106,6 +107,7 @@ def kinds(registry):
 
     return source(
         extension("ContentKind", stored("ContentKind", registry.kinds, lambda entry: entry.number)),
+        registered("ContentKind", registry.kinds, "kind"),
         extension(
             "ContentKind",
             flag("countsAsUnread", "unread", "Whether a message of the kind counts as unread (M-27)."),

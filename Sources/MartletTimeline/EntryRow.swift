@@ -88,10 +88,9 @@ extension MessageBody {
     /// The text that a search finds.
     var searchText: String? {
         switch self {
-        case .text(let text), .reply(_, let text): text
         case .attachment(let attachment): attachment.caption ?? attachment.name
         case .system(_, let text): text
-        case .edit, .delete, .reaction, .command, .other: nil
+        default: text
         }
     }
 

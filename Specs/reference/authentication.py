@@ -14,7 +14,8 @@ from base64 import urlsafe_b64encode
 
 from client import Client, Unexpected
 from interoperability import expect, texts
-from martlet_frames import Auth, Data, GoAway, Opened, Reject
+from martlet_bodies import Auth, GoAway, Opened, Reject
+from martlet_frames import Data
 from martlet_registry import ErrorCode
 from martlet_wire import encode
 from password_client import PasswordClient, code

@@ -4,9 +4,8 @@ import random
 import socket
 import time
 
-from martlet_frames import (
-    Accepted, Ack, Data, GoAway, Hello, HelloResume, Limits, Open, Ping, Pong, Reject, Reset, Welcome,
-)
+from martlet_bodies import Accepted, Ack, GoAway, Hello, HelloResume, Limits, Ping, Pong, Reject, Reset, Welcome
+from martlet_frames import Data, Open
 from martlet_link import CREDITED, SessionReceiver
 from martlet_registry import SERVER, ContentKind, Features, Tag
 from martlet_tlv import Echo, Position, Version, tlv

@@ -21,7 +21,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 from martlet_basics import WireError
-from martlet_frames import Body
+from martlet_body import Body
 from martlet_registry import ErrorCode, Features
 from martlet_packets import PacketReader, PacketWriter
 from martlet_wire import HANDSHAKE_MAX_BODY, Framer, Header, Receiver, decode

@@ -7,7 +7,8 @@ usage: interoperability.py PORT    the relay accepts `ada` with the token `open-
 import sys
 
 from client import Client, Unexpected
-from martlet_frames import Close, Data, Opened, Ping, Pong, Reject, Request, Response
+from martlet_bodies import Close, Opened, Ping, Pong, Reject, Response
+from martlet_frames import Data, Request
 from martlet_registry import ErrorCode, Features
 
 

@@ -3,23 +3,45 @@
 from dataclasses import field, fields
 from typing import ClassVar
 
-from martlet_registry import ErrorCode, Tag
-from martlet_tlv import CRITICAL, U64, U64_FROM_1, InvalidValue, Kind, children, is_container, tlv
+from martlet_registry import VALUES, ErrorCode, Tag
+from martlet_tlv import (
+    CRITICAL, ECHO, POSITION, RUN, SESSION_ACK, SIZES, VERSION, InvalidValue, Kind, children, data, integer,
+    is_container, name, text, tlv,
+)
+
+# The values with a form of their own.
+RECORDS = {
+    Tag.SPOKEN_VERSION: VERSION, Tag.SESSION_POSITION: POSITION, Tag.ECHO: ECHO, Tag.ACCEPTED_RUN: RUN,
+    Tag.SESSION_ACK: SESSION_ACK,
+}
 
 
-def one(kind):
-    """A field that occurs exactly once."""
-    return field(metadata={"kind": kind, "least": 1, "most": 1})
+def kind_of(tag):
+    """The kind of a tag's value, as VALUES specifies it."""
+    form, least, most, sizes = VALUES[tag]
+    if tag in RECORDS:
+        return RECORDS[tag]
+    if form in ("text", "name"):
+        return text(least, most) if form == "text" else name(most)
+    return integer(sizes[0], least, most) if form in SIZES else data(least, most)
 
 
-def maybe(kind):
+KINDS = {tag: kind_of(tag) for tag in VALUES}
+
+
+def one(form):
+    """A field that occurs exactly once: its tag, or the class of its container."""
+    return field(metadata={"kind": KINDS.get(form, form), "least": 1, "most": 1})
+
+
+def maybe(form):
     """An optional field."""
-    return field(default=None, metadata={"kind": kind, "least": 0, "most": 1})
+    return field(default=None, metadata={"kind": KINDS.get(form, form), "least": 0, "most": 1})
 
 
-def many(kind, most, least=0):
+def many(form, most, least=0):
     """A repeated field."""
-    return field(default=(), metadata={"kind": kind, "least": least, "most": most, "repeats": True})
+    return field(default=(), metadata={"kind": KINDS[form], "least": least, "most": most, "repeats": True})
 
 
 class Faults(list):
@@ -34,7 +56,7 @@ class Body:
     """The base class of all bodies. A subclass lists its fields, which have the names of their tags."""
 
     type: ClassVar = None
-    named_by: ClassVar = None  # The field by which a single one is refused, with its kind.
+    named_by: ClassVar = None  # The field by which a single one is refused.
     _table: ClassVar = None
 
     @classmethod
@@ -66,6 +88,9 @@ class Body:
             else:
                 values[key] += (found,)
                 faults.refuse(len(values[key]) > rule["most"], ErrorCode.TOO_MANY_TLVS)
+                if tag == Tag.SESSION_POSITION and found is not None:
+                    others = [position for position in values[key][:-1] if position is not None]
+                    faults.refuse(found.session in [other.session for other in others], ErrorCode.DUPLICATE_FIELD)
         for key, rule in table.values():
             if rule["least"] and key not in values:
                 faults.append(ErrorCode.MISSING_FIELD)
@@ -98,7 +123,7 @@ class Body:
             value = getattr(self, name)
             if value is None or value == () and "repeats" in rule:
                 continue
-            wide = rule["kind"] in (U64, U64_FROM_1)
+            wide = VALUES[tag].kind == "u64"
             shown[tag.wire_name] = tree_json(value) if tag == Tag.CONTENT else value_json(value, wide)
         return shown
 

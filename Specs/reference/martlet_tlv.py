@@ -245,8 +245,8 @@ def _write_session_ack(ack):
     return struct.pack(f">HQQ{len(flat)}Q", ack.session, ack.cumulative, ack.credit, *flat)
 
 
-U8, U16, U32, U64 = (integer(size) for size in (1, 2, 4, 8))
-U64_FROM_1 = integer(8, least=1)
+SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
+U64 = integer(8)
 SWITCH = integer(1, most=1)
 ACCOUNT = name(128)
 VERSION = record(">BB", Version)

@@ -6,7 +6,7 @@ import secrets
 from base64 import b64decode, b64encode
 
 from client import Client, Unexpected
-from martlet_frames import Auth, Welcome
+from martlet_bodies import Auth, Welcome
 from martlet_wire import encode
 
 

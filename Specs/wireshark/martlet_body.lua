@@ -231,12 +231,9 @@ function body.find(fields, tagName)
     end
 end
 
--- The types with a content.
-local withContent = { data = true, transient = true, request = true, response = true }
-
 -- Checks the numbers of TLVs (W-27), which precede all fields (W-8).
 local function checkCounts(s, typeName, count)
-    if count <= maxContentCount or not withContent[typeName] then return nil end
+    if count <= maxContentCount or not rules[typeName][registry.tag.content] then return nil end
     local isRelayed = typeName ~= "data"
     for _, field in ipairs(body.level(s, 1, #s + 1)) do
         if field.tag == registry.tag.content then

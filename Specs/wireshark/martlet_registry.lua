@@ -297,7 +297,7 @@ registry.rules = {
 -- The fields of each type: "name" is required, "name?" is optional, "name*N" occurs 0 to N times, and
 -- "name+N" 1 to N times.
 registry.layouts = {
-    data = "counter kind content timeToLive? offset? acceptedAt? device? sender?",
+    data = "offset? acceptedAt? device? sender? counter kind content timeToLive?",
     transient = "typing? presence? kind? content? sender?",
     ack = "linkCredit sessionAck*256 echo?",
     receipt = "receiptKind upTo? sender? device? counter? code? reason?",

@@ -36,31 +36,20 @@ struct FrameGenerator {
         case 4: transient()
         case 5: ack()
         case 6: receipt()
-        case 7: Ping(nonce: number())
-        case 8: Pong(nonce: number(), echo: echo(), reconnectSpread: maybe { .milliseconds($0.word()) })
-        case 9: GoAway(notice())
-        case 10:
-            Open(
-                room: name(), kind: kind(), cursor: number(), log: maybe { LogID(rawValue: $0.number()) },
-                tail: maybe { $0.word() }, noLocal: flip())
-        case 11: opened()
-        case 12: Close(code: maybe { $0.code() }, reason: maybe { $0.text(below: 40) })
-        case 13: reset()
-        case 14: Suspend()
-        case 15: Resume(cursor: maybe { $0.number() })
-        case 16: request()
-        case 17:
-            Response(
-                correlation: number(), status: code(), reason: maybe { $0.text(below: 40) },
-                retryAfter: maybe { .milliseconds($0.word()) }, content: maybe { $0.tree(depth: 0) })
-        case 18: CancelRequest(correlation: number())
-        case 19:
-            Auth(
-                credential: maybe { Credential($0.text(below: 40)) }.flatMap { $0 },
-                credentialLifetime: maybe { .milliseconds($0.word()) })
-        case 20: accepted()
+        case 20: gap()
         case 21: update()
-        default: gap()
+        default: listed(from: sender)
+        }
+    }
+
+    /// Returns a frame whose body is a list of fields. Hello and its answers are no frames of an open connection.
+    private mutating func listed(from sender: Side) -> any FrameBody {
+        while true {
+            let type = FrameType.listed[below(FrameType.listed.count)]
+            guard let rule = type.rule, !rule.isHandshake || type == .auth, sender == .server || !rule.isServerOnly,
+                let body = Frame(listed: type, from: &self)?.body
+            else { continue }
+            return body
         }
     }
 
@@ -109,40 +98,6 @@ struct FrameGenerator {
             Receipt.Progress(mark, upTo: number(), sender: maybe { $0.name() }, device: maybe { $0.device() }))
     }
 
-    private mutating func notice() -> Notice {
-        Notice(
-            code: code(), reason: maybe { $0.text(below: 40) }, retryAfter: maybe { .milliseconds($0.word()) },
-            redirect: maybe { "h" + $0.text(below: 20) },
-            spokenVersions: (0..<below(4)).map { _ in WireVersion(packed: UInt16(below(0x1_0000))) })
-    }
-
-    private mutating func opened() -> Opened {
-        Opened(
-            head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) }, upTo: maybe { $0.number() },
-            counter: maybe { max($0.number(), 1) }, members: (0..<below(5)).map { _ in name() })
-    }
-
-    private mutating func reset() -> Reset {
-        Reset(
-            session: SessionID(rawValue: UInt16(1 + below(0xFFFF))), code: code(),
-            reason: maybe { $0.text(below: 40) }, retryAfter: maybe { .milliseconds($0.word()) },
-            creditUsed: maybe { $0.number() })
-    }
-
-    private mutating func request() -> Request {
-        Request(
-            correlation: number(), method: name(), deadline: .milliseconds(word()), recipient: maybe { $0.name() },
-            sender: maybe { $0.name() }, content: maybe { $0.tree(depth: 0) })
-    }
-
-    private mutating func accepted() -> Accepted {
-        Accepted(
-            runs: (0...below(3)).map { _ in
-                AcceptedRun(
-                    firstCounter: 1 + number() >> 1, count: UInt32(1 + below(1000)), firstOffset: 1 + number() >> 1)
-            })
-    }
-
     private mutating func update() -> RoomUpdate {
         guard flip() else { return RoomUpdate(nil) }
         return RoomUpdate(
@@ -165,8 +120,7 @@ struct FrameGenerator {
             if depth < 3, below(4) == 0 {
                 writer.append(Tag(rawValue: UInt16(0x0100 + below(0x100))), bytes: tree(depth: depth + 1))
             } else {
-                let value = (0..<below(24)).map { _ in UInt8(below(256)) }
-                writer.append(Tag(rawValue: UInt16(below(0x1_0000)) & 0xFEFF), bytes: value)
+                writer.append(Tag(rawValue: UInt16(below(0x1_0000)) & 0xFEFF), bytes: bytes())
             }
         }
         return writer.bytes
@@ -175,19 +129,19 @@ struct FrameGenerator {
     // MARK: Parts
 
     private mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
-    private mutating func flip() -> Bool { random.next() & 1 == 0 }
     private mutating func word() -> UInt32 { UInt32(truncatingIfNeeded: number()) }
     private mutating func positive() -> UInt64 { max(number(), 1) }
     private mutating func device() -> DeviceID { DeviceID(rawValue: number()) }
     private mutating func code() -> ErrorCode { ErrorCode(rawValue: UInt16(below(0x1_0000))) }
-    private mutating func kind() -> SessionKind { SessionKind(rawValue: UInt8(below(4))) ?? .chat }
-    private mutating func echo() -> Echo { Echo(timestamp: word(), delay: .microseconds(word())) }
 
-    private mutating func name<Name: WireName>() -> Name {
-        // Some texts are not valid names (W-31).
-        while true {
-            if let name = Name("n" + text(below: 14)) { return name }
+    /// Returns text without control characters, of fewer than `bound` characters.
+    private mutating func text(below bound: Int) -> String {
+        var text = ""
+        for _ in 0..<below(bound) {
+            let wide: Unicode.Scalar? = Unicode.Scalar(UInt32(0xA0 + below(0x1_0F00)))
+            text.unicodeScalars.append(flip() ? Unicode.Scalar(UInt8(0x20 + below(0x5F))) : wide ?? "?")
         }
+        return text
     }
 
     /// Returns a small, large or extreme number.
@@ -198,18 +152,53 @@ struct FrameGenerator {
         case let bits: random.next() >> UInt64(8 * (bits - 1))
         }
     }
+}
 
-    private mutating func maybe<Value>(_ make: (inout FrameGenerator) -> Value) -> Value? {
-        flip() ? make(&self) : nil
+extension FrameGenerator: FieldSource {
+    mutating func flip() -> Bool { random.next() & 1 == 0 }
+
+    /// Returns a small, large or extreme number within bounds.
+    mutating func number(_ bounds: ClosedRange<UInt64>) -> UInt64 {
+        let number = number()
+        if bounds.contains(number) { return number }
+        if number == .max { return bounds.upperBound }
+        let count = bounds.upperBound - bounds.lowerBound + 1
+        return bounds.lowerBound + number % count
     }
 
-    /// Returns text without control characters, of fewer than `bound` characters.
-    private mutating func text(below bound: Int) -> String {
-        var text = ""
-        for _ in 0..<below(bound) {
-            let wide: Unicode.Scalar? = Unicode.Scalar(UInt32(0xA0 + below(0x1_0F00)))
-            text.unicodeScalars.append(flip() ? Unicode.Scalar(UInt8(0x20 + below(0x5F))) : wide ?? "?")
+    mutating func list<Value>(_ counts: ClosedRange<Int>, _ make: (inout FrameGenerator) -> Value) -> [Value] {
+        (0..<counts.lowerBound + below(min(counts.count, 5))).map { _ in make(&self) }
+    }
+
+    mutating func text(_ byteCounts: ClosedRange<Int>) -> String {
+        while true {
+            let text = String(repeating: "h", count: byteCounts.lowerBound) + text(below: 40)
+            if text.utf8.count <= byteCounts.upperBound { return text }
         }
-        return text
+    }
+
+    mutating func bytes() -> [UInt8] { (0..<below(24)).map { _ in UInt8(below(256)) } }
+    mutating func content() -> [UInt8] { tree(depth: 0) }
+    mutating func duration(per unit: Duration) -> Duration { unit * Int(word()) }
+    mutating func echo() -> Echo { Echo(timestamp: word(), delay: .microseconds(word())) }
+    mutating func credential() -> Credential { Credential(bytes())! }
+    mutating func limits() -> Limits { Limits(maxSessions: 1 + below(0xFFFF)) }
+
+    mutating func resumePoint() -> ResumePoint {
+        let position = SessionPosition(session: SessionID(rawValue: UInt16(1 + below(0xFFFF))), received: number())
+        return ResumePoint(
+            link: LinkID(rawValue: number()), token: ResumeToken(number(), number(), number(), number()),
+            positions: flip() ? [position] : [])
+    }
+
+    mutating func acceptedRun() -> AcceptedRun {
+        AcceptedRun(firstCounter: 1 + number() >> 1, count: UInt32(1 + below(1000)), firstOffset: 1 + number() >> 1)
+    }
+
+    mutating func name<Name: WireName>() -> Name {
+        // Some texts are not valid names (W-31).
+        while true {
+            if let name = Name("n" + text(below: 14)) { return name }
+        }
     }
 }

@@ -63,7 +63,6 @@ extension Frame {
                 reset.retryAfter.map { "retry after \(Quantity.text($0))" },
                 reset.creditUsed.map { "credit used \($0)" },
             ])
-        case .suspend: ""
         case .resume(let resume): resume.cursor.map { "cursor \($0)" } ?? ""
         case .update(let update):
             update.entry.map { entry in
@@ -82,7 +81,7 @@ extension Frame {
                 response.retryAfter.map { "retry after \(Quantity.text($0))" },
             ])
         case .cancelRequest(let cancel): "\(cancel.correlation)"
-        case .unknown: ""
+        default: Self.summary(encode())
         }
     }
 
@@ -104,6 +103,12 @@ extension Frame {
         if parts.isEmpty { return nil }
         let more = parts.count - maxListCount
         return list(Array(parts.prefix(maxListCount)) + (more > 0 ? ["and \(more) more"] : []))
+    }
+
+    /// The first fields of a body with their names.
+    private static func summary(_ body: [UInt8]) -> String {
+        let fields = (try? FieldTree(parsing: body))?.fields ?? []
+        return prefix(fields.filter { $0.depth == 0 }.map { "\($0.name) \($0.value?.text ?? "…")" }) ?? ""
     }
 
     private static func summary(_ message: Message) -> String {

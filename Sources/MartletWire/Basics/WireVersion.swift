@@ -1,6 +1,6 @@
 /// A version of the wire format. A receiver accepts an unknown minor version and refuses an unknown major version
 /// (W-39).
-public struct WireVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct WireVersion: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number that increases when older receivers cannot parse the format.
     public var major: UInt8
     /// The number that increases when older receivers can skip the additions.
@@ -15,13 +15,13 @@ public struct WireVersion: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Creates the version from one number, the major version in the high byte, as in `Tag.spokenVersion`.
     @inlinable
-    public init(packed: UInt16) {
-        self.init(major: UInt8(packed >> 8), minor: UInt8(packed & 0xFF))
+    public init(rawValue: UInt16) {
+        self.init(major: UInt8(rawValue >> 8), minor: UInt8(rawValue & 0xFF))
     }
 
     /// The version as one number, the major version in the high byte.
     @inlinable
-    public var packed: UInt16 { UInt16(major) << 8 | UInt16(minor) }
+    public var rawValue: UInt16 { UInt16(major) << 8 | UInt16(minor) }
 
     /// The version of the frame format, 1.0, which every header contains.
     @inlinable
@@ -34,7 +34,7 @@ public struct WireVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Returns whether the first version is lower.
     @inlinable
     public static func < (left: WireVersion, right: WireVersion) -> Bool {
-        left.packed < right.packed
+        left.rawValue < right.rawValue
     }
 
     /// The major and the minor version, separated by a dot.

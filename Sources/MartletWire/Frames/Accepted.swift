@@ -97,45 +97,7 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
     static var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
 }
 
-/// The frame that reports that the relay has stored messages durably, with their offsets (W-64).
-public struct Accepted: FrameBody {
-    /// The type `accepted`, 0x2003.
-    public static let type = FrameType.accepted
-    /// The maximum number of runs in a frame.
-    public static let maxRunCount = 256
-
-    /// The runs of messages, 1 to 256.
-    public let runs: [AcceptedRun]
-
-    /// Creates the frame.
-    ///
-    /// - Precondition: There are 1 to ``maxRunCount`` runs.
-    public init(runs: [AcceptedRun]) {
-        precondition((1...Self.maxRunCount).contains(runs.count), "accepted names 1…256 runs")
-        self.runs = runs
-    }
-
-    /// Creates the frame from its body.
-    ///
-    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
-        var runs: [AcceptedRun] = []
-        var reader = try TLVReader(wholeBody: body)
-        while let field = try reader.next() {
-            switch field.tag {
-            case .acceptedRun: try runs.append(AcceptedRun(parsing: field), limit: Self.maxRunCount)
-            default: try field.skip()
-            }
-        }
-        guard !runs.isEmpty else { throw .missingField(.acceptedRun) }
-        self.runs = runs
-    }
-
+extension Accepted {
     /// The layout of the body that ``encode(into:)`` writes.
     public var layout: BodyLayout { runs.count == 1 ? .acceptedRun : .unknown }
-
-    /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
-        for run in runs { run.encode(into: &writer) }
-    }
 }

@@ -37,13 +37,14 @@ public struct Credential: Equatable, Sendable, CustomStringConvertible, CustomDe
     public var debugDescription: String { description }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension TLVView {
-    func credential() throws(WireError) -> Credential {
-        guard value.byteCount <= Credential.maxByteCount, let credential = Credential(bytes()) else {
-            throw .invalidValue(tag)
+    init(parsing field: TLVView) throws(WireError) {
+        guard field.value.byteCount <= Self.maxByteCount, let credential = Credential(field.bytes()) else {
+            throw .invalidValue(field.tag)
         }
-        return credential
+        self = credential
+    }
+
+    func encode(into writer: inout TLVWriter) {
+        writer.append(.credential, bytes: bytes)
     }
 }

@@ -41,9 +41,7 @@ extension TLVReader {
 extension TLVView {
     /// Returns the value of a counter or an offset, at least 1.
     func positive() throws(WireError) -> UInt64 {
-        let number = try uint64()
-        guard number >= 1 else { throw .invalidValue(tag) }
-        return number
+        try uint64().within(1...UInt64.max, tag)
     }
 
     /// Returns the value of a Boolean field, 0 or 1.
@@ -53,6 +51,12 @@ extension TLVView {
         case 1: return true
         default: throw .invalidValue(tag)
         }
+    }
+
+    /// Returns the value of a field that contains one of several numbers.
+    func choice<Choice: RawRepresentable<UInt8>>() throws(WireError) -> Choice {
+        guard let choice = Choice(rawValue: try uint8()) else { throw .invalidValue(tag) }  // S-51
+        return choice
     }
 
     /// Returns the value of a field that contains a name.
@@ -66,10 +70,14 @@ extension TLVView {
     func duration(_ unit: WireTimeUnit) throws(WireError) -> Duration {
         Duration(wireCount: try uint32(), unit)
     }
+}
 
-    /// Returns the value of a field that contains a version, the major version in the high byte.
-    func version() throws(WireError) -> WireVersion {
-        WireVersion(packed: try uint16())
+extension FixedWidthInteger {
+    /// Returns the value of a field within its bounds.
+    @inline(__always)
+    func within(_ bounds: ClosedRange<Self>, _ tag: Tag) throws(WireError) -> Self {
+        guard bounds.contains(self) else { throw .invalidValue(tag) }
+        return self
     }
 }
 
@@ -82,8 +90,49 @@ extension TLVWriter {
     mutating func append(_ tag: Tag, duration: Duration, _ unit: WireTimeUnit) {
         append(tag, uint32: duration.wireCount(unit))
     }
+}
 
-    mutating func append(_ tag: Tag, version: WireVersion) {
-        append(tag, uint16: version.packed)
+extension String {
+    /// Returns the longest prefix of whole Unicode scalars with at most `limit` bytes of UTF-8.
+    ///
+    /// A reason is truncated instead of refused, so that the frame can be sent.
+    func clipped(toByteCount limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(startIndex, offsetBy: limit)
+        while utf8[end] & 0xC0 == 0x80 { utf8.formIndex(before: &end) }
+        return String(self[..<end])
+    }
+}
+
+/// The unit of a duration on the wire, in units per second.
+enum WireTimeUnit: UInt64 {
+    case seconds = 1
+    case milliseconds = 1_000
+    case microseconds = 1_000_000
+}
+
+extension Duration {
+    init(wireCount count: UInt32, _ unit: WireTimeUnit) {
+        switch unit {
+        case .seconds: self = .seconds(count)
+        case .milliseconds: self = .milliseconds(count)
+        case .microseconds: self = .microseconds(count)
+        }
+    }
+
+    /// Returns the duration in whole units, rounded down and clamped to 32 bits.
+    func wireCount(_ unit: WireTimeUnit) -> UInt32 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds <= UInt32.max else { return .max }
+        // The operands are below 2^32 · 10^6 and 10^6, so neither the product nor the sum overflows.
+        let whole = UInt64(seconds) * unit.rawValue
+        return UInt32(clamping: whole + UInt64(attoseconds) / (1_000_000_000_000_000_000 / unit.rawValue))
+    }
+
+    /// Returns the duration rounded down to a value that the wire can represent, so that a frame equals its parsed
+    /// copy.
+    func roundedDown(to unit: WireTimeUnit) -> Duration {
+        Duration(wireCount: wireCount(unit), unit)
     }
 }

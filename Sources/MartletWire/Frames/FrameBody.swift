@@ -24,3 +24,28 @@ extension FrameBody {
         return writer.bytes
     }
 }
+
+extension Frame {
+    /// Returns the encoded body; empty for an unknown type.
+    public func encode() -> [UInt8] {
+        body?.encode() ?? []
+    }
+
+    /// Returns a frame of an unknown type.
+    static func unknown(checking type: FrameType) throws(WireError) -> Frame {
+        if type.isCritical { throw .unknownCriticalFrame(type) }
+        return .unknown(type)
+    }
+}
+
+extension Request {
+    /// Returns the correlation in a body with a valid structure, even if another value is invalid; nil if there is
+    /// none. A response that refuses a request identifies it by this number.
+    public static func correlation(in body: RawSpan) -> UInt64? {
+        var reader = TLVReader(body)
+        while let field = try? reader.next() {
+            if field.tag == .correlation { return try? field.uint64() }
+        }
+        return nil
+    }
+}

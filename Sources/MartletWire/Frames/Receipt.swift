@@ -30,6 +30,9 @@ public enum Receipt: FrameBody {
 
     /// The refusal of a message.
     public struct Refusal: Equatable, Sendable {
+        /// The maximum number of bytes of UTF-8 in a reason.
+        static let maxReasonByteCount = 256
+
         /// The counter of the message, at least 1. Its device is the one that receives this frame.
         public let counter: UInt64
         /// The reason as a code.
@@ -44,7 +47,7 @@ public enum Receipt: FrameBody {
             precondition(counter >= 1, "counters start at 1")
             self.counter = counter
             self.code = code
-            self.reason = reason?.clipped(toByteCount: FreeText.maxReasonByteCount)
+            self.reason = reason?.clipped(toByteCount: Self.maxReasonByteCount)
         }
     }
 
@@ -70,7 +73,7 @@ public enum Receipt: FrameBody {
             case .device: try device.fill(.device, DeviceID(rawValue: field.uint64()))
             case .counter: try counter.fill(.counter, field.positive())
             case .code: try code.fill(.code, ErrorCode(rawValue: field.uint16()))
-            case .reason: try reason.fill(.reason, field.reason())
+            case .reason: try reason.fill(.reason, field.string(maxByteCount: Refusal.maxReasonByteCount))
             default: try field.skip()
             }
         }

@@ -57,7 +57,7 @@ public struct RoomUpdate: FrameBody {
         mutating func take(_ field: TLVView) throws(WireError) {
             switch field.tag {
             case .room: try room.fill(.room, field.name())
-            case .membership: try membership.fill(.membership, field.membership())
+            case .membership: try membership.fill(.membership, field.choice())
             case .inviter: try inviter.fill(.inviter, field.name())
             case .changedAt: try changedAt.fill(.changedAt, field.uint64())
             case .log: try log.fill(.log, LogID(rawValue: field.uint64()))
@@ -89,12 +89,5 @@ public struct RoomUpdate: FrameBody {
                 message: message, isShortened: isShortened ?? false, delivered: delivered ?? 0, read: read ?? 0,
                 unreadCount: unread ?? 0)
         }
-    }
-}
-
-extension TLVView {
-    fileprivate func membership() throws(WireError) -> RoomMembershipState {
-        guard let state = RoomMembershipState(rawValue: try uint8()) else { throw .invalidValue(tag) }
-        return state
     }
 }

@@ -80,7 +80,7 @@ public struct Welcome: FrameBody {
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
-            case .spokenVersion: try version.fill(.spokenVersion, field.version())
+            case .spokenVersion: try version.fill(.spokenVersion, WireVersion(rawValue: field.uint16()))
             case .features: try features.fill(.features, Features(rawValue: field.uint64()))
             case .limits: try limits.fill(.limits, Limits(parsing: field))
             case .account: try account.fill(.account, field.name())
@@ -90,7 +90,7 @@ public struct Welcome: FrameBody {
             case .resumeLifetime: try resumeLifetime.fill(.resumeLifetime, field.duration(.seconds))
             case .heartbeatInterval: try heartbeatInterval.fill(.heartbeatInterval, field.duration(.milliseconds))
             case .reconnectSpread: try reconnectSpread.fill(.reconnectSpread, field.duration(.milliseconds))
-            case .credential: try credential.fill(.credential, field.credential())
+            case .credential: try credential.fill(.credential, Credential(parsing: field))
             case .credentialLifetime: try credentialLifetime.fill(.credentialLifetime, field.duration(.milliseconds))
             case .resume: try resumed.fill(.resume, [SessionPosition](parsing: field))
             default: try field.skip()
@@ -107,7 +107,7 @@ public struct Welcome: FrameBody {
 
     /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
-        writer.append(.spokenVersion, version: version)
+        writer.append(.spokenVersion, uint16: version.rawValue)
         writer.append(.features, uint64: features.rawValue)
         limits.encode(into: &writer)
         writer.append(.account, name: account)
@@ -117,7 +117,7 @@ public struct Welcome: FrameBody {
         writer.append(.resumeLifetime, duration: resumeLifetime, .seconds)
         if let heartbeatInterval { writer.append(.heartbeatInterval, duration: heartbeatInterval, .milliseconds) }
         if let reconnectSpread { writer.append(.reconnectSpread, duration: reconnectSpread, .milliseconds) }
-        if let credential { writer.append(.credential, bytes: credential.bytes) }
+        credential?.encode(into: &writer)
         if let credentialLifetime { writer.append(.credentialLifetime, duration: credentialLifetime, .milliseconds) }
         if let resumed {
             writer.container(.resume) { container in

@@ -92,7 +92,7 @@ extension FrameHeader {
         case let other: throw .unsupportedCompression(other)
         }
         session = SessionID(rawValue: UInt16(truncatingIfNeeded: tail >> 32))
-        version = WireVersion(packed: UInt16(truncatingIfNeeded: opening >> 16))
+        version = WireVersion(rawValue: UInt16(truncatingIfNeeded: opening >> 16))
         type = FrameType(rawValue: UInt16(truncatingIfNeeded: opening))
         sequence = bytes.loadUInt32(at: 8)
         timestamp = bytes.loadUInt32(at: 12)
@@ -166,7 +166,7 @@ extension FrameHeader {
     /// The first 24 bytes as three integers.
     private var words: (UInt64, UInt64, UInt64) {
         (
-            UInt64(Self.magic) << 32 | UInt64(version.packed) << 16 | UInt64(type.rawValue),
+            UInt64(Self.magic) << 32 | UInt64(version.rawValue) << 16 | UInt64(type.rawValue),
             UInt64(sequence) << 32 | UInt64(timestamp),
             UInt64(flags.rawValue) << 56 | UInt64(compression.rawValue) << 48 | UInt64(session.rawValue) << 32
                 | UInt64(bodyByteCount)

@@ -186,3 +186,39 @@ public enum MessageBody: Hashable, Sendable {
         }
     }
 }
+
+extension MessageBody {
+    /// The body with the text of an edit (M-4).
+    package func edited(_ text: String) -> MessageBody {
+        switch self {
+        case .text: return .text(text)
+        case .reply(let target, _): return .reply(to: target, text: text)
+        case .attachment(var attachment):
+            attachment.caption = text
+            return .attachment(attachment)
+        case .edit, .delete, .reaction, .system, .command, .other: return self
+        }
+    }
+
+    /// Whether an edit replaces the text (M-4).
+    package var isEditable: Bool {
+        switch self {
+        case .text, .reply, .attachment: true
+        case .edit, .delete, .reaction, .system, .command, .other: false
+        }
+    }
+}
+
+/// The name of an event in a system message, 1 to 64 bytes, for example `call.started` (M-7).
+public struct EventName: WireName {
+    /// The maximum number of bytes of UTF-8.
+    public static let maxByteCount = 64
+    /// The text of the name.
+    public let text: String
+
+    /// Creates a name; nil if the text violates the rules of ``WireName``.
+    public init?(_ text: String) {
+        guard Self.accepts(text) else { return nil }
+        self.text = text
+    }
+}

@@ -38,6 +38,14 @@ extension ContentKind {
 }
 
 extension ContentKind {
+    /// All kinds of version 1.0, in the order of their numbers.
+    public static let registered: [ContentKind] = [
+        .text, .image, .file, .audio, .video, .location, .contact, .command, .edit, .delete, .reaction, .reply, .system,
+        .attachment, .erased, .ack, .heartbeat,
+    ]
+}
+
+extension ContentKind {
     /// Whether a message of the kind counts as unread (M-27).
     public var countsAsUnread: Bool {
         switch self {

@@ -1,19 +1,19 @@
 """The notation of vectors (Specs/vectors/README.md)."""
 
+import json
+from pathlib import Path
+
 from vector_bytes import compact, flat, frame
 
 RELIABLE = 0x09
 PLAIN = 0x08
-NAMES = {
-    0x1000: "data", 0x1001: "transient", 0x2001: "ack", 0x2002: "receipt", 0x2003: "accepted", 0x2004: "gap",
-    0x3001: "ping", 0x3002: "pong", 0x4001: "hello", 0x4002: "welcome", 0x4003: "reject", 0x4004: "goaway",
-    0x4005: "auth", 0x5001: "open", 0x5002: "opened", 0x5003: "close", 0x5004: "reset", 0x5005: "suspend",
-    0x5006: "resume", 0x5007: "update", 0x6001: "request", 0x6002: "response", 0x6003: "cancel",
-}
+REGISTRY = json.loads((Path(__file__).resolve().parents[2] / "registry.json").read_text())
+TYPES = {int(row["number"], 16): row for row in REGISTRY["types"] if "number" in row}
+NAMES = {number: row["name"] for number, row in TYPES.items()}
 DEFAULTS = {"session": 0, "sequence": 0, "timestamp": 0, "flags": PLAIN, "compression": 0, "minor": 0}
-# The types whose frames are reliable, by 13.1.
-RELIABLE_TYPES = set(NAMES) - {0x1001, 0x2001, 0x3001, 0x3002, 0x4001, 0x4002, 0x4003, 0x4004, 0x4005}
-ON_LINK = {0x2001, 0x3001, 0x3002, 0x4001, 0x4002, 0x4003, 0x4004, 0x4005, 0x5004}
+# The types whose frames are reliable, and those of session 0 only, by 13.1.
+RELIABLE_TYPES = {number for number, row in TYPES.items() if row["reliable"]}
+ON_LINK = {number for number, row in TYPES.items() if row["session"] == "0"}
 
 
 def shown(kind, value=None, refused=None, ends="message", fragment=None, skipped=False, **fields):

@@ -26,9 +26,9 @@ import Testing
     }
 
     @Test func `the packed version contains the major version in the high byte`() {
-        let version = WireVersion(packed: 0x0203)
+        let version = WireVersion(rawValue: 0x0203)
         #expect(version == WireVersion(major: 2, minor: 3))
-        #expect(version.packed == 0x0203)
+        #expect(version.rawValue == 0x0203)
         #expect(WireVersion(major: 1, minor: 255) < version)
         #expect(WireVersion.current.description == "1.0")
     }

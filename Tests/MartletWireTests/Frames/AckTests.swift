@@ -1,6 +1,8 @@
 import MartletWire
 import Testing
 
+@testable import MartletDifferential
+
 @Suite("Acknowledgements")
 struct AckTests {
     /// Parses an ack of session 1 with these ranges.

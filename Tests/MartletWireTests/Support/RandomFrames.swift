@@ -1,9 +1,9 @@
 import MartletWire
 
+@testable import MartletDifferential
+
 extension SeededRandom {
     mutating func chance() -> Bool { next() & 1 == 0 }
-
-    mutating func maybe<Value>(_ make: (inout SeededRandom) -> Value) -> Value? { chance() ? make(&self) : nil }
 
     mutating func some<Value>(_ counts: ClosedRange<Int>, _ make: (inout SeededRandom) -> Value) -> [Value] {
         (0..<Int.random(in: counts, using: &self)).map { _ in make(&self) }
@@ -36,31 +36,12 @@ extension SeededRandom {
 
     mutating func device() -> DeviceID { DeviceID(rawValue: number()) }
 
-    mutating func echo() -> Echo { Echo(timestamp: long(), delay: .microseconds(long())) }
-
-    mutating func version() -> WireVersion { WireVersion(packed: short()) }
-
     mutating func token() -> ResumeToken { ResumeToken(next(), next(), next(), next()) }
 
     mutating func reason() -> String { text(0...256) }
 
-    mutating func limits() -> Limits {
-        Limits(
-            maxBodyByteCount: .random(in: 17_408...FrameHeader.largestBodyByteCount, using: &self),
-            maxMessageByteCount: .random(in: 16_384...Int(UInt32.max), using: &self),
-            linkWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
-            sessionWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
-            maxSessions: .random(in: 1...Int(UInt16.max), using: &self))
-    }
-
     mutating func positions() -> [SessionPosition] {
         Set(some(0...20) { $0.session() }).map { SessionPosition(session: $0, received: number()) }
-    }
-
-    mutating func notice() -> Notice {
-        Notice(
-            code: code(), reason: maybe { $0.reason() }, retryAfter: maybe { .milliseconds($0.long()) },
-            redirect: maybe { $0.text(1...512) }, spokenVersions: some(0...16) { $0.version() })
     }
 
     mutating func sessionAck() -> SessionAck {
@@ -74,18 +55,12 @@ extension SeededRandom {
         return SessionAck(session: session(), cumulative: cumulative, creditLimit: number(), ranges: ranges)
     }
 
-    mutating func run() -> AcceptedRun {
-        AcceptedRun(firstCounter: (next() >> 2) + 1, count: max(1, long()), firstOffset: (next() >> 2) + 1)
-    }
-
     mutating func fields(depth: Int) -> [Field] {
         some(0...4) { random in
             if depth > 0, random.chance() { return Field(.unknownContainer, holding: random.fields(depth: depth - 1)) }
             return Field(.unknown, random.some(0...20) { UInt8.random(in: 0...255, using: &$0) })
         }
     }
-
-    mutating func content() -> [UInt8] { MartletWireTests.bytes(of: fields(depth: 6)) }
 
     mutating func kindAndContent() -> (ContentKind, [UInt8]) {
         chance() ? (.text, Message.textContent(text(1...300))) : (ContentKind(rawValue: short() | 0x8000), content())
@@ -117,25 +92,10 @@ extension SeededRandom {
             })
     }
 
-    mutating func credential() -> Credential {
-        Credential(some(0...4096) { UInt8.random(in: 0...255, using: &$0) })!
-    }
-
-    mutating func hello() -> Hello {
-        Hello(
-            spokenVersions: some(1...16) { $0.version() }, features: Features(rawValue: number()), limits: limits(),
-            device: device(), account: account(), mechanism: maybe { MechanismName($0.text(1...32))! },
-            credential: maybe { $0.credential() },
-            agent: maybe { $0.text(0...128) },
-            resume: maybe { random in
-                ResumePoint(
-                    link: LinkID(rawValue: random.number()), token: random.token(), positions: random.positions())
-            })
-    }
-
     mutating func welcome() -> Welcome {
         Welcome(
-            version: version(), features: Features(rawValue: number()), limits: limits(), account: account(),
+            version: WireVersion(rawValue: short()), features: Features(rawValue: number()), limits: limits(),
+            account: account(),
             link: LinkID(rawValue: number()), resumeToken: token(), epoch: Epoch(rawValue: long()),
             resumeLifetime: .seconds(long()), heartbeatInterval: maybe { .milliseconds($0.long()) },
             reconnectSpread: maybe { .milliseconds($0.long()) },
@@ -159,52 +119,56 @@ extension SeededRandom {
         case .ack:
             .ack(Ack(echo: maybe { $0.echo() }, linkCredit: number(), sessions: some(0...30) { $0.sessionAck() }))
         case .receipt: .receipt(receipt())
-        case .accepted: .accepted(Accepted(runs: some(1...30) { $0.run() }))
         case .gap:
             .gap(Gap(offsets: positive()...UInt64.max))
-        case .ping: .ping(Ping(nonce: number()))
-        case .pong: .pong(Pong(nonce: number(), echo: echo(), reconnectSpread: maybe { .milliseconds($0.long()) }))
-        case .hello: .hello(hello())
         case .welcome: .welcome(welcome())
-        case .reject: .reject(Reject(notice()))
-        case .goaway: .goAway(GoAway(notice()))
-        case .auth:
-            .auth(
-                Auth(
-                    credential: maybe { $0.credential() }, credentialLifetime: maybe { .milliseconds($0.long()) }))
-        case .open:
-            .open(
-                Open(
-                    room: RoomName(text(1...128))!, kind: .allCases.randomElement(using: &self)!, cursor: number(),
-                    log: maybe { LogID(rawValue: $0.number()) }, tail: maybe { $0.long() }))
-        case .opened:
-            .opened(
-                Opened(
-                    head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) },
-                    upTo: maybe { $0.number() }, counter: maybe { max($0.number(), 1) },
-                    members: some(0...30) { $0.account() }))
         case .update: .update(RoomUpdate(maybe { $0.roomEntry() }))
-        case .close: .close(Close(code: maybe { $0.code() }, reason: maybe { $0.reason() }))
-        case .reset:
-            .reset(
-                Reset(
-                    session: SessionID(rawValue: short() | 1), code: code(), reason: maybe { $0.reason() },
-                    retryAfter: maybe { .milliseconds($0.long()) }))
-        case .suspend: .suspend(Suspend())
-        case .resume: .resume(Resume(cursor: maybe { $0.number() }))
-        case .request:
-            .request(
-                Request(
-                    correlation: number(), method: MethodName(text(1...64))!, deadline: .milliseconds(long()),
-                    recipient: maybe { $0.account() }, sender: maybe { $0.account() }, content: maybe { $0.content() }))
-        case .response:
-            .response(
-                Response(
-                    correlation: number(), status: code(), reason: maybe { $0.reason() },
-                    retryAfter: maybe { .milliseconds($0.long()) },
-                    content: maybe { $0.content() }))
-        case .cancel: .cancelRequest(CancelRequest(correlation: number()))
-        default: nil
+        default: Frame(listed: type, from: &self)
         }
+    }
+}
+
+extension SeededRandom: FieldSource {
+    mutating func flip() -> Bool { chance() }
+
+    /// Returns a number with a random number of bits, or a bound of it.
+    mutating func number(_ bounds: ClosedRange<UInt64>) -> UInt64 {
+        min(max(number(), bounds.lowerBound), bounds.upperBound)
+    }
+
+    mutating func list<Value>(_ counts: ClosedRange<Int>, _ make: (inout SeededRandom) -> Value) -> [Value] {
+        some(counts.clamped(to: 0...30), make)
+    }
+
+    /// Returns a name of characters that W-31 permits.
+    mutating func name<Name: WireName>() -> Name { Name(text(1...Name.maxByteCount))! }
+
+    mutating func duration(per unit: Duration) -> Duration { unit * Int(long()) }
+
+    mutating func bytes() -> [UInt8] { some(0...20) { UInt8.random(in: 0...255, using: &$0) } }
+
+    mutating func content() -> [UInt8] { MartletWireTests.bytes(of: fields(depth: 6)) }
+
+    mutating func echo() -> Echo { Echo(timestamp: long(), delay: .microseconds(long())) }
+
+    mutating func credential() -> Credential {
+        Credential(some(0...4096) { UInt8.random(in: 0...255, using: &$0) })!
+    }
+
+    mutating func limits() -> Limits {
+        Limits(
+            maxBodyByteCount: .random(in: 17_408...FrameHeader.largestBodyByteCount, using: &self),
+            maxMessageByteCount: .random(in: 16_384...Int(UInt32.max), using: &self),
+            linkWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
+            sessionWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
+            maxSessions: .random(in: 1...Int(UInt16.max), using: &self))
+    }
+
+    mutating func resumePoint() -> ResumePoint {
+        ResumePoint(link: LinkID(rawValue: number()), token: token(), positions: positions())
+    }
+
+    mutating func acceptedRun() -> AcceptedRun {
+        AcceptedRun(firstCounter: (next() >> 2) + 1, count: max(1, long()), firstOffset: (next() >> 2) + 1)
     }
 }

@@ -94,8 +94,8 @@ enum NumberRule {
         "MartletTimeline/Sync/SyncedRoom+History.swift": (1, "the condition before compares"),
         "MartletWire/Attachments/AttachmentResponse.swift": (1, "the same condition compares"),
         "MartletWire/Frames/Accepted.swift": (6, "isValid bounds the counters and offsets of a run"),
+        "MartletWire/Frames/Ack.swift": (1, "the lines before compare"),
         "MartletWire/Frames/MessageView.swift": (2, "positions of fields in a body"),
-        "MartletWire/Frames/SessionAck.swift": (1, "the lines before compare"),
     ]
 
     /// The names of the registry in the tree.

@@ -67,7 +67,7 @@ enum HandshakeTarget {
         switch program.byte() % 6 {
         case 0: world.relay.authenticationDelay = .milliseconds(200)
         case 1: world.relay.authenticationDelay = .seconds(20)
-        case 2: world.relay.refusals[AccountName("mallory")] = FrameMaker.notice(&program)
+        case 2: world.relay.refusals[AccountName("mallory")] = Notice(from: &program)
         case 3: world.act { $0.drain(retryAfter: .seconds(3), now: $1) }
         case 4: world.act { $0.revoke(AccountName("eve"), now: $1) }
         default:

@@ -54,7 +54,7 @@ enum ImpostorScript {
             .resumeRejected, .draining, .unauthenticated, .replaced, .redirected, .serverBusy, .none, .staleEpoch,
         ]
         let choice = Int(program.byte())
-        guard choice < 0xC0 else { return FrameMaker.notice(&program) }
+        guard choice < 0xC0 else { return Notice(from: &program) }
         return Notice(
             code: codes[choice % codes.count], retryAfter: FrameMaker.optional(&program) { $0.duration() },
             redirect: choice & 0x20 == 0 ? nil : "martlet://elsewhere")

@@ -57,7 +57,7 @@ enum IntruderScript {
 
     private static func hello(_ intruder: Intruder, _ program: inout ByteProgram) -> [UInt8] {
         guard program.byte() < 0xE0 else {
-            return intruder.frame(.hello, FrameMaker.hello(&program).encode(), on: .control)
+            return intruder.frame(.hello, Hello(from: &program).encode(), on: .control)
         }
         var resume: ResumePoint?
         if let resumption = intruder.resumption, program.bool() {

@@ -5,14 +5,9 @@ import MartletWire
 ///
 /// Input: a byte for the kind, then the content.
 enum ContentTarget {
-    /// The list KINDS in Scripts/fuzz-seeds.
-    private static let kinds: [ContentKind] = [
-        .text, .command, .edit, .delete, .reaction, .reply, .system, .attachment,
-    ]
-
     static func run(_ input: RawSpan) {
         guard input.byteCount > 0 else { return }
-        let kind = kinds[Int(input.loadUInt8(at: 0)) % kinds.count]
+        let kind = ContentKind.registered[Int(input.loadUInt8(at: 0)) % ContentKind.registered.count]
         let bytes = [UInt8](copying: input.extracting(droppingFirst: 1))
         guard let content = try? MessageContent(kind: kind, bytes: bytes), let body = try? MessageBody(content) else {
             return

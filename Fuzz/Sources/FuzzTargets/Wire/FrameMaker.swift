@@ -14,30 +14,10 @@ enum FrameMaker {
         case .transient: .transient(transient(&program))
         case .ack: .ack(ack(&program))
         case .receipt: .receipt(receipt(&program))
-        case .accepted: .accepted(Accepted(runs: list(1...256, &program, run)))
         case .gap: .gap(gap(&program))
-        case .ping: .ping(Ping(nonce: program.number()))
-        case .pong: .pong(Pong(nonce: program.number(), echo: echo(&program)))
-        case .hello: .hello(hello(&program))
         case .welcome: .welcome(welcome(&program))
-        case .reject: .reject(Reject(notice(&program)))
-        case .goaway: .goAway(GoAway(notice(&program)))
-        case .auth: .auth(auth(&program))
-        case .open: .open(open(&program))
-        case .opened:
-            .opened(
-                Opened(
-                    head: program.number(), first: program.number(),
-                    log: optional(&program) { LogID(rawValue: $0.number()) },
-                    members: list(0...256, &program) { $0.name() }))
-        case .close: .close(Close(code: optional(&program, code), reason: optional(&program, reason)))
-        case .reset: .reset(reset(&program))
-        case .suspend: .suspend(Suspend())
-        case .resume: .resume(Resume(cursor: optional(&program) { $0.number() }))
-        case .request: .request(request(&program))
-        case .response: .response(response(&program))
-        case .cancel: .cancelRequest(CancelRequest(correlation: program.number()))
-        default: .unknown(FrameType(rawValue: 0x7ABC))
+        case .update: .update(update(&program))
+        default: Frame(listed: type, from: &program) ?? .unknown(FrameType(rawValue: 0x7ABC))
         }
     }
 
@@ -114,14 +94,6 @@ enum FrameMaker {
                 counter: max(program.number(), 1), code: code(&program), reason: optional(&program, reason)))
     }
 
-    private static func run(_ program: inout ByteProgram) -> AcceptedRun {
-        let offset = program.number()
-        let counter = max(program.number(), 1)
-        let room = min(UInt64.max - counter, UInt64.max - offset, UInt64(UInt32.max) - 1)
-        let count = offset == 0 ? 1 : 1 + UInt32(min(program.number(), room))
-        return AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
-    }
-
     private static func gap(_ program: inout ByteProgram) -> Gap {
         let first = max(program.number(), 1)
         return Gap(offsets: first...max(first, program.number()))
@@ -129,35 +101,15 @@ enum FrameMaker {
 
     // MARK: Handshake
 
-    static func hello(_ program: inout ByteProgram) -> Hello {
-        Hello(
-            spokenVersions: list(1...16, &program) { WireVersion(packed: $0.integer()) },
-            features: Features(rawValue: program.number()), limits: limits(&program),
-            device: DeviceID(rawValue: program.number()), account: program.name(),
-            mechanism: optional(&program) { $0.name() }, credential: optional(&program, credential),
-            agent: optional(&program) { $0.text(maxByteCount: 200) },
-            resume: optional(&program) {
-                ResumePoint(link: LinkID(rawValue: $0.number()), token: token(&$0), positions: positions(&$0))
-            })
-    }
-
     static func welcome(_ program: inout ByteProgram) -> Welcome {
         Welcome(
             version: WireVersion(packed: program.integer()), features: Features(rawValue: program.number()),
-            limits: limits(&program), account: program.name(), link: LinkID(rawValue: program.number()),
-            resumeToken: token(&program), epoch: Epoch(rawValue: program.integer()),
+            limits: program.limits(), account: program.name(), link: LinkID(rawValue: program.number()),
+            resumeToken: program.token(), epoch: Epoch(rawValue: program.integer()),
             resumeLifetime: program.duration(), heartbeatInterval: optional(&program) { $0.duration() },
-            credential: optional(&program, credential), credentialLifetime: optional(&program) { $0.duration() },
+            credential: optional(&program) { $0.credential() },
+            credentialLifetime: optional(&program) { $0.duration() },
             resumed: optional(&program, positions))
-    }
-
-    private static func auth(_ program: inout ByteProgram) -> Auth {
-        Auth(
-            credential: optional(&program, credential), credentialLifetime: optional(&program) { $0.duration() })
-    }
-
-    private static func credential(_ program: inout ByteProgram) -> Credential {
-        Credential(program.string(unit: 16))!
     }
 
     static func positions(_ program: inout ByteProgram) -> [SessionPosition] {
@@ -167,49 +119,11 @@ enum FrameMaker {
         }.filter { seen.insert($0.session).inserted }
     }
 
-    static func limits(_ program: inout ByteProgram) -> Limits {
-        let least = Limits.minimum
-        func more(_ limit: Int, _ most: Int) -> Int { limit + Int(min(program.number() << 8, UInt64(most - limit))) }
-        return Limits(
-            maxBodyByteCount: more(least.maxBodyByteCount, FrameHeader.largestBodyByteCount),
-            maxMessageByteCount: more(least.maxMessageByteCount, Int(UInt32.max)),
-            linkWindow: more(least.linkWindow, Int(UInt32.max)),
-            sessionWindow: more(least.sessionWindow, Int(UInt32.max)), maxSessions: more(1, Int(UInt16.max)))
-    }
-
-    static func notice(_ program: inout ByteProgram) -> Notice {
-        Notice(
-            code: code(&program), reason: optional(&program, reason),
-            retryAfter: optional(&program) { $0.duration() },
-            redirect: optional(&program) {
-                let text = $0.text(maxByteCount: Notice.maxRedirectByteCount)
-                return text.isEmpty ? "martlet://b" : text
-            }, spokenVersions: list(0...16, &program) { WireVersion(packed: $0.integer()) })
-    }
-
-    private static func token(_ program: inout ByteProgram) -> ResumeToken {
-        ResumeToken(program.number(), program.number(), program.number(), program.number())
-    }
-
     // MARK: Sessions and links
-
-    static func open(_ program: inout ByteProgram) -> Open {
-        Open(
-            room: program.name(), kind: program.pick(SessionKind.allCases), cursor: program.number(),
-            log: optional(&program) { LogID(rawValue: $0.number()) }, tail: optional(&program) { $0.integer() },
-            noLocal: program.bool())
-    }
-
-    private static func reset(_ program: inout ByteProgram) -> Reset {
-        let session = session(&program)
-        return Reset(
-            session: session == .control ? SessionID(rawValue: 1) : session, code: code(&program),
-            reason: optional(&program, reason), creditUsed: optional(&program) { $0.number() })
-    }
 
     static func ack(_ program: inout ByteProgram) -> Ack {
         Ack(
-            echo: optional(&program, echo), linkCredit: program.number(),
+            echo: optional(&program) { $0.echo() }, linkCredit: program.number(),
             sessions: list(0...256, &program) { program in
                 let session = session(&program)
                 let cumulative = program.number()
@@ -232,23 +146,6 @@ enum FrameMaker {
         }.compactMap(\.self)
     }
 
-    private static func echo(_ program: inout ByteProgram) -> Echo {
-        Echo(timestamp: program.integer(), delay: program.duration())
-    }
-
-    static func request(_ program: inout ByteProgram) -> Request {
-        Request(
-            correlation: program.number(), method: program.name(), deadline: program.duration(),
-            recipient: optional(&program) { $0.name() }, sender: optional(&program) { $0.name() },
-            content: optional(&program) { content(of: ContentKind(rawValue: 0), &$0) })
-    }
-
-    static func response(_ program: inout ByteProgram) -> Response {
-        Response(
-            correlation: program.number(), status: code(&program), reason: optional(&program, reason),
-            content: optional(&program) { content(of: ContentKind(rawValue: 0), &$0) })
-    }
-
     // MARK: Parts
 
     /// Usually one of the first sessions of a client.
@@ -266,7 +163,7 @@ enum FrameMaker {
     }
 
     static func optional<Value>(_ program: inout ByteProgram, _ make: (inout ByteProgram) -> Value) -> Value? {
-        program.bool() ? make(&program) : nil
+        program.maybe(make)
     }
 
     /// Usually a few elements. A program at its end gives the minimum, unless it has requested the maximum.
@@ -279,5 +176,67 @@ enum FrameMaker {
         return (0..<count).compactMap {
             !isFull && $0 >= counts.lowerBound && program.isAtEnd ? nil : make(&program)
         }
+    }
+
+    private static func update(_ program: inout ByteProgram) -> RoomUpdate {
+        guard program.bool() else { return RoomUpdate(nil) }
+        return RoomUpdate(
+            RoomEntry(
+                room: program.name(), membership: program.choice(), inviter: optional(&program) { $0.name() },
+                changedAt: optional(&program) { $0.number() }, lastOffset: program.number(),
+                firstOffset: program.number(), message: optional(&program) { $0.string() },
+                isShortened: program.bool(), unreadCount: program.integer()))
+    }
+}
+
+extension ByteProgram: FieldSource {
+    mutating func number(_ bounds: ClosedRange<UInt64>) -> UInt64 {
+        min(max(number(), bounds.lowerBound), bounds.upperBound)
+    }
+
+    mutating func text(_ byteCounts: ClosedRange<Int>) -> String {
+        let text = text(maxByteCount: byteCounts.upperBound)
+        return text.utf8.count < byteCounts.lowerBound ? "?" : text
+    }
+
+    mutating func name<Name: WireName>() -> Name { name(Name.self) }
+    mutating func duration(per unit: Duration) -> Duration { duration() }
+    mutating func flip() -> Bool { bool() }
+    mutating func bytes() -> [UInt8] { string() }
+    mutating func content() -> [UInt8] { FrameMaker.content(of: ContentKind(rawValue: 0), &self) }
+    mutating func maybe<Value>(_ make: (inout ByteProgram) -> Value) -> Value? { bool() ? make(&self) : nil }
+
+    mutating func list<Value>(_ counts: ClosedRange<Int>, _ make: (inout ByteProgram) -> Value) -> [Value] {
+        FrameMaker.list(counts, &self, make)
+    }
+
+    mutating func credential() -> Credential { Credential(string(unit: 16))! }
+    mutating func echo() -> Echo { Echo(timestamp: integer(), delay: duration()) }
+    mutating func token() -> ResumeToken { ResumeToken(number(), number(), number(), number()) }
+
+    mutating func resumePoint() -> ResumePoint {
+        ResumePoint(link: LinkID(rawValue: number()), token: token(), positions: FrameMaker.positions(&self))
+    }
+
+    mutating func limits() -> Limits {
+        let least = Limits.minimum
+        return Limits(
+            maxBodyByteCount: limit(from: least.maxBodyByteCount, to: FrameHeader.largestBodyByteCount),
+            maxMessageByteCount: limit(from: least.maxMessageByteCount, to: Int(UInt32.max)),
+            linkWindow: limit(from: least.linkWindow, to: Int(UInt32.max)),
+            sessionWindow: limit(from: least.sessionWindow, to: Int(UInt32.max)),
+            maxSessions: limit(from: 1, to: Int(UInt16.max)))
+    }
+
+    private mutating func limit(from least: Int, to most: Int) -> Int {
+        least + Int(min(number() << 8, UInt64(most - least)))
+    }
+
+    mutating func acceptedRun() -> AcceptedRun {
+        let offset = number()
+        let counter = max(number(), 1)
+        let room = min(UInt64.max - counter, UInt64.max - offset, UInt64(UInt32.max) - 1)
+        let count = offset == 0 ? 1 : 1 + UInt32(min(number(), room))
+        return AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
     }
 }

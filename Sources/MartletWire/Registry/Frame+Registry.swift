@@ -1,56 +1,58 @@
-/// The parsed body of a frame of any type.
-///
-/// Engines parse `data` after reassembly, as a ``MessageView``. This type is for readers of single complete frames.
+// Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
+
+/// The parsed body of a frame of any type. Engines parse `data` after reassembly, as a ``MessageView``.
 public enum Frame: Equatable, Sendable {
-    /// A message.
+    /// A message, or one fragment of a message.
     case message(Message)
-    /// An unreliable frame, which is not stored.
+    /// Typing, presence, or an unreliable content of an application.
     case transient(Transient)
-    /// An acknowledgement of received frames.
+    /// Acknowledges the reliable frames of sessions and grants credit.
     case ack(Ack)
-    /// A report of messages that were delivered, read or refused.
+    /// Reports messages as delivered, read or refused.
     case receipt(Receipt)
-    /// A report of messages that the relay has accepted.
+    /// Reports the messages that the relay has stored durably, with their offsets.
     case accepted(Accepted)
-    /// A report of offsets that the reader does not receive.
+    /// Reports offsets that the reader does not receive.
     case gap(Gap)
-    /// A request for a pong.
+    /// Requests a pong.
     case ping(Ping)
-    /// The answer to a ping.
+    /// Answers a ping.
     case pong(Pong)
-    /// The first frame of a client.
+    /// The first frame of a client on a connection.
     case hello(Hello)
-    /// The acceptance of a hello.
+    /// Accepts a hello.
     case welcome(Welcome)
-    /// The refusal of a hello.
+    /// Refuses a hello.
     case reject(Reject)
-    /// The last frame of a connection.
+    /// Ends the connection with a reason.
     case goAway(GoAway)
     /// A message of an authentication exchange, or of the renewal of a credential.
     case auth(Auth)
-    /// A request to open a session.
+    /// Opens a session on a room.
     case open(Open)
-    /// The acceptance of an open.
+    /// Accepts an open.
     case opened(Opened)
-    /// The orderly end of a session.
+    /// Ends a session after all its earlier frames.
     case close(Close)
-    /// The immediate end of a session.
+    /// Ends a session at once.
     case reset(Reset)
-    /// A request to suspend delivery on a session.
+    /// Suspends delivery on a session.
     case suspend(Suspend)
-    /// A request to resume delivery on a session.
+    /// Resumes delivery on a session.
     case resume(Resume)
-    /// A report of a room in the list of an account's rooms.
+    /// Reports the present entry of a room in the list of an account's rooms.
     case update(RoomUpdate)
-    /// A request to another account or to the relay.
+    /// Requests a response by a deadline.
     case request(Request)
-    /// The response to a request.
+    /// Answers a request.
     case response(Response)
-    /// The cancellation of a request.
+    /// Cancels a request.
     case cancelRequest(CancelRequest)
     /// A frame of an unknown type that is not critical.
     case unknown(FrameType)
+}
 
+extension Frame {
     /// Parses the complete body of a frame type.
     ///
     /// - Throws: `WireError.unknownCriticalFrame`, or the errors of ``FrameBody/init(parsing:)``.
@@ -79,13 +81,8 @@ public enum Frame: Equatable, Sendable {
         case .request: .request(try Request(parsing: body))
         case .response: .response(try Response(parsing: body))
         case .cancel: .cancelRequest(try CancelRequest(parsing: body))
-        default: try parseUnknown(type)
+        default: try unknown(checking: type)
         }
-    }
-
-    private static func parseUnknown(_ type: FrameType) throws(WireError) -> Frame {
-        if type.isCritical { throw .unknownCriticalFrame(type) }
-        return .unknown(type)
     }
 
     /// The type in the header of the frame.
@@ -116,11 +113,6 @@ public enum Frame: Equatable, Sendable {
         case .cancelRequest: .cancel
         case .unknown(let type): type
         }
-    }
-
-    /// Returns the encoded body; empty for an unknown type.
-    public func encode() -> [UInt8] {
-        body?.encode() ?? []
     }
 
     /// The body as its own type; nil for an unknown type.

@@ -38,7 +38,8 @@ struct HelloTests {
     func largest() {
         let positions = (0..<256).map { SessionPosition(session: SessionID(rawValue: $0), received: .max) }
         let hello = Hello(
-            spokenVersions: Array(repeating: .current, count: Hello.maxVersionCount), device: DeviceID(rawValue: 1),
+            spokenVersions: Array(repeating: .current, count: Hello.maxSpokenVersionCount),
+            device: DeviceID(rawValue: 1),
             account: AccountName(String(repeating: "a", count: 128))!,
             credential: Credential(Array(repeating: 0, count: Credential.maxByteCount))!,
             agent: String(repeating: "a", count: 200),
@@ -94,6 +95,101 @@ struct HelloTests {
             #expect(!shown.contains("104, 117"))
             #expect(!shown.contains("\(0x0001_0203_0405_0607 as UInt64)"))
             #expect(shown.contains("redacted"))
+        }
+    }
+}
+
+@Suite("Notices")
+struct NoticeTests {
+    @Test("a long reason is truncated between scalars")
+    func clipping() {
+        #expect(Notice(code: .draining, reason: String(repeating: "a", count: 300)).reason?.utf8.count == 256)
+        #expect(Notice(code: .draining, reason: String(repeating: "語", count: 100)).reason?.utf8.count == 255)
+        #expect(Notice(code: .draining, reason: "").reason == "")
+        let exact = String(repeating: "é", count: 128)
+        #expect(Notice(code: .draining, reason: exact).reason == exact)
+    }
+
+    @Test("retryAfter is rounded to whole milliseconds")
+    func retryAfter() {
+        #expect(Notice(code: .serverBusy, retryAfter: .microseconds(1_999)).retryAfter == .milliseconds(1))
+        #expect(Notice(code: .serverBusy, retryAfter: .microseconds(-1)).retryAfter == .zero)
+    }
+
+    // W-38, W-43
+    @Test("reject and goaway contain the same notice")
+    func bodies() throws {
+        let notice = Notice(code: .redirected, redirect: "b.example:7400")
+        #expect(Reject(notice).encode() == GoAway(notice).encode())
+        #expect(try GoAway(parsing: Reject(notice).encode().rawBytes).notice == notice)
+    }
+}
+
+@Suite("Auth")
+struct AuthTests {
+    // W-97
+    @Test("an auth encodes to these bytes")
+    func golden() {
+        let auth = Auth(credential: Credential("pw"), credentialLifetime: .milliseconds(60_000))
+        #expect(auth.encode() == bytes(hex: "0013 00000002 7077 001B 00000004 0000EA60"))
+        #expect(Auth().encode() == [])
+    }
+
+    // W-97
+    @Test("an auth without fields is parsed")
+    func empty() throws {
+        let auth = try Auth(parsing: [UInt8]().rawBytes)
+        #expect(auth.credential == nil)
+        #expect(auth.credentialLifetime == nil)
+    }
+
+    @Test("a message beyond its bound is refused")
+    func longMessage() throws {
+        func parse(byteCount: Int) throws -> Auth {
+            try Auth([Field(.credential, Array(repeating: 0, count: byteCount))])
+        }
+        #expect(try parse(byteCount: 4096).credential?.bytes.count == 4096)
+        #expect(throws: WireError.invalidValue(.credential)) { try parse(byteCount: 4097) }
+    }
+
+    @Test("the lifetime is rounded to milliseconds and clamped to 32 bits")
+    func lifetime() {
+        #expect(Auth(credentialLifetime: .microseconds(1999)).credentialLifetime == .milliseconds(1))
+        #expect(Auth(credentialLifetime: .seconds(1 << 32)).credentialLifetime == .milliseconds(UInt32.max))
+        #expect(Auth(credentialLifetime: .seconds(-1)).credentialLifetime == .zero)
+    }
+
+    @Test("the description does not contain the message")
+    func redaction() {
+        let shown = String(reflecting: Frame.auth(Auth(credential: Credential("hunter2"))))
+        #expect(!shown.contains("hunter2"))
+        #expect(shown.contains("redacted"))
+    }
+}
+
+@Suite("Open")
+struct OpenTests {
+    // S-51
+    @Test("six kinds of session are accepted, any other is refused")
+    func sessionKind() throws {
+        func parse(_ kind: UInt8) throws -> Open {
+            try Open([Field(.room, [0x61]), Field(.sessionKind, kind), Field(.cursor, 0 as UInt64)])
+        }
+        #expect(
+            try SessionKind.allCases.map(\.rawValue).map { try parse($0).kind }
+                == [.chat, .media, .signaling, .file, .attachment, .account])
+        #expect(throws: WireError.invalidValue(.sessionKind)) { try parse(6) }
+        #expect(try parse(0).tail == nil)
+    }
+}
+
+@Suite("Reset")
+struct ResetTests {
+    // S-1
+    @Test("a reset of the control session is refused")
+    func reset() {
+        #expect(throws: WireError.invalidValue(.session)) {
+            try Reset([Field(.session, 0 as UInt16), Field(.code, 1 as UInt16)])
         }
     }
 }
