@@ -116,6 +116,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/install-dependencies gcc openssl python3 spin tshark
 	@Scripts/generate-registries --check
 	@Scripts/generate-bounds --check
+	@Dev/Scripts/planted-bugs --check
 	@Scripts/test-registries
 	@$(SWIFT) build --build-tests --quiet
 	@$(dev) build --build-tests --quiet

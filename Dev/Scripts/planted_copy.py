@@ -136,12 +136,14 @@ let package = Package(
                 .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
             ]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: fast),
-        .target(name: "MartletLink", dependencies: ["MartletWire"], swiftSettings: fast),
         .target(
             name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
             swiftSettings: fast),
         .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
+        .target(
+            name: "MartletLink", dependencies: ["MartletWire", "MartletTransport", "MartletAuthentication"],
+            swiftSettings: fast),
         .target(
             name: "Martlet",
             dependencies: ["MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication"],
@@ -167,7 +169,8 @@ let package = Package(
             name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTestSupport"], swiftSettings: settings),
+            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTransport", "MartletTestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletEngineTests",
             dependencies: ["MartletSimulator", "MartletTestSupport", "MartletDifferential"],

@@ -208,23 +208,17 @@ struct TreeRuleTests {
         #expect(findings("tlv/0a1b", "00").count >= 1)
     }
 
-    @Test(arguments: [
-        ("- a += 1", 0), ("old: if [[a > 1]] {\nnew: a > 2", 0), ("- a += 2", 1), ("- b()", 1),
-        ("old: if [[a > 2]] {\nnew: true", 1), ("old: a > 1\nnew: true", 1), ("", 1), ("- b()\n- a += 1", 0),
-    ])
-    func `a planted fault without its one place, invariant or test → a finding`(edit: String, count: Int) {
+    @Test func `a planted fault without its invariant or test, or with the name of a different one → a finding`() {
         let ledger = SourceFile(PlantedBugRule.invariants[0], "case order = \"in order\"")
-        let code = SourceFile("Sources/A.swift", "b()\nif a > 1 {\n    b()\n    a += 1\n}\n")
         let bugs = (1...PlantedBugRule.minCount).map { "## bug-\($0): it\nbreaks: in order\n" }.joined()
         func findings(_ list: String) -> [Finding] {
             PlantedBugRule.findings(
-                in: SourceTree([ledger, code, SourceFile(PlantedBugRule.folder + "list.txt", list)]))
+                in: SourceTree([ledger, SourceFile(PlantedBugRule.folder + "list.txt", list)]))
         }
-        #expect(findings(bugs + "file: Sources/A.swift\n" + edit).count == count)
+        #expect(findings(bugs).isEmpty)
         #expect(findings(bugs + "## bug-1: again\n").count == 1)
         #expect(findings(bugs + "breaks: at random\n").count == 1)
         #expect(findings(bugs + "test: ATests/b is found\n").count == 1)
-        #expect(findings(bugs + "file: Sources/B.swift\n- a += 1").count == 1)
         #expect(findings("").count == 1)
     }
 }
