@@ -445,7 +445,7 @@ def cases(registry):
                  "texts": [f".{i.tag}: {i.form.tag.least or 0}...{i.form.tag.most}" for i in texts],
                  "opaque": [f".{i.tag}" for i in opaque]}
         parts += [f"{name}: [{', '.join(items)}]" for name, items in lists.items() if items]
-        rows.append(call("FrameCase", parts, 4, end=1))
+        rows.append(call("FrameCase", parts, 4, end=2))
     return source("import MartletWire", "/// The types whose body is a list of fields.\nlet listedFrameCases = [\n"
                   + ",\n".join(rows) + ",\n]")
 

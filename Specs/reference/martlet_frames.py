@@ -1,8 +1,10 @@
 """The rules between the fields of bodies (Specs/wire.md 13.1), and the scopes of their faults."""
 
+from dataclasses import dataclass
+
 import martlet_bodies
 from martlet_basics import Scope, WireError
-from martlet_body import KINDS, Body, Faults
+from martlet_body import KINDS, Body, Faults, one
 from martlet_registry import CLIENT, SERVER, ContentKind, ErrorCode, Tag
 from martlet_tlv import MAX_CLIENT_DATA_TLVS, MAX_CONTENT_TLVS, InvalidValue, children, count, text
 
@@ -57,9 +59,14 @@ class Receipt(martlet_bodies.Receipt):
             object.__setattr__(self, name, None)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Gap(martlet_bodies.Gap):
+    # Other bodies with these tags have no lower bound.
+    first: int = one(KINDS[Tag.COUNTER])
+    up_to: int = one(KINDS[Tag.COUNTER])
+
     def check(self, sender, faults):
-        faults.refuse(self.first == 0 or self.first > self.up_to)
+        faults.refuse(self.first > self.up_to)
 
 
 class Open(martlet_bodies.Open):

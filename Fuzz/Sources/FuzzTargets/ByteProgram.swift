@@ -4,20 +4,20 @@ import MartletWire
 ///
 /// Small bytes give small and common values, so a shorter input is also a simpler one.
 struct ByteProgram {
-    private let bytes: [UInt8]
+    private let program: [UInt8]
     private var offset = 0
 
     init(_ input: RawSpan) {
-        bytes = [UInt8](copying: input)
+        program = [UInt8](copying: input)
     }
 
-    var isAtEnd: Bool { offset == bytes.count }
-    var remainingByteCount: Int { bytes.count - offset }
+    var isAtEnd: Bool { offset == program.count }
+    var remainingByteCount: Int { program.count - offset }
 
     mutating func byte() -> UInt8 {
-        guard offset < bytes.count else { return 0 }
+        guard offset < program.count else { return 0 }
         defer { offset += 1 }
-        return bytes[offset]
+        return program[offset]
     }
 
     mutating func bool() -> Bool { byte() & 1 == 1 }
@@ -51,9 +51,9 @@ struct ByteProgram {
 
     /// The next bytes, fewer at the end.
     mutating func take(_ count: Int) -> [UInt8] {
-        let end = min(offset + max(count, 0), bytes.count)
+        let end = min(offset + max(count, 0), program.count)
         defer { offset = end }
-        return Array(bytes[offset..<end])
+        return Array(program[offset..<end])
     }
 
     mutating func rest() -> [UInt8] { take(remainingByteCount) }

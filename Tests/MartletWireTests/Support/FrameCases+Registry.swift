@@ -10,8 +10,10 @@ let listedFrameCases = [
     FrameCase(
         .hello, required: [.spokenVersion, .features, .limits, .device, .account], repeats: [.spokenVersion: 16],
         texts: [.account: 1...128, .mechanism: 1...32, .agent: 0...128], opaque: [.credential]),
-    FrameCase(.reject, required: [.code], repeats: [.spokenVersion: 16], texts: [.reason: 0...256, .redirect: 1...512]),
-    FrameCase(.goaway, required: [.code], repeats: [.spokenVersion: 16], texts: [.reason: 0...256, .redirect: 1...512]),
+    FrameCase(
+        .reject, required: [.code], repeats: [.spokenVersion: 16], texts: [.reason: 0...256, .redirect: 1...512]),
+    FrameCase(
+        .goaway, required: [.code], repeats: [.spokenVersion: 16], texts: [.reason: 0...256, .redirect: 1...512]),
     FrameCase(.auth, required: [], opaque: [.credential]),
     FrameCase(.open, required: [.room, .sessionKind, .cursor], texts: [.room: 1...128]),
     FrameCase(.opened, required: [.head, .first], repeats: [.member: 256], texts: [.member: 1...128]),

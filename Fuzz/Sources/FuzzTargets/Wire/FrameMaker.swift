@@ -103,7 +103,7 @@ enum FrameMaker {
 
     static func welcome(_ program: inout ByteProgram) -> Welcome {
         Welcome(
-            version: WireVersion(packed: program.integer()), features: Features(rawValue: program.number()),
+            version: WireVersion(rawValue: program.integer()), features: Features(rawValue: program.number()),
             limits: program.limits(), account: program.name(), link: LinkID(rawValue: program.number()),
             resumeToken: program.token(), epoch: Epoch(rawValue: program.integer()),
             resumeLifetime: program.duration(), heartbeatInterval: optional(&program) { $0.duration() },
