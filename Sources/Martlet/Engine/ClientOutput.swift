@@ -37,7 +37,7 @@ package enum ClientOutput: Equatable, Sendable {
 }
 
 /// The link of an engine and the outputs that its driver has not taken.
-struct ClientPort: Sendable {
+struct ClientPort: ~Copyable, Sendable {
     var link: Link
     var outputs = Deque<ClientOutput>()
 

@@ -185,7 +185,7 @@ struct ClientRooms: ~Copyable {
     }
 
     /// Whether a session that counts against the link's limit will end by itself: a closing one, or one of transfers.
-    func awaitsEndOfSession(_ port: ClientPort) -> Bool {
+    func awaitsEndOfSession(_ port: borrowing ClientPort) -> Bool {
         lastingSessionCount < port.link.sessionCount
     }
 
@@ -334,8 +334,9 @@ struct ClientRooms: ~Copyable {
             let messages = ledger.withLedger { $0.unsent(byteCount: byteCount, onlyHandedOver: isReplacing) }
             guard !messages.isEmpty else { break }
             var last: UInt64?
+            let limits = port.link.isConfirmed ? port.link.limits : nil
             for message in messages {
-                guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
+                guard limits.map({ Self.fits(message.content.byteCount, $0) }) ?? true else {
                     // The limit of this server is lower than that of an earlier one. It would refuse the message.
                     let failure = SendFailure.refused(.messageTooLarge, reason: nil)
                     if ledger.withLedger({ $0.fail(message.counter, failure) }) {
