@@ -110,7 +110,7 @@ struct RuleTests {
         let code = "@inline(__always) _read { yield parts[0] }"
         #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)).count == 1)
         #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/A.swift", "get { is_read }")) == [])
-        #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/Collections/OnDemand.swift", code)) == [])
+        #expect(YieldRule.findings(in: SourceFile("Sources/Martlet/Collections/SortedMap.swift", code)) == [])
     }
 
     @Test func `an inlinable member of a package type without usableFromInline → a finding`() {

@@ -338,8 +338,9 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
             let messages = ledger.withLedger { $0.unsent(byteCount: byteCount, onlyHandedOver: isReplacing) }
             guard !messages.isEmpty else { break }
             var last: UInt64?
+            let limits = link.isConfirmed ? link.limits : nil
             for message in messages {
-                guard !link.isConfirmed || Self.fits(message.content.byteCount, link.limits) else {
+                guard limits.map({ Self.fits(message.content.byteCount, $0) }) ?? true else {
                     // The limit of this server is lower than that of an earlier one. It would refuse the message.
                     let failure = SendFailure.refused(.messageTooLarge, reason: nil)
                     if ledger.withLedger({ $0.fail(message.counter, failure) }) {

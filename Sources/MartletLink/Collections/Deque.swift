@@ -28,38 +28,43 @@ package struct Deque<Element> {
     }
 
     /// The number of allocated slots, 0 or a power of two.
-    @inlinable
+    @inlinable @inline(__always)
     package var slotCount: Int { ring?.slotCount ?? 0 }
 
     /// Adds an element after the last one.
     @inlinable
     package mutating func append(_ element: consuming Element) {
-        ringWithFreeSlots().append(element)
+        reserve(1)
+        ring?.append(element)
     }
 
     /// Adds elements after the last one. A closure creates each from its index among them.
     @inlinable @inline(__always)
     mutating func append(count added: Int, _ element: (Int) -> Element) {
         guard added > 0 else { return }
-        let ring = ringWithFreeSlots(for: added)
-        for number in 0..<added { ring.append(element(number)) }
+        reserve(added)
+        for number in 0..<added { ring?.append(element(number)) }
     }
 
     /// Removes and returns the first element; nil if the queue is empty.
+    @inlinable @inline(__always)
+    package mutating func popFirst() -> Element? { isEmpty ? nil : takeFirst() }
+
     @inlinable
-    package mutating func popFirst() -> Element? {
-        guard let ring = ownRing(), ring.count > 0 else { return nil }
-        let element = ring.takeFirst()
-        if ring.count == 0 { releaseIfLarge() }
+    mutating func takeFirst() -> Element? {
+        own()
+        let element = ring?.takeFirst()
+        if count == 0 { releaseIfLarge() }
         return element
     }
 
     /// Removes and returns the last element; nil if the queue is empty.
     @inlinable
     package mutating func popLast() -> Element? {
-        guard let ring = ownRing(), ring.count > 0 else { return nil }
-        let element = ring.takeLast()
-        if ring.count == 0 { releaseIfLarge() }
+        guard !isEmpty else { return nil }
+        own()
+        let element = ring?.takeLast()
+        if count == 0 { releaseIfLarge() }
         return element
     }
 
@@ -69,9 +74,10 @@ package struct Deque<Element> {
     @inlinable
     package mutating func removeFirst(_ dropCount: Int) {
         precondition(dropCount >= 0 && dropCount <= count, "removing more elements than there are")
-        guard dropCount > 0, let ring = ownRing() else { return }
-        ring.removeFirst(dropCount)
-        if ring.count == 0 { releaseIfLarge() }
+        guard dropCount > 0 else { return }
+        own()
+        ring?.removeFirst(dropCount)
+        if count == 0 { releaseIfLarge() }
     }
 
     /// Removes all elements and releases the memory.
@@ -86,28 +92,34 @@ package struct Deque<Element> {
         if let ring, ring.count == 0 { self.ring = nil }
     }
 
-    /// Returns the ring after ensuring that no other queue shares it.
-    @inlinable
-    mutating func ownRing() -> Ring<Element>? {
-        if !isKnownUniquelyReferenced(&ring), let shared = ring { ring = shared.copy() }
-        return ring
+    /// Ensures that no other queue shares the ring.
+    @inlinable @inline(__always)
+    mutating func own() {
+        if !isKnownUniquelyReferenced(&ring) { ring = ring?.copy() }
     }
 
-    /// Returns the ring after ensuring that it has a free slot and no other queue shares it.
+    /// The ring, which no other queue shares.
     @inlinable
-    mutating func ringWithFreeSlots(for added: Int = 1) -> Ring<Element> {
-        if let own = ownRing(), own.slotCount - own.count >= added { return own }
-        return grow(by: added)
+    var ownedRing: Ring<Element>? {
+        mutating get {
+            own()
+            return ring
+        }
     }
 
-    /// Returns a larger ring, to which the elements were moved. No other queue may share the old ring.
+    /// Ensures that the ring has free slots and no other queue shares it.
+    @inlinable @inline(__always)
+    mutating func reserve(_ added: Int) {
+        own()
+        if slotCount - count < added { grow(by: added) }
+    }
+
+    /// Moves the elements to a larger ring. No other queue may share the old ring.
     @inlinable @inline(never)
-    mutating func grow(by added: Int) -> Ring<Element> {
+    mutating func grow(by added: Int) {
         var slots = Swift.max(2 * slotCount, Self.firstSlotCount)
         while slots - count < added { slots *= 2 }
-        let grown = ring?.moved(slotCount: slots) ?? Ring.make(slotCount: slots)
-        ring = grown
-        return grown
+        ring = ring?.moved(slotCount: slots) ?? Ring.make(slotCount: slots)
     }
 
     @inlinable
@@ -121,8 +133,14 @@ extension Deque: RandomAccessCollection, MutableCollection {
     @inlinable
     package var startIndex: Int { 0 }
 
+    @inlinable @inline(__always)
+    package var isEmpty: Bool { endIndex == 0 }
+
+    @inlinable @inline(__always)
+    package var count: Int { endIndex }
+
     /// The position after the last element, equal to `count`.
-    @inlinable
+    @inlinable @inline(__always)
     package var endIndex: Int { ring?.count ?? 0 }
 
     /// Accesses the element at a position in place.
@@ -135,7 +153,8 @@ extension Deque: RandomAccessCollection, MutableCollection {
             return unsafe UnsafePointer(ring.address(position))
         }
         unsafeMutableAddress {
-            guard let ring = ownRing(), position >= 0, position < ring.count else {
+            own()
+            guard let ring, position >= 0, position < ring.count else {
                 preconditionFailure("position outside the queue")
             }
             return unsafe ring.address(position)

@@ -419,10 +419,10 @@ extension Link {
     private mutating func takeReset(_ reset: Reset, now: Instant) throws(LinkError) {
         let id = reset.session
         if let slot = sessions.slot(of: id) {
-            let send = sessions[slot].send
-            remove(slot, isReset: true)
             // Unacknowledged frames may not have arrived: the peer needs the credit that they used (S-12).
-            if send.hasUnacknowledgedCredit { appendReset(id, reset.code, creditUsed: send.creditUsed) }
+            let creditUsed = sessions[slot].send.hasUnacknowledgedCredit ? sessions[slot].send.creditUsed : nil
+            remove(slot, isReset: true)
+            if let creditUsed { appendReset(id, reset.code, creditUsed: creditUsed) }
             arrivals.append(.event(.reset(id, code: reset.code, retryAfter: reset.retryAfter)))
         } else {
             try chargeUnproductive(now: now)

@@ -39,8 +39,8 @@ extension Link {
             guard let slot = sessions.slot(of: position.session) else {
                 return position.received < sessions.firstSequence || sessions.recentlyEnded[position.session] != nil
             }
-            let send = sessions[slot].send
-            return position.received <= send.highestSent && position.received + 1 >= send.base
+            return position.received <= sessions[slot].send.highestSent
+                && position.received + 1 >= sessions[slot].send.base
         }
     }
 
@@ -305,10 +305,9 @@ extension Link {
         guard let slot = connection.acks.popSlot() else { return nil }
         sessions[slot].marks.needsAck = false
         if !usesPackets || sessions[slot].receive.isCreditGainLarge { sessions[slot].receive.refreshCredit() }
-        let receive = sessions[slot].receive
         return SessionAck(
-            session: sessions[slot].id, cumulative: receive.cumulative, creditLimit: receive.creditLimit,
-            ranges: receive.ranges)
+            session: sessions[slot].id, cumulative: sessions[slot].receive.cumulative,
+            creditLimit: sessions[slot].receive.creditLimit, ranges: sessions[slot].receive.ranges)
     }
 
     // MARK: Bytes
@@ -370,11 +369,6 @@ extension Link {
         return connection.acks.deadline.orEarlier(connection.recovery.deadline(hasUnacknowledged: hasUnacknowledged))
             .orEarlier(pacingDeadline).orEarlier(connection.packets.deadline)
     }
-
-    /// `hasOutput` and `deadline` for the relay's tables. For a call that does not mutate, the compiler copies a link
-    /// that belongs to a different module.
-    package mutating func hasOutputInPlace(now: Instant) -> Bool { hasOutput(now: now) }
-    package mutating func deadlineInPlace() -> Instant? { deadline }
 
     /// The instant at which bulk continues that only pacing delays.
     var pacingDeadline: Instant? { connection.pacingDeadline }

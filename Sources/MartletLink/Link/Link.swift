@@ -25,9 +25,7 @@ package import MartletWire
 /// carrier has room, and then reads `deadline`. An error that `receive` or `nextArrival` throws ends the connection:
 /// the caller reports no further frame and detaches it. All calls name the current instant, which never decreases.
 /// Debug builds check the order of `receive`, `nextArrival` and `transmit`.
-///
-/// Getters that every turn calls are inlined by attribute, because a call would copy the link.
-package struct Link: Sendable {
+package struct Link: ~Copyable, Sendable {
     /// The maximum number of frames of a session that an expiry of the timer sends again, on a carrier without order.
     static let maxOverdueFrames = 16
     /// The number of frames without progress that a peer may send at once (S-59, Specs/hostile.md row 43).
@@ -207,13 +205,14 @@ package struct Link: Sendable {
     /// Ends a session. Both sides count its use of the link's credit, also when it ends in the middle of a message:
     /// each reset contains the credit that its sender used (RFC 9000 §4.5, final size).
     mutating func remove(_ slot: Int, isReset: Bool, isKnown: Bool = true) {
-        let session = sessions[slot]
+        let isOutstanding = sessions[slot].isOutstanding
         connection.remove(
-            slot, priority: session.priority, session.marks, inFlight: session.send.inFlightByteCount)
-        sendCredit.endSession(slot, reserved: session.send.reservedCredit)
-        receiveCredit.endSession(session.receive)
+            slot, priority: sessions[slot].priority, sessions[slot].marks,
+            inFlight: sessions[slot].send.inFlightByteCount)
+        sendCredit.endSession(slot, reserved: sessions[slot].send.reservedCredit)
+        receiveCredit.endSession(sessions[slot].receive.usage)
         receiveCredit.release(sessions.remove(slot, isReset: isReset, isKnown: isKnown))
-        if session.isOutstanding, !hasUnacknowledged { connection.recovery.stop() }
+        if isOutstanding, !hasUnacknowledged { connection.recovery.stop() }
     }
 
     mutating func appendReset(
@@ -408,8 +407,10 @@ package struct Link: Sendable {
     /// Bytes that a session holds, and `overhead` for each queued frame: queued, and received but not yet deliverable.
     package func memoryByteCount(of id: SessionID, perFrame overhead: Int) -> (queued: Int, received: Int) {
         guard let slot = sessions.slot(of: id) else { return (0, 0) }
-        let (send, receive) = (sessions[slot].send, sessions[slot].receive)
-        return (send.byteCount + send.count * overhead, receive.heldByteCount + receive.assemblingByteCount)
+        return (
+            sessions[slot].send.byteCount + sessions[slot].send.count * overhead,
+            sessions[slot].receive.heldByteCount + sessions[slot].receive.assemblingByteCount
+        )
     }
 
     /// The sequence of the next frame that is queued on a session; 0 when there is no such session.
@@ -449,8 +450,8 @@ package struct Link: Sendable {
 
     typealias Slots = SessionTable.Slots
 
-    @inline(__always)
-    package var recentlyEnded: RecentlyEndedSessions { sessions.recentlyEnded }
+    /// Sessions that have ended recently.
+    package var recentlyEndedCount: Int { sessions.recentlyEnded.count }
     @inline(__always)
     package var heldByteCount: Int { receiveCredit.heldByteCount }
     @inline(__always)

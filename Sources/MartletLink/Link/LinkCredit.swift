@@ -113,10 +113,10 @@ struct LinkReceiveCredit: Sendable {
     }
 
     /// Releases the credit of frames that a session will not deliver any more (S-38).
-    mutating func endSession(_ receive: ReceiveStream) {
-        assemblingByteCount -= receive.assemblingByteCount
-        heldByteCount -= receive.heldByteCount
-        released += receive.creditReceived - receive.creditDelivered
+    mutating func endSession(_ usage: ReceiveStream.Usage) {
+        assemblingByteCount -= usage.assemblingByteCount
+        heldByteCount -= usage.heldByteCount
+        released += usage.received - usage.delivered
     }
 
     /// Settles credit that the peer used for frames that will not arrive; false when it is beyond the limit (S-11).

@@ -18,7 +18,7 @@ package struct OrderedFrame: Equatable, Sendable {
 /// Credit is charged when a frame arrives, in order or not, in bytes after inflating: its cost in memory. The limit is
 /// the sum of released credit, the window, and the received bytes of an incomplete message, which the application
 /// cannot release before its end: a message may be larger than the window (S-36, S-37).
-struct ReceiveStream: Sendable {
+struct ReceiveStream: ~Copyable, Sendable {
     /// The number of sequences that a frame may have, from the next expected one on. One beyond is a fault (S-17, S-31,
     /// Specs/hostile.md row 21).
     static let windowFrameCount: UInt64 = 8192  // bound
@@ -53,8 +53,8 @@ struct ReceiveStream: Sendable {
     }
 
     /// Frames that are not deliverable yet, or were not taken.
-    private struct Pending: Neutral, Sendable {
-        static let neutral = Pending()
+    private struct Pending: ~Copyable, Neutral, Sendable {
+        static let neutral = NeutralValue<Pending>()
 
         var held: [UInt64: Held] = [:]
         var heldRanges = SequenceRanges()
@@ -91,12 +91,15 @@ struct ReceiveStream: Sendable {
     /// The bytes that the link counts for all its sessions.
     struct Usage {
         var received: UInt64
+        var delivered: UInt64
         var assemblingByteCount: Int
         var heldByteCount: Int
     }
 
     var usage: Usage {
-        Usage(received: creditReceived, assemblingByteCount: assemblingByteCount, heldByteCount: heldByteCount)
+        Usage(
+            received: creditReceived, delivered: creditDelivered, assemblingByteCount: assemblingByteCount,
+            heldByteCount: heldByteCount)
     }
 
     private var windowByteCount: UInt64 { UInt64(window) }

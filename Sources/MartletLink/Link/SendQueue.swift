@@ -9,8 +9,8 @@ import MartletWire
 /// | the rest | not sent yet |
 ///
 /// A frame in `lostSequences` was sent and taken for lost, and is sent before the rest (S-49).
-struct SendQueue: Neutral, Sendable {
-    static let neutral = SendQueue()
+struct SendQueue: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<SendQueue>()
     typealias Totals = SendStream.Totals
 
     /// The state of a frame.
@@ -70,6 +70,7 @@ struct SendQueue: Neutral, Sendable {
     private(set) var spanByteCount = 0
     /// Whether the link reserves credit for the rest of the message that is partly sent.
     private(set) var isReserved = false
+    private let inPlace = InPlace()
 
     /// Sequences in the order in which they were sent on this connection, from transmission `firstTransmission` on;
     /// kept on carriers without order only.
@@ -189,7 +190,7 @@ struct SendQueue: Neutral, Sendable {
     ) -> SendStream.Batch {
         var batch = SendStream.Batch()
         guard sentCount == chargedCount, sentCount < frames.count, lostSequences.isEmpty, !isReserved,
-            !totals.losesOvertaken, let ring = frames.ownRing()
+            !totals.losesOvertaken, let ring = frames.ownedRing
         else { return batch }
         let credit = min(credit, totals.creditLeft)
         let base = totals.base
@@ -246,7 +247,7 @@ struct SendQueue: Neutral, Sendable {
 
     mutating func acknowledge(cumulative: UInt64, _ totals: inout Totals) -> SendStream.Acknowledged {
         var result = SendStream.Acknowledged()
-        guard let ring = frames.ownRing() else { return result }
+        guard let ring = frames.ownedRing else { return result }
         let count = Int(cumulative - totals.base) + 1
         for position in 0..<count {
             let size = note(ring, position, in: &result)
@@ -270,7 +271,7 @@ struct SendQueue: Neutral, Sendable {
         range: ClosedRange<UInt64>, _ totals: Totals
     ) -> SendStream.Acknowledged {
         var result = SendStream.Acknowledged()
-        guard let ring = frames.ownRing() else { return result }
+        guard let ring = frames.ownedRing else { return result }
         var position = Int(max(range.lowerBound, totals.base) - totals.base)
         while position <= Int(range.upperBound - totals.base) {
             if !ring[position].isAcknowledged {

@@ -10,7 +10,7 @@ import MartletWire
 /// On a carrier without order each transmission has a number of its own, also when it repeats a frame: a transmission
 /// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so the loss of a retransmission is detected
 /// too (S-32).
-struct SendStream: Sendable {
+struct SendStream: ~Copyable, Sendable {
     /// A frame with its body.
     struct Entry: Sendable {
         var body: EncodedBody

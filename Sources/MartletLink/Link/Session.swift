@@ -17,7 +17,7 @@ package import MartletWire
 ///
 /// A reset, sent or received, ends the session in any state. Suspension is no state of a session: the engine holds
 /// messages back.
-struct Session: Sendable {
+struct Session: ~Copyable, Sendable {
     enum LocalState: UInt8, Sendable {
         case opening
         case accepting
@@ -58,6 +58,7 @@ struct Session: Sendable {
     var marks = Marks()
     /// Whether the table counts it as unacknowledged.
     var isOutstanding = false
+    private let inPlace = InPlace()
     /// Acknowledged bytes that were not reported to the engine.
     private var unreportedByteCount: Int32 = 0
     /// The number of the last acknowledgement that named it.

@@ -11,7 +11,7 @@ package enum LinkRole: UInt8, Sendable {
 /// The sessions of a link by slot and by ID, and the recently ended sessions.
 ///
 /// Slot 0 is the control session. The slot of a session that has ended is free until a new session takes it.
-struct SessionTable: Sendable {
+struct SessionTable: ~Copyable, Sendable {
     typealias Slots = SortedMap<SessionID, Int>
 
     let role: LinkRole
@@ -49,7 +49,7 @@ struct SessionTable: Sendable {
     var hasUnacknowledged: Bool { outstandingCount > 0 }
 
     /// The slots of the sessions, as an array: a loop that changes sessions tests `slots` instead.
-    var liveSlots: [Int] { slots.filter(isLive) }
+    var liveSlots: [Int] { slots.filter { isLive($0) } }
     @inline(__always)
     func isLive(_ slot: Int) -> Bool { sessions.isLive(slot) }
 
@@ -100,9 +100,10 @@ struct SessionTable: Sendable {
         return next == 0 ? 2 : next
     }
 
-    mutating func insert(_ session: Session) -> Int {
+    mutating func insert(_ session: consuming Session) -> Int {
+        let id = session.id
         let slot = sessions.insert(session)
-        slotOfID[session.id] = slot
+        slotOfID[id] = slot
         return slot
     }
 
@@ -113,16 +114,14 @@ struct SessionTable: Sendable {
     ///   - isKnown: whether the peer may know the session.
     /// - Returns: credit of the oldest recently ended session, which this one replaces there.
     mutating func remove(_ slot: Int, isReset: Bool, isKnown: Bool) -> UInt64 {
-        let session = sessions[slot]
+        let session = sessions.remove(slot)
         slotOfID.removeValue(forKey: session.id)
         if session.isOutstanding { outstandingCount -= 1 }
         if session.send.hasQueue { queueCount -= 1 }
-        sessions.remove(slot)
         guard isKnown else { return 0 }
-        let receive = session.receive
         let record = RecentlyEndedSessions.Record(
-            cumulative: receive.cumulative, creditReceived: receive.creditReceived,
-            unreleased: receive.creditDelivered - receive.creditReleased, isSettled: !isReset,
+            cumulative: session.receive.cumulative, creditReceived: session.receive.creditReceived,
+            unreleased: session.receive.creditDelivered - session.receive.creditReleased, isSettled: !isReset,
             owesAck: session.marks.needsAck)
         return recentlyEnded.insert(session.id, record)
     }

@@ -31,15 +31,14 @@ package struct CreditTable: Sendable {
         self.sessions = sessions
     }
 
-    package init(_ link: Link) {
+    package init(_ link: borrowing Link) {
         self.link = Totals(
             used: link.sendCredit.used, received: link.receiveCredit.received, released: link.receiveCredit.released)
         var sessions: [SessionID: Totals] = [:]
         for slot in link.sessions.liveSlots {
-            let session = link.sessions[slot]
-            sessions[session.id] = Totals(
-                used: session.send.creditUsed, received: session.receive.creditReceived,
-                released: session.receive.creditReleased)
+            sessions[link.sessions[slot].id] = Totals(
+                used: link.sessions[slot].send.creditUsed, received: link.sessions[slot].receive.creditReceived,
+                released: link.sessions[slot].receive.creditReleased)
         }
         self.sessions = sessions
     }

@@ -10,7 +10,7 @@ import MartletWire
 ///     with links ──last link ends──► idle ──lifetime over, or too many are idle──► removed
 ///         ▲                            │
 ///         └───────── first link ───────┘
-struct AccountTable: Sendable {
+struct AccountTable: ~Copyable, Sendable {
     /// The duration for which an account without links is kept.
     static let lifetime: Duration = .seconds(60)
     /// The maximum number of kept accounts without links.

@@ -10,7 +10,7 @@ import MartletWire
 /// |---|---|---|
 /// | free | nothing | `insert` |
 /// | in use | a connection, its timers, its bytes | `remove` |
-struct ConnectionTable {
+struct ConnectionTable: ~Copyable {
     private var connections = SlotTable<RelayConnection>()
     private var generation: UInt32 = 0
     private var timers = SlotTimers()

@@ -60,7 +60,3 @@ struct HeldFrames: Sendable {
         )
     }
 }
-
-extension HeldFrames: Neutral {
-    static let neutral = HeldFrames()
-}

@@ -10,7 +10,7 @@ import MartletWire
 ///
 /// All suspensions have the same lifetime, so they are kept in the order of their begin and none has a timer. An
 /// outdated suspension is removed when it is first.
-struct LinkTable {
+struct LinkTable: ~Copyable {
     private struct Suspension: Sendable {
         var link: LinkKey
         var since: Instant
@@ -49,8 +49,6 @@ struct LinkTable {
 
     @inline(__always)
     func isLive(_ slot: Int) -> Bool { links.isLive(slot) }
-
-    func find(_ slot: Int) -> RelayLink? { links.find(slot) }
 
     subscript(slot: Int) -> RelayLink {
         @inline(__always) unsafeAddress { unsafe links.address(slot) }
@@ -107,14 +105,13 @@ struct LinkTable {
     /// Removes a link and returns it.
     mutating func remove(_ slot: Int, now: Instant) -> RelayLink {
         resume(slot)
-        let link = links[slot]
+        let link = links.remove(slot)
         accounts.noteUnproductive(link.link.unproductive, of: link.account)
         accounts.removeLink(link.key, of: link.account, now: now)
         byteCount -= link.charge
         timers.cancel(slot)
         slotOfDevice.remove(link.who, slot)
         slotOfID.remove(link.id, slot)
-        links.remove(slot)
         return link
     }
 
@@ -190,9 +187,7 @@ struct LinkTable {
     }
 
     /// The instant at which the link's account may publish more; nil if it may now.
-    ///
-    /// The method is mutating because the table copies an element for a call that does not mutate.
-    mutating func waitsUntil(_ slot: Int, now: Instant) -> Instant? {
+    func waitsUntil(_ slot: Int, now: Instant) -> Instant? {
         accounts.isRated ? accounts.waitsUntil(links[slot].account, now: now) : nil
     }
 
@@ -266,7 +261,7 @@ struct LinkTable {
 
     /// Links with considerable queues, by the bytes of their accounts and then by their own, largest first. Accounts
     /// that hold less than `least` bytes are omitted.
-    func holders(above least: Int, areSuspended: Bool, _ connections: ConnectionTable) -> [Int] {
+    func holders(above least: Int, areSuspended: Bool, _ connections: borrowing ConnectionTable) -> [Int] {
         var found: [(slot: Int, account: Int32, byteCount: Int)] = []
         var byteCountOfAccount: [Int32: Int] = [:]
         for slot in links.slots where links.isLive(slot) && (links[slot].suspendedAt != nil) == areSuspended {
@@ -288,8 +283,6 @@ struct LinkTable {
     /// Checks that every link is connected and idle.
     func check(_ check: inout QuiescenceCheck) {
         check.equal("suspended links", suspendedCount, 0)
-        for slot in slots {
-            if let link = links.find(slot) { check.add(link.quiescence()) }
-        }
+        for slot in slots where links.isLive(slot) { check.add(links[slot].quiescence()) }
     }
 }

@@ -9,8 +9,8 @@ import MartletWire
 /// |---|---|---|
 /// | unstored | an entry, a count of its part, pending bytes | `startStoring` |
 /// | storing | the same | `confirmNext`, when it is durable; `discard`, when the store has failed |
-struct Publication: Neutral, Sendable {
-    static let neutral = Publication()
+struct Publication: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<Publication>()
     /// Bytes of bodies that are not durable, beyond which a room accepts no more.
     static let maxPendingByteCount = 16 * 1024 * 1024
     /// Deletions that are not durable and that erase messages, beyond which a room accepts no more (Specs/hostile.md
@@ -54,6 +54,7 @@ struct Publication: Neutral, Sendable {
     private var unconfirmed = Deque<Part>()
     /// Bytes of the same messages and of the batch under construction.
     private(set) var pendingByteCount = 0
+    private let inPlace = InPlace()
     /// The messages since `takePublished`, and their bytes.
     private var published = (messageCount: 0, byteCount: 0)
     /// Slots of members whose acceptances are sent at the end of the turn.
@@ -262,10 +263,12 @@ struct Publication: Neutral, Sendable {
         if !closing.isEmpty { closing.removeAll { $0.handle == handle } }
     }
 
-    /// Takes the closing sessions whose last messages are durable, unless they wait for something else.
-    mutating func takeClosed(durable: UInt64, unless waits: (MemberHandle) -> Bool) -> [MemberHandle] {
-        guard !closing.isEmpty else { return [] }
-        let closed = closing.filter { $0.lastOffset <= durable && !waits($0.handle) }.map(\.handle)
+    var isClosing: Bool { !closing.isEmpty }
+    var closingMembers: [MemberHandle] { closing.map(\.handle) }
+
+    /// Takes the closing sessions whose last messages are durable, except those that wait for something else.
+    mutating func takeClosed(durable: UInt64, except waiting: [MemberHandle]) -> [MemberHandle] {
+        let closed = closing.filter { $0.lastOffset <= durable && !waiting.contains($0.handle) }.map(\.handle)
         if !closed.isEmpty { closing.removeAll { closed.contains($0.handle) } }
         return closed
     }

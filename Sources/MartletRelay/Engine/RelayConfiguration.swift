@@ -168,11 +168,11 @@ package enum AuthenticationAnswer: Sendable {
 /// An action that a relay's engine requests from its driver.
 package enum RelayOutput: Sendable {
     /// Authenticate the peer; the result is `authenticated`.
-    case authenticate(ConnectionKey, AuthenticationRequest)
+    indirect case authenticate(ConnectionKey, AuthenticationRequest)
     /// Continue the authentication exchange with the peer's answer; the result is `authenticated`.
-    case continueExchange(ConnectionKey, Credential)
+    indirect case continueExchange(ConnectionKey, Credential)
     /// Ask the room policy; the result is `authorized`. The number of questions without a result is limited.
-    case authorize(QuestionID, RoomAuthorizationRequest)
+    indirect case authorize(QuestionID, RoomAuthorizationRequest)
     /// The room policy has not answered a question about this room in time, which counts as its failure.
     case policyOverdue(RoomName)
     /// Call `transmit` for each of these connections as soon as its carrier has room, preferably before the next
@@ -192,20 +192,20 @@ package enum RelayOutput: Sendable {
     case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Make the roles of a room durable; the result is `rolesSaved`. With a creation, the store counts the rooms of the
     /// account, and refuses one beyond its maximum.
-    case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
+    indirect case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
     /// Read messages; the result is `read`.
-    case read(RoomName, ReadID, ReadRange)
+    indirect case read(RoomName, ReadID, ReadRange)
     /// Make changes of membership records durable; the result is `membershipsSaved`. A change that gives an account
     /// more than `MembershipBounds.maxCountPerAccount` records is not saved, and its account is in the result.
     case saveMemberships(RoomName, MembershipChanges)
     /// Read the records of an account; the result is `membershipsRead`.
-    case readMemberships(MembershipReadID, MembershipRead)
+    indirect case readMemberships(MembershipReadID, MembershipRead)
     /// Answer a request of an account that concerns no room; the result is `respond`.
-    case accountRequest(AccountRequestID, Request)
+    indirect case accountRequest(AccountRequestID, Request)
     /// Answer a request without a recipient; the result is `respond`.
-    case request(RoomName, MemberHandle, Request)
+    indirect case request(RoomName, MemberHandle, Request)
     /// Call the attachment store; the result is `attachmentAnswered`. Calls may be concurrent.
-    case attachment(AttachmentCallID, AttachmentCall)
+    indirect case attachment(AttachmentCallID, AttachmentCall)
     /// Pass the reports of undelivered messages to their handler; there is no result.
     case undelivered([UndeliveredReport])
     /// Pass messages to the engine of another loop with `receive`, in their order.
@@ -213,9 +213,9 @@ package enum RelayOutput: Sendable {
     /// The connection belongs to another loop: take it with `transfer`, and pass it to the other engine with `adopt`.
     case transfer(ConnectionKey, loop: Int)
     /// A command of `RelayEngine.perform` has a result.
-    case commandEnded(UInt64, RoomCommandResult)
+    indirect case commandEnded(UInt64, RoomCommandResult)
     /// An event for a log, and its connection.
-    case note(RelayNote, on: ConnectionKey?)
+    indirect case note(RelayNote, on: ConnectionKey?)
 }
 
 /// An event for the log of a relay.

@@ -235,11 +235,25 @@ package struct TransferredConnection: @unchecked Sendable {  // the engine that 
 }
 
 /// A reference to a framer, which cannot be copied, for tables of connections and links.
+///
+/// The framer is accessed by address, because the runtime verifies the exclusivity of each access to a property of a
+/// class.
+@safe
 final class FramerBox {
-    var framer: Framer
+    private let memory = UnsafeMutablePointer<Framer>.allocate(capacity: 1)
 
     init(_ framer: consuming Framer) {
-        self.framer = framer
+        unsafe memory.initialize(to: framer)
+    }
+
+    deinit {
+        unsafe memory.deinitialize(count: 1)
+        unsafe memory.deallocate()
+    }
+
+    var framer: Framer {
+        @inline(__always) unsafeAddress { unsafe UnsafePointer(memory) }
+        @inline(__always) unsafeMutableAddress { unsafe memory }
     }
 }
 

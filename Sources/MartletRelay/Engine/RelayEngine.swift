@@ -217,7 +217,7 @@ package struct RelayEngine: ~Copyable {
             sessions.links.settle(slot)
         }
         if sessions.links[slot].hasPending { sessions.markDirty(slot) }
-        guard let deadline = sessions.links[slot].link.deadlineInPlace() else { return }
+        guard let deadline = sessions.links[slot].link.deadline else { return }
         guard deadline <= now else { return sessions.links.arm(slot, at: deadline) }
         switch sessions.links[slot].link.deadlinePassed(now: now) {
         case .proceed, .overdue: sessions.markDirty(slot)
@@ -492,6 +492,6 @@ package struct RelayEngine: ~Copyable {
 
     /// The credit of a device's link; nil when there is none.
     package func creditTable(of who: DeviceKey) -> CreditTable? {
-        sessions.links.slot(of: who).flatMap { sessions.links.find($0) }.map { CreditTable($0.link) }
+        sessions.links.slot(of: who).map { CreditTable(sessions.links[$0].link) }
     }
 }

@@ -33,11 +33,36 @@ extension RelayLink {
         var receipts = ReceiptAllowance()
         /// Whether a close followed frames that are held for the room (S-8).
         var isClosing = false
-        /// The frames that preceded the admission.
-        var heldFrames = OnDemand<HeldFrames>()
 
-        var held: HeldFrames { heldFrames.value }
+        init(
+            room: RoomName?, isBulk: Bool, isAttachment: Bool = false, creditLimit: UInt64 = 0
+        ) {
+            self.room = room
+            self.isBulk = isBulk
+            self.isAttachment = isAttachment
+            self.creditLimit = creditLimit
+        }
+
+        /// The frames that preceded the admission: one element, or none without memory.
+        private var heldFrames: [HeldFrames] = []
+
+        /// The frames that preceded the admission.
+        var held: HeldFrames { heldFrames.first ?? HeldFrames() }
+        /// Whether there is memory for frames.
+        var hasHeldMemory: Bool { !heldFrames.isEmpty }
         /// Bytes of the frames that preceded the admission, with objects.
         var heldByteCount: Int { held.storageByteCount }
+
+        /// Holds a frame; false, without a change, when it costs much more than the credit that it used.
+        mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int) -> Bool {
+            if heldFrames.isEmpty { heldFrames.append(HeldFrames()) }
+            return heldFrames[0].append(type, body, credit: credit)
+        }
+
+        /// Takes the held frames.
+        mutating func takeHeld() -> HeldFrames {
+            defer { heldFrames = [] }
+            return held
+        }
     }
 }

@@ -7,7 +7,7 @@ import MartletWire
 /// |---|---|---|
 /// | connected | the slot of a connection, the state of its packet stream | `detach` |
 /// | suspended | the instant of the suspension | `attach`, or the end of the link |
-struct RelayLink: Sendable {
+struct RelayLink: ~Copyable, Sendable {
     /// The maximum number of bytes that all sessions of a link may send before their rooms are loaded, beside frames
     /// with credit. Each frame counts with the cost of holding it.
     static let maxHeldByteCount = 64 * 1024
@@ -184,7 +184,7 @@ struct RelayLink: Sendable {
     mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int, on session: SessionID) -> Bool {
         guard let index = sessions.index(of: session) else { return false }
         let before = sessions[at: index].held.uncreditedCost
-        guard sessions[at: index].heldFrames.value.append(type, body, credit: credit) else { return false }
+        guard sessions[at: index].hold(type, body, credit: credit) else { return false }
         heldByteCount += sessions[at: index].held.uncreditedCost - before
         return heldByteCount <= RelayLink.maxHeldByteCount
     }
@@ -199,24 +199,20 @@ struct RelayLink: Sendable {
     /// Takes the held frames of a session.
     mutating func takeHeld(of session: SessionID) -> HeldFrames {
         guard let index = sessions.index(of: session) else { return HeldFrames() }
-        let held = sessions[at: index].held
+        let held = sessions[at: index].takeHeld()
         heldByteCount -= held.uncreditedCost
-        sessions[at: index].heldFrames.release()
         return held
     }
 
     // MARK: Queues
 
     /// The link's next deadline, the release of idle memory included.
-    ///
-    /// The method is mutating, as others on the path of each message, because the table copies an element for a call
-    /// that does not mutate.
-    mutating func deadline(now: Instant) -> Instant? {
-        let deadline = link.deadlineInPlace()
+    func deadline(now: Instant) -> Instant? {
+        let deadline = link.deadline
         guard !link.hasUnacknowledged, hasIdleMemory else { return deadline }
         return deadline.orEarlier(RelayLink.releaseTime(after: now))
     }
-    mutating func hasOutput(now: Instant) -> Bool { link.hasOutputInPlace(now: now) }
+    func hasOutput(now: Instant) -> Bool { link.hasOutput(now: now) }
 
     /// Bytes of messages beyond which rooms hold messages back.
     private var holdingLimit: Int {
@@ -349,16 +345,16 @@ struct RelayLink: Sendable {
     }
 
     private mutating func nextHeldBack() -> SessionID? {
-        if queued.nonBulk <= holdingLimit / 2, let session = takeFirst(of: \.heldBackOthers) { return session }
-        return queued.bulk <= holdingLimit / 2 ? takeFirst(of: \.heldBackBulk) : nil
+        if queued.nonBulk <= holdingLimit / 2, let session = takeFirst(ofBulk: false) { return session }
+        return queued.bulk <= holdingLimit / 2 ? takeFirst(ofBulk: true) : nil
     }
 
     /// Takes the first session that may use credit.
-    private mutating func takeFirst(of queue: WritableKeyPath<RelayLink, Deque<SessionID>>) -> SessionID? {
-        for _ in 0..<self[keyPath: queue].count {
-            guard let session = self[keyPath: queue].popFirst() else { break }
+    private mutating func takeFirst(ofBulk isBulk: Bool) -> SessionID? {
+        for _ in 0..<(isBulk ? heldBackBulk.count : heldBackOthers.count) {
+            guard let session = isBulk ? heldBackBulk.popFirst() : heldBackOthers.popFirst() else { break }
             if link.mayUseCredit(session, queued: queued.bulk + queued.nonBulk) { return session }
-            self[keyPath: queue].append(session)
+            if isBulk { heldBackBulk.append(session) } else { heldBackOthers.append(session) }
         }
         return nil
     }
@@ -409,7 +405,7 @@ struct RelayLink: Sendable {
     mutating func takeChargeChange() -> Int {
         var byteCount = RelayLink.baseByteCount + link.storageByteCount + waitingByteCount
         byteCount += sessions.capacity * SortedMap<SessionID, Membership>.entryByteCount
-        byteCount += link.recentlyEnded.count * RelayLink.recentlyEndedByteCount
+        byteCount += link.recentlyEndedCount * RelayLink.recentlyEndedByteCount
         if let packetReader {
             byteCount += packetReader.storageByteCount
             if packetReader.isStreaming { byteCount += RelayLink.streamByteCount }
@@ -469,7 +465,7 @@ struct RelayLink: Sendable {
         check.equal("memory that an idle link does not need", hasIdleMemory, false)
         for (session, membership) in zip(sessions.keys, sessions.values) where session != accountSession {
             check.empty("sessions that wait for their room", count: membership.handle == nil ? 1 : 0)
-            check.equal("memory for frames before a room is loaded", membership.heldFrames.isAllocated, false)
+            check.equal("memory for frames before a room is loaded", membership.hasHeldMemory, false)
             check.equal("flags", membership.isSuspended || membership.isHeldBack, false)
         }
         return check

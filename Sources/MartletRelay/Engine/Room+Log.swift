@@ -42,7 +42,7 @@ extension Room {
 
     /// Whether the first message of a batch, or a change, may be published and is new. The batch is empty.
     ///
-    /// A function of its own: most messages need none of it, and inlined it would copy the room for each of them.
+    /// A function of its own: most messages need none of it.
     @inline(never)
     private mutating func admits(
         _ message: ClientMessage, _ handle: MemberHandle, _ slot: Int, at acceptedAt: UInt64,
@@ -177,10 +177,9 @@ extension Room {
 
     /// Ends the closed sessions whose messages are accepted and whose requests to the relay are answered.
     private mutating func endClosed(into effects: inout Deque<RoomEffect>) {
-        let closed = publication.takeClosed(durable: log.lastOffset) { [requests] handle in
-            !requests.asked(by: Int(handle.slot)).isEmpty
-        }
-        for handle in closed {
+        guard publication.isClosing else { return }
+        let waiting = publication.closingMembers.filter { !requests.asked(by: Int($0.slot)).isEmpty }
+        for handle in publication.takeClosed(durable: log.lastOffset, except: waiting) {
             guard let slot = members.slot(handle) else { continue }
             effects.append(.closed(members[slot].key))
             members.remove(slot)

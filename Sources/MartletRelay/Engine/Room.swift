@@ -4,7 +4,7 @@ package import MartletWire
 /// An external action of a room: a frame of a session, or a call of the store.
 package enum RoomEffect: Sendable {
     /// The session is a member.
-    case opened(MemberKey, handle: MemberHandle, Opened)
+    indirect case opened(MemberKey, handle: MemberHandle, Opened)
     /// The room refuses or ends the session. It admits another session from the instant on (S-64).
     case reset(MemberKey, ErrorCode, until: Instant? = nil)
     /// All acceptances of a session that its peer has closed were sent.
@@ -31,29 +31,29 @@ package enum RoomEffect: Sendable {
     /// Keep the progress of accounts; there is no result.
     case saveProgress(RoomName, [AccountName: AccountProgress])
     /// Make roles durable, in their stored form; the result is `rolesSaved`.
-    case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
+    indirect case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
     /// Read messages; the result is `read`.
-    case read(RoomName, ReadID, ReadRange)
+    indirect case read(RoomName, ReadID, ReadRange)
     /// A request without a recipient.
-    case request(RoomName, MemberHandle, Request)
+    indirect case request(RoomName, MemberHandle, Request)
     /// The member's account has requested an operation on the room, which costs this many units of its rate.
     case charge(MemberKey, units: Int)
     /// Make changes of membership records durable; the result is `membershipsSaved`.
     case saveMemberships(RoomName, MembershipChanges)
     /// The answer to a request on an account's session, with the request's number as its correlation.
-    case answered(MemberKey, Response)
+    indirect case answered(MemberKey, Response)
     /// A room has changed for accounts of one loop, among others by erasures.
-    case changed(loop: Int, RoomName, [RoomChange], erased: [MessageErasure] = [])
+    indirect case changed(loop: Int, RoomName, [RoomChange], erased: [MessageErasure] = [])
     /// The rooms of one loop are watched for an account of another loop.
     case watched(loop: Int, AccountName, by: Int)
     /// Accounts that have joined the room have not received its messages.
     case undelivered([UndeliveredReport])
     /// Call the attachment store; the result is `attachmentAnswered`.
-    case attachment(AttachmentCallID, AttachmentCall)
+    indirect case attachment(AttachmentCallID, AttachmentCall)
     /// A command of the relay's application has a result.
-    case commandEnded(UInt64, RoomCommandResult)
+    indirect case commandEnded(UInt64, RoomCommandResult)
     /// An event for a log, and the member whose peer it concerns.
-    case note(RelayNote, of: MemberKey?)
+    indirect case note(RelayNote, of: MemberKey?)
 }
 
 /// A range of a log to read.
@@ -110,7 +110,7 @@ package struct MemberHandle: Hashable, Sendable {
 /// `RoomReceipts` progress and pending changes, `RoomRequests` the open requests, `HistoryReads` those for pages of
 /// history, `RoomAttachments` the sessions of kind attachment, `DeduplicationWindows` the counters of devices,
 /// `RoomThrottle` the rate, and `RoomModeration` the roles.
-struct Room: Sendable {
+struct Room: ~Copyable, Sendable {
     enum State: Sendable {
         case loading([JoinRequest])
         case ready
@@ -152,8 +152,8 @@ struct Room: Sendable {
     private var allocatedAttachments = OnDemand<RoomAttachments>()
 
     var attachments: RoomAttachments {
-        @inline(__always) get { allocatedAttachments.value }
-        @inline(__always) _modify { yield &allocatedAttachments.value }
+        @inline(__always) unsafeAddress { unsafe allocatedAttachments.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedAttachments.mutableAddress() }
     }
 
     /// Whether there are sessions of kind attachment, or calls of their store.
@@ -168,8 +168,8 @@ struct Room: Sendable {
     var hasCommands: Bool { allocatedCommands.isAllocated }
 
     var commands: RoomCommands {
-        @inline(__always) get { allocatedCommands.value }
-        @inline(__always) _modify { yield &allocatedCommands.value }
+        @inline(__always) unsafeAddress { unsafe allocatedCommands.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedCommands.mutableAddress() }
     }
 
     /// Releases the memory for commands, unless it is in use.
@@ -178,28 +178,28 @@ struct Room: Sendable {
     }
 
     var publication: Publication {
-        @inline(__always) get { allocatedPublication.value }
-        @inline(__always) _modify { yield &allocatedPublication.value }
+        @inline(__always) unsafeAddress { unsafe allocatedPublication.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedPublication.mutableAddress() }
     }
 
     var moderation: RoomModeration {
-        @inline(__always) get { allocatedModeration.value }
-        @inline(__always) _modify { yield &allocatedModeration.value }
+        @inline(__always) unsafeAddress { unsafe allocatedModeration.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedModeration.mutableAddress() }
     }
 
     var memberships: RoomMemberships {
-        @inline(__always) get { allocatedMemberships.value }
-        @inline(__always) _modify { yield &allocatedMemberships.value }
+        @inline(__always) unsafeAddress { unsafe allocatedMemberships.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedMemberships.mutableAddress() }
     }
 
     var changes: RoomChanges {
-        @inline(__always) get { allocatedChanges.value }
-        @inline(__always) _modify { yield &allocatedChanges.value }
+        @inline(__always) unsafeAddress { unsafe allocatedChanges.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedChanges.mutableAddress() }
     }
 
     var scan: UndeliveredScan {
-        @inline(__always) get { allocatedScan.value }
-        @inline(__always) _modify { yield &allocatedScan.value }
+        @inline(__always) unsafeAddress { unsafe allocatedScan.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedScan.mutableAddress() }
     }
 
     /// Releases the memory of membership records, of which there is none.
@@ -217,9 +217,6 @@ struct Room: Sendable {
         self.loop = loop
     }
 
-    // The getters that each flush reads are inlined or mutating. For a call that borrows a room, the compiler copies
-    // the room and retains all that it owns: 2,000 instructions (`make bench BENCH="engine --instructions"`).
-
     /// Whether the room can be evicted.
     @inline(__always)
     var isIdle: Bool {
@@ -230,11 +227,9 @@ struct Room: Sendable {
 
     /// The instant at which the room has work although no event occurs.
     var deadline: Instant? {
-        mutating get {
-            requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
-                .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
-                .orEarlier(scan.deadline)
-        }
+        requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
+            .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
+            .orEarlier(scan.deadline)
     }
 
     func handle(_ slot: Int) -> MemberHandle {

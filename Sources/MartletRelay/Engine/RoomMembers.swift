@@ -11,7 +11,7 @@ import MartletWire
 ///
 /// An account is online when one of its members has a connection, and away when none has. A room with many
 /// members reports no presence.
-struct RoomMembers: Sendable {
+struct RoomMembers: ~Copyable, Sendable {
     /// The maximum number of members of a room.
     static let maxCount = 16_384
     /// The maximum number of members of a room that reports presence and earlier progress.

@@ -30,15 +30,15 @@ public struct AccountProgress: Equatable, Sendable {
 /// | progress of an account | a delivered and a read offset | the room is evicted; the store has it |
 /// | unsaved progress | a name in a set | `takeUnsaved`: an append, `maxSaveDelay`, the room is evicted |
 /// | pending changes of a member | a `PendingChanges` | `takePending`, when the link has room or the member leaves |
-struct RoomReceipts: Sendable {
+struct RoomReceipts: ~Copyable, Sendable {
     /// The maximum number of accounts with progress in a room.
     static let maxAccounts = 4096
 
     /// The maximum duration until the store has the progress of an account.
     static let maxSaveDelay = Duration.seconds(5)
 
-    private struct Pending: Neutral, Sendable {
-        static let neutral = Pending()
+    private struct Pending: ~Copyable, Neutral, Sendable {
+        static let neutral = NeutralValue<Pending>()
 
         /// The pending changes by the slots of members.
         var changes: [Int: PendingChanges] = [:]

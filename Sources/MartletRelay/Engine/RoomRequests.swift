@@ -10,7 +10,7 @@ import MartletWire
 ///
 /// A cancelled request stays open until its recipient is notified. Otherwise the next request could follow at once, and
 /// both would wait in the recipient's queue (R-52, Specs/hostile.md row 46).
-struct RoomRequests: Sendable {
+struct RoomRequests: ~Copyable, Sendable {
     /// The maximum number of open requests of a member.
     static let maxCountPerMember = 64
     /// The maximum timeout of a request.
@@ -25,8 +25,8 @@ struct RoomRequests: Sendable {
         fileprivate(set) var isCancelled = false
     }
 
-    private struct Open: Neutral, Sendable {
-        static let neutral = Open()
+    private struct Open: ~Copyable, Neutral, Sendable {
+        static let neutral = NeutralValue<Open>()
 
         var entries: [UInt64: Entry] = [:]
         var timers = TimerQueue<UInt64>()

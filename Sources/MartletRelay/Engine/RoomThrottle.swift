@@ -9,9 +9,8 @@ import MartletWire
 /// | idle | nothing | a message |
 /// | in credit | the rest of the burst | messages beyond it; the burst is complete again |
 /// | overdrawn | the credit of messages that are accepted meanwhile | the instant at which the room is in credit |
-struct RoomThrottle: Neutral, Sendable {
-    static let neutral = RoomThrottle()
-
+struct RoomThrottle: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<RoomThrottle>()
     /// Credit of one session's messages.
     private struct Withheld: Sendable {
         var member: MemberKey

@@ -467,8 +467,6 @@ struct Rooms: ~Copyable, Sendable {
 
     /// Checks that no room has unfinished work.
     func check(_ check: inout QuiescenceCheck) {
-        for index in rooms.slots {
-            if let room = rooms.find(index) { check.add(room.quiescence()) }
-        }
+        for index in rooms.slots where rooms.isLive(index) { check.add(rooms[index].quiescence()) }
     }
 }

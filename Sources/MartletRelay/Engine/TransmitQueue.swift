@@ -64,7 +64,7 @@ struct TransmitQueue {
     }
 
     /// The instant at which the longest wait exceeds the timeout.
-    func deadline(in connections: ConnectionTable, timeout: Duration) -> Instant? {
+    func deadline(in connections: borrowing ConnectionTable, timeout: Duration) -> Instant? {
         if let first = waits.first { return first.since + timeout }
         guard let slot = requested.first, connections.isLive(slot) else { return nil }
         return connections[slot].requestedAt.map { $0 + timeout }
@@ -94,7 +94,7 @@ struct TransmitQueue {
     }
 
     /// Takes the next connection that has waited longer than the timeout.
-    mutating func popOverdue(in connections: ConnectionTable, timeout: Duration, now: Instant) -> Int? {
+    mutating func popOverdue(in connections: borrowing ConnectionTable, timeout: Duration, now: Instant) -> Int? {
         while let wait = waits.first, wait.since + timeout <= now {
             _ = waits.popFirst()
             if isCurrent(wait, in: connections) { return connections.slot(wait.connection) }
@@ -102,7 +102,7 @@ struct TransmitQueue {
         return nil
     }
 
-    private func isCurrent(_ wait: Wait, in connections: ConnectionTable) -> Bool {
+    private func isCurrent(_ wait: Wait, in connections: borrowing ConnectionTable) -> Bool {
         guard let slot = connections.slot(wait.connection) else { return false }
         return connections[slot].requestedAt == wait.since
     }

@@ -244,7 +244,7 @@ import Testing
             victim.send(.data, [1], sequence: 1, on: SessionID(rawValue: id), .reliable)
         }
         #expect(victim.fault == .churnLimit)
-        #expect(victim.end.link.recentlyEnded.count <= RecentlyEndedSessions.maxCount)
+        #expect(victim.end.link.recentlyEndedCount <= RecentlyEndedSessions.maxCount)
         #expect(victim.end.link.sessions[0].send.count <= Link.openBurst + 1)
     }
 
@@ -452,7 +452,8 @@ import Testing
         victim.send(.data, part, sequence: 2, on: victim.session, [.reliable, .moreFragments])
         victim.send(.request, part, sequence: 3, on: victim.session, .reliable)
         #expect(victim.fault == .protocolViolation)
-        let slot = try #require(victim.end.link.sessions.slot(of: victim.session))
+        let found = victim.end.link.sessions.slot(of: victim.session)
+        let slot = try #require(found)
         #expect(victim.end.link.sessions[slot].receive.creditReceived == 200)
         #expect(victim.end.link.linkCreditReceived == 200)
     }
@@ -468,7 +469,8 @@ import Testing
         }
         victim.send(.data, [UInt8](repeating: 1, count: 20_000), sequence: 2, on: SessionID(rawValue: 101), .reliable)
         #expect(victim.fault == .creditExceeded)
-        let slot = try #require(victim.end.link.sessions.slot(of: SessionID(rawValue: 101)))
+        let found = victim.end.link.sessions.slot(of: SessionID(rawValue: 101))
+        let slot = try #require(found)
         #expect(victim.end.link.sessions[slot].receive.creditReceived == 0)
         #expect(victim.end.link.linkCreditReceived == 3 * 16_384)
     }

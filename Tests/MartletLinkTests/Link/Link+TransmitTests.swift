@@ -174,7 +174,7 @@ import Testing
         for number in 1...6 { pair.send(number, byteCount: 10_000, on: session) }
         pair.run(for: .seconds(3))
         #expect(pair.relay.bodies(on: session).count == 3)
-        #expect(!pair.client.link.hasUnacknowledged)
+        #expect(pair.client.link.hasUnacknowledged == false)
         // The acknowledgement with the credit is lost, and no other frame follows.
         pair.loses = { header, byRelay in byRelay && header.type == .ack }
         pair.relay.releaseAll()
@@ -228,11 +228,13 @@ import Testing
             (pair.client.link.pacingDeadline ?? .zero) > pair.now && pair.relay.bodies(on: file).count > 10
         }
         try #require(isPaced)
-        let paced = try #require(pair.client.link.pacingDeadline)
-        #expect(!pair.client.link.hasOutput(now: pair.now))
+        let pacing = pair.client.link.pacingDeadline
+        let paced = try #require(pacing)
+        #expect(pair.client.link.hasOutput(now: pair.now) == false)
         #expect(pair.client.link.deadlinePassed(now: paced) == .proceed)
-        #expect(pair.client.link.hasOutput(now: paced))
-        #expect(try #require(pair.client.link.deadline) > paced)
+        #expect(pair.client.link.hasOutput(now: paced) == true)
+        let found = pair.client.link.deadline
+        #expect(try #require(found) > paced)
     }
 
     // S-32
@@ -321,9 +323,9 @@ import Testing
         for number in 1...4 { pair.send(number, byteCount: 10_000, on: session) }
         let first = pair.client.transmit(capacity: 25_000, now: pair.now)
         #expect(first.count == 2 * (10_000 + FrameHeader.byteCount))
-        #expect(pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.link.hasOutput(now: pair.now) == true)
         #expect(pair.client.transmit(capacity: 25_000, now: pair.now).count == first.count)
-        #expect(!pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.link.hasOutput(now: pair.now) == false)
     }
 
     // W-70, S-28, S-46
@@ -335,7 +337,7 @@ import Testing
             FrameHeader(type: .ping, flags: .ackNow), Ping(nonce: 1).encode().rawBytes, now: pair.now)
         pair.send(1, on: session)
         #expect(pair.client.transmit(capacity: 4000, now: pair.now).isEmpty)
-        #expect(pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.link.hasOutput(now: pair.now) == true)
         pair.forgetFrames()
         pair.settle()
         #expect(pair.frames.map(\.header.type) == [.ack, .pong, .data])
@@ -349,7 +351,7 @@ import Testing
         pair.send(1, on: session)
         pair.client.link.ping(nonce: 1)
         pair.client.link.release(100, on: session)
-        #expect(!pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.link.hasOutput(now: pair.now) == false)
         #expect(pair.client.transmit(now: pair.now).isEmpty)
         #expect(pair.client.link.deadline == nil)
         #expect(pair.client.link.deadlinePassed(now: pair.now) == .proceed)

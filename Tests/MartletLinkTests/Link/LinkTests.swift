@@ -138,7 +138,7 @@ import Testing
         }
         #expect(pair.client.link.sessionCount == 0)
         #expect(pair.client.link.queuedByteCount(on: .control) == 0)
-        #expect(pair.client.link.recentlyEnded.count == 0)
+        #expect(pair.client.link.recentlyEndedCount == 0)
     }
 
     @Test func `the backlog counts bulk messages, other messages and other frames`() throws {
@@ -212,7 +212,7 @@ import Testing
         pair.client.link.release(10, on: nobody)
         pair.client.link.release(0, on: .control)
         #expect(pair.client.link.queuedByteCount(on: nobody) == 0)
-        #expect(!pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.link.hasOutput(now: pair.now) == false)
     }
 
     // S-31
@@ -303,7 +303,7 @@ import Testing
         pair.forgetFrames()
         #expect(!sender.link.hasUnacknowledged && sender.link.deadline == nil)
         sender.link.releaseIdleMemory()
-        #expect(!sender.link.hasIdleMemory)
+        #expect(sender.link.hasIdleMemory == false)
         pair.run(for: .seconds(600))
         #expect(pair.frames.isEmpty)
     }

@@ -10,13 +10,14 @@ import Testing
 
     /// Checks that both sides count the same and that all credit is released.
     private func expectSettled(_ pair: LinkPair, sourceLocation: SourceLocation = #_sourceLocation) {
-        for (sender, receiver) in [(pair.client.link, pair.relay.link), (pair.relay.link, pair.client.link)] {
-            #expect(sender.sendCredit.used == receiver.linkCreditReceived, sourceLocation: sourceLocation)
-            #expect(receiver.linkCreditReceived == receiver.linkCreditReleased, sourceLocation: sourceLocation)
-            #expect(sender.sendCredit.reserved == 0, sourceLocation: sourceLocation)
-            #expect(receiver.receiveCredit.assemblingByteCount == 0, sourceLocation: sourceLocation)
-            #expect(receiver.heldByteCount == 0, sourceLocation: sourceLocation)
-            #expect(sender.connection.flight.inFlight == 0, sourceLocation: sourceLocation)
+        for (sender, receiver) in [(pair.client, pair.relay), (pair.relay, pair.client)] {
+            #expect(sender.link.sendCredit.used == receiver.link.linkCreditReceived, sourceLocation: sourceLocation)
+            let received = receiver.link.linkCreditReceived
+            #expect(received == receiver.link.linkCreditReleased, sourceLocation: sourceLocation)
+            #expect(sender.link.sendCredit.reserved == 0, sourceLocation: sourceLocation)
+            #expect(receiver.link.receiveCredit.assemblingByteCount == 0, sourceLocation: sourceLocation)
+            #expect(receiver.link.heldByteCount == 0, sourceLocation: sourceLocation)
+            #expect(sender.link.connection.flight.inFlight == 0, sourceLocation: sourceLocation)
         }
         #expect(pair.client.fault == nil && pair.relay.fault == nil, sourceLocation: sourceLocation)
     }

@@ -96,7 +96,7 @@ import Testing
         let session = try pair.open()
         pair.run(for: .seconds(5))
         pair.client.link.releaseIdleMemory()
-        #expect(!pair.client.link.hasIdleMemory)
+        #expect(pair.client.link.hasIdleMemory == false)
         let body = EncodedBody([UInt8]("kept".utf8))
         #expect(pair.client.link.send(.data, body, on: session) == .queued)
         pair.client.link.releaseIdleMemory()

@@ -93,7 +93,7 @@ final class PacketPair {
                 try client.receive(bytes[1], now: now)
                 continue
             }
-            guard let next = [client, relay].compactMap(\.link.deadline).min(), next <= end else { break }
+            guard let next = [client, relay].compactMap({ $0.link.deadline }).min(), next <= end else { break }
             now = max(now, next)
             for end in [client, relay] where end.link.deadline.map({ $0 <= now }) == true {
                 _ = end.link.deadlinePassed(now: now)

@@ -36,7 +36,7 @@ struct OutOfWindowTests {
                 await peer.send(header.frame(body: body.rawBytes))
             }
         }
-        let held = try #require(fixture.link(of: peer)?.heldByteCount)
+        let held = try #require(fixture.link(of: peer, { $0.heldByteCount }))
         #expect(held > 0 && held <= 1 << 20)
         #expect(fixture.engine.statistics.messagesStored == 0)
     }

@@ -35,7 +35,7 @@ struct SessionChurnTests {
         }
         #expect(!peer.isClosed)
         #expect(fixture.engine.statistics.rooms == 0)
-        #expect(fixture.link(of: peer)?.sessionCount == 0)
+        #expect(fixture.link(of: peer, { $0.sessionCount }) == 0)
     }
 
     @Test("frames for unopened sessions count as churn", arguments: RelayBackend.allCases)

@@ -83,14 +83,15 @@ final class EngineFixture: @unchecked Sendable {
 
     /// Frames queued for a peer or unacknowledged, in bytes with objects.
     func heldForSending(to peer: VirtualPeer) -> Int {
-        link(of: peer)?.queued(perFrame: RelayLink.entryByteCount).byteCount ?? 0
+        link(of: peer) { $0.queued(perFrame: RelayLink.entryByteCount).byteCount } ?? 0
     }
 
-    func link(of peer: VirtualPeer) -> Link? {
+    /// A value of a peer's link; nil if there is none.
+    func link<Value>(of peer: VirtualPeer, _ value: (borrowing Link) -> Value) -> Value? {
         guard let slot = engine.connections.slot(peer.key), let link = engine.connections[slot].linkSlot else {
             return nil
         }
-        return engine.sessions.links.find(link)?.link
+        return value(engine.sessions.links[link].link)
     }
 
     // MARK: - Shell

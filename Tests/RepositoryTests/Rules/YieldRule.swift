@@ -5,7 +5,7 @@
 /// `unsafeAddress`, and an accessor of a generic type, which yields an address, are not affected.
 enum YieldRule {
     private static let permitted = [
-        "Collections/OnDemand.swift": "generic", "Collections/SortedMap.swift": "generic",
+        "Collections/SortedMap.swift": "generic",
         "World/VirtualLoops.swift": "noncopyable", "World/VirtualRelay.swift": "noncopyable",
     ]
 

@@ -139,7 +139,7 @@ import Testing
             reader.say(Receipt.progress(Receipt.Progress(.read, upTo: counter)), on: .first)
         }
         #expect(reader.closedAt == nil && writer.closedAt == nil)
-        #expect(stage.link(of: reader)?.link.unproductive.isFull(now: stage.now) == true)
+        #expect(stage.link(of: reader, { $0.link.unproductive.isFull(now: stage.now) }) == true)
     }
 
     // S-14, S-59
@@ -172,11 +172,11 @@ import Testing
         peer.cut()
         let again = try #require(stage.connect())
         #expect(again.resume("mallory", from: welcome)?.resumed != nil)
-        #expect(stage.link(of: again)?.link.recentlyEnded[.first]?.cumulative == 6)
+        #expect(stage.link(of: again, { $0.link.sessions.recentlyEnded[.first]?.cumulative }) == 6)
         for sequence in 2...6 as ClosedRange<UInt32> { again.say(.data, [0], on: .first, sequence: sequence) }
-        #expect(stage.link(of: again)?.link.unproductive.isFull(now: stage.now) == true)
+        #expect(stage.link(of: again, { $0.link.unproductive.isFull(now: stage.now) }) == true)
         again.say(.data, [0], on: .first, sequence: 6)
-        #expect(stage.link(of: again)?.link.unproductive.isFull(now: stage.now) == false)
+        #expect(stage.link(of: again, { $0.link.unproductive.isFull(now: stage.now) }) == false)
     }
 
     // S-42, Specs/hostile.md row 43
@@ -193,11 +193,11 @@ import Testing
         stage.readsOn = false
         let peer = try member(of: stage)
         let other = stage.member("bob", of: .lobby)
-        let before = stage.link(of: peer)?.link.counters.framesReceived ?? 0
+        let before = stage.link(of: peer, { $0.link.counters.framesReceived }) ?? 0
         // Each acknowledges sequence 0 of session 1.
         let acks = (0..<4000).map { ([0x27, 0x03, 0x01, 0x00] as [UInt8])[$0 % 4] }
         peer.send(RateHostileTests.packet(acks) + RateHostileTests.packet(acks))
-        let after = stage.link(of: peer)?.link.counters.framesReceived ?? 0
+        let after = stage.link(of: peer, { $0.link.counters.framesReceived }) ?? 0
         #expect(after > before && after <= before + UInt64(TurnBudget.unitCount))
         #expect(peer.isPaused && peer.closedAt == nil)
         other.text("hello", counter: 1)
@@ -225,9 +225,9 @@ import Testing
         body += [0x03, 0x33, 0, 0, 0xEA, 0x60] + [UInt8](repeating: 0, count: 60_000)
         let compressed: [UInt8]? = Deflater().compress(body.rawBytes)
         let small = try #require(compressed)
-        let before = stage.link(of: peer)?.link.counters.framesReceived ?? 0
+        let before = stage.link(of: peer, { $0.link.counters.framesReceived }) ?? 0
         peer.send((0..<20).flatMap { _ in peer.maker.frame(.ack, small, compression: .zlib) })
-        #expect(stage.link(of: peer)?.link.counters.framesReceived == before + 5)
+        #expect(stage.link(of: peer, { $0.link.counters.framesReceived }) == before + 5)
     }
 
     // S-4, S-64, Specs/hostile.md row 44
@@ -275,10 +275,10 @@ import Testing
         publish(1...30, peer)
         stage.run(for: .milliseconds(499))
         #expect(stage.relay.log[.lobby]?.map(\.counter) == Array(1...30))
-        let received = try #require(stage.link(of: peer)?.link.linkCreditReceived)
-        #expect(stage.link(of: peer)?.link.linkCreditReleased == received / 30 * 20)
+        let received = try #require(stage.link(of: peer, { $0.link.linkCreditReceived }))
+        #expect(stage.link(of: peer, { $0.link.linkCreditReleased }) == received / 30 * 20)
         stage.run(for: .milliseconds(1))
-        #expect(stage.link(of: peer)?.link.linkCreditReleased == received)
+        #expect(stage.link(of: peer, { $0.link.linkCreditReleased }) == received)
         #expect(peer.closedAt == nil && peer.log.last(Reset.self) == nil)
     }
 
@@ -288,7 +288,7 @@ import Testing
         let peer = stage.member("alice", of: .lobby)
         publish(1...20, peer)
         stage.run(for: .milliseconds(100))
-        #expect(stage.link(of: peer)?.link.linkCreditReleased == stage.link(of: peer)?.link.linkCreditReceived)
+        #expect(stage.releasesAll(of: peer) == true)
     }
 
     // R-54, S-64, Specs/hostile.md row 54
@@ -302,7 +302,7 @@ import Testing
         #expect(bob.log.last(Opened.self) != nil)
         bob.text("in time", counter: 1)
         stage.run(for: .milliseconds(500))
-        #expect(stage.link(of: bob)?.link.linkCreditReleased == stage.link(of: bob)?.link.linkCreditReceived)
+        #expect(stage.releasesAll(of: bob) == true)
         next.open(.hall, on: .second)
         #expect(next.log.last(Opened.self) != nil)
     }
@@ -343,12 +343,12 @@ import Testing
         bob.text("in time", counter: 1)
         stage.run(for: .milliseconds(499))
         #expect(stage.relay.log[.lobby]?.count == 30)
-        #expect(stage.link(of: bob)?.link.linkCreditReleased == stage.link(of: bob)?.link.linkCreditReceived)
-        let received = try #require(stage.link(of: eve)?.link.linkCreditReceived)
-        #expect(try #require(stage.link(of: eve)?.link.linkCreditReleased) < received)
+        #expect(stage.releasesAll(of: bob) == true)
+        let received = try #require(stage.link(of: eve, { $0.link.linkCreditReceived }))
+        #expect(try #require(stage.link(of: eve, { $0.link.linkCreditReleased })) < received)
         stage.run(for: .milliseconds(1))
         for peer in [mallory, eve] {
-            #expect(stage.link(of: peer)?.link.linkCreditReleased == stage.link(of: peer)?.link.linkCreditReceived)
+            #expect(stage.releasesAll(of: peer) == true)
             #expect(peer.closedAt == nil && peer.log.last(Reset.self) == nil)
         }
     }
@@ -378,12 +378,12 @@ import Testing
         let eve = stage.member("eve", of: .lobby)
         publish(1...10, eve)
         stage.run(for: .milliseconds(100))
-        let received = try #require(stage.link(of: eve)?.link.linkCreditReceived)
-        #expect(try #require(stage.link(of: eve)?.link.linkCreditReleased) < received)
+        let received = try #require(stage.link(of: eve, { $0.link.linkCreditReceived }))
+        #expect(try #require(stage.link(of: eve, { $0.link.linkCreditReleased })) < received)
         eve.say(Close(), on: .first)
         stage.run(for: .seconds(2))
         #expect(stage.relay.engine.statistics.rooms == 0)
-        #expect(stage.link(of: eve)?.link.linkCreditReleased == stage.link(of: eve)?.link.linkCreditReceived)
+        #expect(stage.releasesAll(of: eve) == true)
     }
 
     // S-39, S-59
@@ -394,8 +394,8 @@ import Testing
         let peer = try member(of: stage)
         let window = UInt64(Limits().linkWindow)
         peer.say(Ack(echo: nil, linkCredit: window + window / 16, sessions: []))
-        #expect(stage.link(of: peer)?.link.unproductive.isFull(now: stage.now) == true)
+        #expect(stage.link(of: peer, { $0.link.unproductive.isFull(now: stage.now) }) == true)
         peer.say(Ack(echo: nil, linkCredit: window + window / 8 - 1, sessions: []))
-        #expect(stage.link(of: peer)?.link.unproductive.isFull(now: stage.now) == false)
+        #expect(stage.link(of: peer, { $0.link.unproductive.isFull(now: stage.now) }) == false)
     }
 }

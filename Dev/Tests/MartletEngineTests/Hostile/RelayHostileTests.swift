@@ -199,7 +199,7 @@ import Testing
         let peer = stage.member("mallory", of: .lobby)
         for _ in 0..<32 { peer.say(FrameType(rawValue: 0x1ABC), []) }
         peer.text("still", counter: 1)
-        #expect(stage.link(of: peer)?.link.counters.skipped == 32)
+        #expect(stage.link(of: peer, { $0.link.counters.skipped }) == 32)
         #expect(stage.relay.log[.lobby]?.count == 1)
     }
 
@@ -254,8 +254,8 @@ import Testing
         while peer.closedAt == nil {
             correlation += 1
             peer.say(Request(correlation: correlation, method: .locate, deadline: .seconds(1)))
-            guard let link = stage.link(of: peer)?.link else { break }
-            try #require(link.queued(perFrame: RelayLink.entryByteCount).byteCount <= 1 << 20)
+            guard let queued = stage.queued(for: peer) else { break }
+            try #require(queued.byteCount <= 1 << 20)
         }
         #expect(peer.farewell == .slowConsumer)
         #expect(correlation > 1000)
@@ -286,7 +286,7 @@ import Testing
         let peer = stage.member("mallory")
         peer.isReading = false
         for nonce in UInt64(0)..<50 { peer.say(Ping(nonce: nonce)) }
-        #expect(stage.link(of: peer)?.link.connection.control.count == 4)
+        #expect(stage.link(of: peer, { $0.link.connection.control.count }) == 4)
     }
 
     @Test func `opening and closing sessions at a high rate ends the connection`() {
@@ -339,8 +339,8 @@ import Testing
             bob.acknowledgeAll()
             stage.run(for: .milliseconds(50))
             #expect(bob.log.frames.last { $0.type == .data }?.at == stage.now + .milliseconds(-50))
-            guard let link = stage.link(of: mallory)?.link else { continue }
-            #expect(link.queued(perFrame: RelayLink.entryByteCount).byteCount <= 1 << 20)
+            guard let queued = stage.queued(for: mallory) else { continue }
+            #expect(queued.byteCount <= 1 << 20)
         }
         #expect(mallory.closedAt == began + .seconds(10))
         #expect(stage.relay.notes.contains(.faulted(.slowConsumer)))

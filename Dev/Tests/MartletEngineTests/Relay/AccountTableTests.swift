@@ -27,11 +27,11 @@ import Testing
         var table = AccountTable()
         let (alice, bob) = (table.index(of: .alice, now: Self.start), table.index(of: .bob, now: Self.start))
         table.spendOperation(AccountTable.operationsBurst, of: alice, now: Self.start)
-        #expect(table.mayOperate(alice, now: Self.start))
+        #expect(table.mayOperate(alice, now: Self.start) == true)
         table.spendOperation(100, of: alice, now: Self.start)
-        #expect(!table.mayOperate(alice, now: Self.start + .milliseconds(999)))
-        #expect(table.mayOperate(alice, now: Self.start + .seconds(1)))
-        #expect(table.mayOperate(bob, now: Self.start))
+        #expect(table.mayOperate(alice, now: Self.start + .milliseconds(999)) == false)
+        #expect(table.mayOperate(alice, now: Self.start + .seconds(1)) == true)
+        #expect(table.mayOperate(bob, now: Self.start) == true)
     }
 
     @Test func `an account with a new link within the lifetime is not removed`() {

@@ -39,12 +39,12 @@ import Testing
     @Test func `the next link of an account continues with the allowance of the ended link`() throws {
         let stage = RelayStage()
         let first = stage.member("alice")
-        let who = try #require(stage.link(of: first)).who
+        let who = try #require(stage.link(of: first, { $0.who }))
         let found = stage.relay.engine.sessions.links.slot(of: who)
         let slot = try #require(found)
         try stage.relay.engine.sessions.links[slot].link.chargeUnproductive(100, now: stage.now)
         let second = stage.member("alice")
-        let allowance = try #require(stage.link(of: second)).link.unproductive
+        let allowance = try #require(stage.link(of: second, { $0.link.unproductive }))
         #expect(first.farewell == .replaced)
         #expect(allowance.isEmptier(than: Link.unproductiveBucket))
     }

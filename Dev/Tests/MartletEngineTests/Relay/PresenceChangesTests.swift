@@ -77,7 +77,7 @@ import Testing
             script.rooms.deadlinePassed(now: script.now)
         }
         _ = script.drainTurn()
-        #expect(script.rooms.rooms.find(0)?.members.count == RoomMembers.maxPresenceCount + 1)
+        #expect(script.rooms.rooms.read(0, { $0.members.count }) == RoomMembers.maxPresenceCount + 1)
         #expect(script.rooms.deadline == nil)
     }
 }

@@ -388,6 +388,6 @@ import Testing
         let identity = Identity(.named("alice"), claims: Claims(roles: ["guest"]))
         stage.act { $0.authenticated(peer.key, .accepted(identity, grant, presented: nil), now: $1) }
         #expect(asked == [[], ["guest"]])
-        #expect(stage.link(of: peer)?.claims.roles == ["guest"])
+        #expect(stage.link(of: peer, { $0.claims.roles }) == ["guest"])
     }
 }

@@ -200,9 +200,9 @@ import Testing
     @Test func `the end of a connection is noted as the suspension of its link`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
-        let link = try #require(stage.link(of: peer))
+        let (who, id) = try #require(stage.link(of: peer, { ($0.who, $0.id) }))
         peer.cut()
-        #expect(stage.relay.notes.last == .suspended(link.who, link.id))
+        #expect(stage.relay.notes.last == .suspended(who, id))
     }
 
     // C-11

@@ -36,8 +36,8 @@ import Testing
     @Test func `logs in memory are evicted before links`() {
         let whole = hall(budget: .max, cutsMallory: true)
         let tight = hall(budget: whole.stage.relay.engine.memoryByteCount - 100_000, cutsMallory: true)
-        #expect(whole.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.log.tail.count == 200)
-        #expect(tight.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.log.tail.count ?? 200 < 200)
+        #expect(whole.stage.relay.engine.sessions.rooms.local.rooms.read(0, { $0.log.tail.count }) == 200)
+        #expect(tight.stage.relay.engine.sessions.rooms.local.rooms.read(0, { $0.log.tail.count }) ?? 200 < 200)
         #expect(tight.stage.relay.engine.statistics.links == 7)
     }
 
@@ -46,17 +46,17 @@ import Testing
         let (stage, alice, _) = hall(budget: 1 << 20, cutsMallory: true)
         let engine = stage.relay.engine.statistics
         #expect(engine.links < 7 && engine.suspendedLinks >= 1)
-        #expect(stage.link(of: alice)?.sessions.count == 1 && alice.closedAt == nil)
+        #expect(stage.link(of: alice, { $0.sessions.count }) == 1 && alice.closedAt == nil)
         #expect(stage.relay.engine.memoryByteCount <= 1 << 20)
     }
 
     @Test func `sessions of connected links of the account that holds most are reset with slowConsumer`() {
         let (stage, alice, mallory) = hall(budget: 700 << 10, cutsMallory: false)
         #expect(stage.relay.engine.statistics.links == 6)
-        #expect(mallory.contains { stage.link(of: $0)?.sessions.isEmpty == true })
-        #expect(stage.link(of: alice)?.sessions.count == 1)
+        #expect(mallory.contains { stage.link(of: $0, { link in link.sessions.isEmpty }) == true })
+        #expect(stage.link(of: alice, { $0.sessions.count }) == 1)
         #expect(stage.relay.engine.memoryByteCount <= 700 << 10)
-        for peer in mallory where stage.link(of: peer)?.sessions.isEmpty == true {
+        for peer in mallory where stage.link(of: peer, { $0.sessions.isEmpty }) == true {
             peer.isReading = true
             peer.read()
             #expect(peer.log.last(Reset.self)?.code == .slowConsumer)
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `of four links of an account with equal memory, sessions of one are reset if that suffices`() {
         let (stage, _, mallory) = hall(budget: 850 << 10, cutsMallory: false)
-        let resetCount = mallory.count { stage.link(of: $0)?.sessions.isEmpty == true }
+        let resetCount = mallory.count { stage.link(of: $0, { link in link.sessions.isEmpty }) == true }
         #expect(resetCount == 1)
     }
 
@@ -144,7 +144,7 @@ import Testing
         }
         _ = crowd(at: stage)
         #expect(alice.log.all(Reset.self).isEmpty && bob.log.all(Reset.self).isEmpty)
-        #expect(stage.link(of: alice)?.sessions.count == 1 && stage.link(of: bob)?.sessions.count == 1)
+        #expect(stage.link(of: alice, { $0.sessions.count }) == 1 && stage.link(of: bob, { $0.sessions.count }) == 1)
         #expect(stage.relay.engine.memoryByteCount <= 300_000)
     }
 
@@ -181,7 +181,7 @@ import Testing
         stage.run(for: .seconds(1))
         #expect(slow.contains { $0.closedAt != nil } && alice.closedAt == nil)
         #expect(stage.relay.engine.memoryByteCount <= 300_000)
-        #expect(stage.link(of: alice)?.sessions.count == 1)
+        #expect(stage.link(of: alice, { $0.sessions.count }) == 1)
         for peer in slow where peer.closedAt == nil { stage.act { engine, _ in engine.noteUnsent(0, on: peer.key) } }
         #expect(stage.relay.engine.connections.byteCount == 5000)
     }
@@ -198,10 +198,10 @@ import Testing
             bob.text(String(repeating: "x", count: 100), counter: counter)
             bob.acknowledgeAll()
         }
-        let links = stage.relay.engine.sessions.links
-        let slot = try #require(links.slots.first { links.find($0)?.suspendedAt != nil })
-        let queued = links[slot].link.queued(perFrame: RelayLink.entryByteCount).byteCount
-        #expect(queued <= RelayLink.suspendedHoldingByteCount + 1000)
+        let slots = stage.relay.engine.sessions.links.slots
+        let slot = try #require(slots.first { stage.relay.engine.sessions.links[$0].suspendedAt != nil })
+        let queued = stage.relay.engine.sessions.links[slot].link.queued(perFrame: RelayLink.entryByteCount)
+        #expect(queued.byteCount <= RelayLink.suspendedHoldingByteCount + 1000)
         let again = try #require(stage.connect())
         #expect(again.resume("alice", from: welcome)?.resumed != nil)
         for _ in 0..<100 {
@@ -232,10 +232,12 @@ import Testing
                 peer.say(.receipt, [0, 0, 0, 0], on: session, flags: .reliable, sequence: 3 + 2 * sequence)
             }
         }
-        let link = try #require(stage.link(of: peer))
-        let sessions = link.link.sessions
-        let count = sessions.liveSlots.reduce(0) { $0 + sessions[$1].receive.heldFrameCount }
-        #expect(count > 1000 && count * ReceiveStream.heldFrameByteCount <= link.link.limits.linkWindow)
+        let held = stage.link(of: peer) { link in
+            link.link.sessions.liveSlots.map { link.link.sessions[$0].receive.heldFrameCount }
+        }
+        let count = try #require(held).reduce(0, +)
+        let window = try #require(stage.link(of: peer, { $0.link.limits.linkWindow }))
+        #expect(count > 1000 && count * ReceiveStream.heldFrameByteCount <= window)
     }
 
     // S-5

@@ -10,7 +10,7 @@ import Testing
 @Suite struct RelayLinkTests {
     private func isIdle(_ stage: RelayStage) -> Bool {
         stage.relay.engine.sessions.links.slots.allSatisfy {
-            stage.relay.engine.sessions.links.find($0)?.hasIdleMemory != true
+            stage.relay.engine.sessions.links.read($0, { link in link.hasIdleMemory }) != true
         }
     }
 
@@ -21,11 +21,11 @@ import Testing
         for peer in [alice, bob] { peer.acknowledgeAll() }
         #expect(!isIdle(stage))
         stage.run(for: .seconds(3))
-        #expect(isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.find(0)?.isBusy == false)
+        #expect(isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.read(0, { $0.isBusy }) == false)
         #expect(MemoryLayout<RelayConnection>.size <= 80)
         alice.text("hello", counter: 1)
         #expect(bob.log.frames.last?.header.type == .data)
-        #expect(!isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.find(0)?.isBusy == true)
+        #expect(!isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.read(0, { $0.isBusy }) == true)
     }
 
     @Test func `a ping to an idle link is answered and leaves no memory`() {
@@ -90,7 +90,7 @@ import Testing
         var isIdle: Bool {
             let relay = world.relay
             return relay.engine.sessions.links.slots.allSatisfy {
-                relay.engine.sessions.links.find($0)?.hasIdleMemory != true
+                relay.engine.sessions.links.read($0, { link in link.hasIdleMemory }) != true
             }
         }
 
@@ -102,7 +102,9 @@ import Testing
 
         var streamCount: Int {
             let relay = world.relay
-            return relay.engine.sessions.links.slots.count { relay.engine.sessions.links.find($0)?.isInflating == true }
+            return relay.engine.sessions.links.slots.count {
+                relay.engine.sessions.links.read($0, { link in link.isInflating }) == true
+            }
         }
     }
 

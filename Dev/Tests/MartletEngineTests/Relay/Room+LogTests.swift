@@ -485,8 +485,8 @@ import Testing
         var script = RoomScript("alice")
         script.fill("alice", 1...30, byteCount: 8000)
         script.fill("alice", 31...31, byteCount: RoomLog.rowByteCount + 1)
-        let room = script.rooms.rooms.find(0)
-        let tail = try #require(room).log.tail
+        let found = script.rooms.rooms.read(0, { $0.log.tail })
+        let tail = try #require(found)
         var counts: [Int] = []
         while case let row = tail.row(from: UInt64(1 + counts.reduce(0, +))), !row.isEmpty { counts.append(row.count) }
         #expect(counts == [8, 8, 8, 6, 1])

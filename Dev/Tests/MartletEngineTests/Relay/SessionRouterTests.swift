@@ -365,7 +365,7 @@ import Testing
             alice.text(String(repeating: "x", count: 8000), counter: counter, on: session)
             alice.acknowledgeAll(on: session)
         }
-        let waiting = try #require(stage.link(of: bob)).link.queued(perFrame: RelayLink.entryByteCount)
+        let waiting = try #require(stage.queued(for: bob))
         #expect((320 << 10..<400 << 10).contains(waiting.bulk))
         alice.text("a typed line", counter: 1000)
         #expect(bob.log.all(Message.self).last?.text == "a typed line")

@@ -14,9 +14,9 @@ import Testing
     private func expectBalance(_ world: VirtualWorld, _ client: VirtualClient) throws {
         let who = DeviceKey(
             account: client.engine.configuration.link.account, device: client.engine.configuration.link.device)
-        let link = try #require(world.relay.loops.link(of: who))
-        #expect(link.linkCreditReceived == client.engine.client.link.sendCredit.used)
-        #expect(link.linkCreditReleased == link.linkCreditReceived)
+        let (received, released) = try #require(world.relay.loops.linkCredit(of: who))
+        #expect(received == client.engine.client.link.sendCredit.used)
+        #expect(released == received)
     }
 
     // S-38, R-26, Specs/hostile.md row 29
@@ -70,12 +70,13 @@ extension AccountName {
 }
 
 extension VirtualLoops {
-    /// A device's link on any loop.
-    func link(of who: DeviceKey) -> Link? {
+    /// The credit of a device's link on any loop.
+    func linkCredit(of who: DeviceKey) -> (received: UInt64, released: UInt64)? {
         for loop in loops {
-            for slot in loop.engine.sessions.links.slots {
-                if let link = loop.engine.sessions.links.find(slot), link.who == who { return link.link }
+            let found = loop.engine.sessions.links.slot(of: who).flatMap { slot in
+                loop.engine.sessions.links.read(slot) { ($0.link.linkCreditReceived, $0.link.linkCreditReleased) }
             }
+            if let found { return found }
         }
         return nil
     }

@@ -17,12 +17,23 @@ extension VirtualClient {
     var heldCount: Int {
         let rooms = engine.rooms.rooms
         let parts: [Any] = [
-            engine.client.connection, engine.client.link, engine.roundTrips, rooms, engine.rooms.idOfSession,
+            engine.client.connection, engine.rooms.outputs, engine.roundTrips, rooms, engine.rooms.idOfSession,
             engine.rooms.requests, engine.rooms.timers,
         ]
         // A ledger keeps the latest settled messages, up to a bound.
         let settledCount = rooms.values.reduce(0) { $0 + $1.ledger.withLedger { $0.count - $0.pendingCount } }
-        return MartletEngineTests.heldCount(in: parts) - settledCount
+        return MartletEngineTests.heldCount(in: parts) + engine.client.link.heldCount - settledCount
+    }
+}
+
+extension Link {
+    /// The number of sessions, of their frames, and of the elements of the link's other collections.
+    fileprivate var heldCount: Int {
+        let parts: [Any] = [connection, arrivals, sessions.recentlyEnded]
+        return sessions.liveSlots.reduce(MartletEngineTests.heldCount(in: parts)) { count, slot in
+            count + 1 + sessions[slot].send.count + sessions[slot].receive.heldFrameCount
+                + sessions[slot].transients.count
+        }
     }
 }
 
@@ -36,8 +47,10 @@ extension RelayEngine {
     fileprivate var heldCount: Int {
         var count = connections.heldCount + sessions.links.heldCount + sessions.dirty.count + transmits.heldCount
         for slot in sessions.rooms.local.rooms.slots {
-            guard let room = sessions.rooms.local.rooms.find(slot) else { continue }
-            count += room.members.slotCount + room.requests.count + room.publication.publishers.count
+            count +=
+                sessions.rooms.local.rooms.read(slot) {
+                    $0.members.slotCount + $0.requests.count + $0.publication.publishers.count
+                } ?? 0
         }
         return count + MartletEngineTests.heldCount(in: outputs)
     }

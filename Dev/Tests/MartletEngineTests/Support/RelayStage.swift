@@ -62,11 +62,22 @@ final class RelayStage {
         return relay.engine.connections[slot].heldByteCount
     }
 
-    func link(of peer: RawPeer) -> RelayLink? {
+    /// A value of a peer's link; nil if there is none.
+    func link<Value>(of peer: RawPeer, _ value: (borrowing RelayLink) -> Value) -> Value? {
         guard let slot = relay.engine.connections.slot(peer.key),
             let link = relay.engine.connections[slot].linkSlot
         else { return nil }
-        return relay.engine.sessions.links.find(link)
+        return value(relay.engine.sessions.links[link])
+    }
+
+    /// The frames that are queued for a peer; nil if it has no link.
+    func queued(for peer: RawPeer) -> LinkBacklog? {
+        link(of: peer) { $0.link.queued(perFrame: RelayLink.entryByteCount) }
+    }
+
+    /// Whether a peer's link has released all received credit; nil if it has no link.
+    func releasesAll(of peer: RawPeer) -> Bool? {
+        link(of: peer) { $0.link.linkCreditReleased == $0.link.linkCreditReceived }
     }
 
     func settle() {

@@ -76,22 +76,22 @@ struct ReceiveStreamVectorTests {
     @Test(arguments: ["resumes", "conversations"])
     func `sequences continue over connections`(name: String) throws {
         for vector in vectors(name) {
-            var streams: [String: ReceiveStream] = [:]
+            var streams: [String: StreamBox] = [:]
             for step in vector["steps"]?.list ?? [] {
                 for sender in ["client", "server"] {
                     guard case .object(let received)? = step["received"]?[sender] else { continue }
                     for (session, highest) in received {
-                        streams["\(sender) \(session)"] = stream(
-                            received: try #require(highest.text.flatMap(UInt64.init)))
+                        streams["\(sender) \(session)"] = StreamBox(
+                            stream(received: try #require(highest.text.flatMap(UInt64.init))))
                     }
                 }
                 for frame in step["frames"]?.list ?? [] {
                     if frame["type"]?.text == "hello", frame["value"]?["resume"] == nil { streams = [:] }
                     guard frame["whole"] != nil || frame["repeated"] != nil else { continue }
                     let key = "\(step["from"]?.text ?? "") \(frame["session"]?.number ?? 0)"
-                    var stream = streams[key] ?? stream(received: 0)
-                    let found = self.step(UInt32(frame["sequence"]?.number ?? 0), on: &stream)
-                    streams[key] = stream
+                    let box = streams[key] ?? StreamBox(stream(received: 0))
+                    let found = self.step(UInt32(frame["sequence"]?.number ?? 0), on: &box.stream)
+                    streams[key] = box
                     #expect(found["whole"] == frame["whole"] && found["repeated"] == frame["repeated"], "\(frame)")
                 }
             }
@@ -99,10 +99,19 @@ struct ReceiveStreamVectorTests {
     }
 }
 
+/// A stream in a dictionary.
+private final class StreamBox {
+    var stream: ReceiveStream
+
+    init(_ stream: consuming ReceiveStream) {
+        self.stream = stream
+    }
+}
+
 /// The frames of a client's sessions, ordered and joined.
 private struct SessionLine {
     private let given: JSONValue?
-    private var streams: [SessionID: ReceiveStream] = [:]
+    private var streams: [SessionID: StreamBox] = [:]
     private(set) var delivered: [JSONValue] = []
     private(set) var reset: JSONValue?
     private(set) var error: JSONValue?
@@ -124,14 +133,15 @@ private struct SessionLine {
 
     private mutating func take(_ header: FrameHeader, _ body: [UInt8]) {
         let id = header.session
-        var stream = streams[id] ?? begin(id)
+        let box = streams[id] ?? StreamBox(begin(id))
+        streams[id] = box
         do throws(LinkError) {
-            let sequence = stream.sequence(low: header.sequence) ?? 0
-            let arrival = try stream.accept(
+            let sequence = box.stream.sequence(low: header.sequence) ?? 0
+            let arrival = try box.stream.accept(
                 sequence, type: header.type, hasMore: header.flags.contains(.moreFragments), plain: body.rawBytes,
                 isInPlace: true, heldRoom: 1 << 20)
             if arrival == .deliver { deliver(header.type, body, id) }
-            while let frame = stream.popReady() { deliver(frame.type, frame.body, id) }
+            while let frame = box.stream.popReady() { deliver(frame.type, frame.body, id) }
         } catch {
             if error.scope == .session {
                 reset = .object(["session": .number(Int(id.rawValue)), "code": .text(error.code.name)])
@@ -139,7 +149,6 @@ private struct SessionLine {
                 self.error = .text(error.code.name)
             }
         }
-        streams[id] = stream
     }
 
     /// A session that may have received frames on an earlier connection.

@@ -8,11 +8,12 @@ enum LinkBounds {
     /// The maximum number of queued control frames of the link: pongs and timed pings.
     private static let maxControlFrames = Link.maxQueuedPongs + 8
 
-    static func check(_ device: RelayLink) {
+    static func check(_ device: borrowing RelayLink) {
         check(device.link)
-        let sessions = device.link.sessions
-        let queued = sessions.liveSlots.reduce(0) { sum, slot in
-            sum + sessions[slot].send.byteCount + sessions[slot].send.count * RelayLink.entryByteCount
+        var queued = 0
+        for slot in device.link.sessions.liveSlots {
+            queued += device.link.sessions[slot].send.byteCount
+            queued += device.link.sessions[slot].send.count * RelayLink.entryByteCount
         }
         // The excess beyond the bounds: the last message that fitted, of bulk and of interactive sessions, the first
         // request, and frames other than messages. The link's own frames on its sessions are bounded by count.
@@ -29,21 +30,22 @@ enum LinkBounds {
         hold(uncredited == device.heldByteCount, "\(uncredited) bytes are counted as \(device.heldByteCount)")
     }
 
-    static func check(_ link: Link) {
+    static func check(_ link: borrowing Link) {
         let limits = link.limits
         hold(link.connection.control.count <= maxControlFrames, "\(link.connection.control.count) control frames wait")
         hold(link.sessionCount <= Link.maxSessions, "\(link.sessionCount) sessions")
         hold(
-            link.recentlyEnded.count <= RecentlyEndedSessions.maxCount,
-            "\(link.recentlyEnded.count) sessions are remembered")
+            link.recentlyEndedCount <= RecentlyEndedSessions.maxCount,
+            "\(link.recentlyEndedCount) sessions are remembered")
         hold(link.heldByteCount <= limits.linkWindow, "\(link.heldByteCount) bytes are held out of order")
         hold(link.heldByteCount >= 0 && link.receiveCredit.assemblingByteCount >= 0, "a held byte count is negative")
         var held = 0
         var assembling = 0
-        for session in link.sessions.liveSlots.map({ link.sessions[$0] }) {
-            held += session.receive.heldByteCount
-            assembling += session.receive.assemblingByteCount
-            hold(session.transients.count <= Session.maxTransients, "\(session.transients.count) transient frames wait")
+        for slot in link.sessions.liveSlots {
+            held += link.sessions[slot].receive.heldByteCount
+            assembling += link.sessions[slot].receive.assemblingByteCount
+            let transientCount = link.sessions[slot].transients.count
+            hold(transientCount <= Session.maxTransients, "\(transientCount) transient frames wait")
         }
         hold(held == link.heldByteCount, "\(held) bytes out of order are counted as \(link.heldByteCount)")
         let counted = link.receiveCredit.assemblingByteCount

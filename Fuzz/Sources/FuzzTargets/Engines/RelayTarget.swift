@@ -89,9 +89,9 @@ enum RelayTarget {
 
         private func poll() {
             for intruder in intruders { intruder.poll() }
-            for index in world.relay.engine.sessions.links.slots {
-                guard let link = world.relay.engine.sessions.links.find(index) else { continue }
-                LinkBounds.check(link)
+            for index in world.relay.engine.sessions.links.slots
+            where world.relay.engine.sessions.links.isLive(index) {
+                LinkBounds.check(world.relay.engine.sessions.links[index])
             }
         }
 

@@ -8,9 +8,8 @@ import MartletWire
 /// | in progress | a number | `take`: the store has answered |
 ///
 /// A call outlives its session. Its answer is then discarded, and an upload goes on with the bytes that it has.
-struct RoomAttachments: Neutral, Sendable {
-    static let neutral = RoomAttachments()
-
+struct RoomAttachments: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<RoomAttachments>()
     /// What the answer of a call is for.
     enum Purpose: Sendable {
         case begin(AttachmentUploadKey)

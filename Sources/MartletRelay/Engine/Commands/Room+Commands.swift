@@ -88,8 +88,8 @@ extension Room {
     /// The store has answered a save of membership records.
     mutating func recordsRemoved(into effects: inout Deque<RoomEffect>) {
         guard hasCommands else { return }
-        let memberships = memberships
-        for (call, account) in commands.takeRemoved(unless: { memberships.isRemoving($0) }) {
+        let pending = commands.removedAccounts.filter { memberships.isRemoving($0) }
+        for (call, account) in commands.takeRemoved(except: pending) {
             let isRemoved = memberships[account] == nil
             effects.append(.commandEnded(call.id, isRemoved ? .success(nil) : .failure(.storeUnavailable)))
         }

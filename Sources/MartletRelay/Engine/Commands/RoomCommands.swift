@@ -11,8 +11,8 @@ import MartletWire
 /// | removing | the account whose record is removed | `takeRemoved`, when the store has answered |
 ///
 /// A room that leaves memory ends all of them.
-struct RoomCommands: Neutral, Sendable {
-    static let neutral = RoomCommands()
+struct RoomCommands: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<RoomCommands>()
     /// Commands of the relay's application to a room without a result, beyond which others are refused.
     static let maxCount = 1_024
     /// Bytes of a command in memory, with objects, a content excluded.
@@ -73,11 +73,14 @@ struct RoomCommands: Neutral, Sendable {
         }
     }
 
+    /// The accounts whose records commands remove.
+    var removedAccounts: [AccountName] {
+        entries.compactMap { if case .removing(let account) = $0.state { account } else { nil } }
+    }
+
     /// Takes the commands that remove records, except those of accounts whose removal is not concluded.
-    mutating func takeRemoved(
-        unless isPending: (AccountName) -> Bool
-    ) -> [(call: RoomCommandCall, account: AccountName)] {
-        take { if case .removing(let account) = $0.state { !isPending(account) } else { false } }.compactMap {
+    mutating func takeRemoved(except pending: [AccountName]) -> [(call: RoomCommandCall, account: AccountName)] {
+        take { if case .removing(let account) = $0.state { !pending.contains(account) } else { false } }.compactMap {
             if case .removing(let account) = $0.state { ($0.call, account) } else { nil }
         }
     }

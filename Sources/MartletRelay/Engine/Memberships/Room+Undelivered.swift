@@ -10,12 +10,10 @@ extension Room {
     /// Performs the scan that is due, and schedules the next one.
     mutating func scanUndelivered(after delay: Duration, now: Instant, into effects: inout Deque<RoomEffect>) {
         guard case .ready = state else { return }
-        let (lastOffset, records) = (log.lastOffset, allocatedMemberships)
-        guard
-            let range = scan.step(
-                lastOffset: lastOffset, delay: delay, hasJoined: records.isAllocated && records.value.hasJoined,
-                now: now)
-        else { return }
+        let hasJoined = allocatedMemberships.isAllocated && memberships.hasJoined
+        guard let range = scan.step(lastOffset: log.lastOffset, delay: delay, hasJoined: hasJoined, now: now) else {
+            return
+        }
         let reports = undelivered(range)
         if !reports.isEmpty { effects.append(.undelivered(reports)) }
     }

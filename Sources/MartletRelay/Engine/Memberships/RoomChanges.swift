@@ -7,8 +7,8 @@ import MartletWire
 /// |---|---|---|
 /// | reported | the last offset that was reported | a message is durable, an account has read |
 /// | changed | accounts whose progress has changed | `take`, at most once in `interval` |
-struct RoomChanges: Neutral, Sendable {
-    static let neutral = RoomChanges()
+struct RoomChanges: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<RoomChanges>()
     /// The minimum duration between two reports of a room to accounts that watch it.
     static let interval: Duration = .milliseconds(100)
 

@@ -20,8 +20,8 @@ import MartletWire
 ///
 /// At most one save of a room is in progress. It has at most one change of each account, so that every change takes
 /// effect in its order.
-struct RoomMemberships: Neutral, Sendable {
-    static let neutral = RoomMemberships()
+struct RoomMemberships: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<RoomMemberships>()
     /// Requests of a room that wait, beyond which others are refused.
     static let maxWaitingCount = 256
     /// Changes that are saved together.
@@ -54,7 +54,9 @@ struct RoomMemberships: Neutral, Sendable {
     private var effectCount = 0
     private var saving: (changes: MembershipChanges, calls: [MembershipCall])?
 
-    init(_ records: [AccountName: MembershipRecord] = [:]) {
+    init() {}
+
+    init(_ records: [AccountName: MembershipRecord]) {
         self.records = records
     }
 

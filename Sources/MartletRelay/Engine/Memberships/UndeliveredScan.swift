@@ -10,9 +10,8 @@ import MartletWire
 ///
 /// Without joined accounts no scan is scheduled. One offset suffices for all accounts: at a scan an account is
 /// reported, or has received the messages.
-struct UndeliveredScan: Neutral, Sendable {
-    static let neutral = UndeliveredScan()
-
+struct UndeliveredScan: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<UndeliveredScan>()
     private var reportedOffset: UInt64 = 0
     private var scheduled: (at: Instant, lastOffset: UInt64)?
 

@@ -14,8 +14,8 @@ import MartletWire
 /// | waiting | an entry in the queue | `next`, in its order |
 /// | saving | a place in the change of the roles, with other operations | `saved` |
 /// | announced | the offset of its message | `takeAnnounced`, when the message is durable or discarded |
-struct RoomModeration: Neutral, Sendable {
-    static let neutral = RoomModeration()
+struct RoomModeration: ~Copyable, Neutral, Sendable {
+    static let neutral = NeutralValue<RoomModeration>()
     /// Operations of a room that wait, those of all accounts, beyond which others are refused.
     static let maxWaitingCount = 64
     /// Operations of an account in a room that wait, beyond which others of it are refused.
@@ -95,7 +95,7 @@ struct RoomModeration: Neutral, Sendable {
         self.roles = roles
     }
 
-    private init() {}
+    init() {}
 
     /// Whether the store saves roles.
     var isSaving: Bool { saving != nil }

@@ -54,7 +54,7 @@ struct RoomMembershipsTests {
         others.append(call(.join))
         #expect(others.beginSaving(at: 1, open).changes.count == 1)
         #expect(others.saved(refused: [.alice]).answers.map(\.status) == [.tooManyMemberships])
-        #expect(others.isEmpty)
+        #expect(others.isEmpty == true)
     }
 
     @Test("a failure of the store answers storeUnavailable and keeps the records")
@@ -77,18 +77,18 @@ struct RoomMembershipsTests {
         #expect(memberships[.alice]?.isJoined == true)
         #expect(memberships.beginSaving(at: 2, open).changes == [.alice: MembershipRecord?.none])
         _ = memberships.saved(refused: [])
-        #expect(memberships.isEmpty)
+        #expect(memberships.isEmpty == true)
     }
 
     //
     @Test("a record counts from the invitation on, and the removal behind it is saved after it")
     func removalBehindInvitation() {
         var memberships = RoomMemberships()
-        #expect(!memberships.hasRecord(.bob))
+        #expect(memberships.hasRecord(.bob) == false)
         memberships.noteInvitation(of: .bob, by: .alice)
-        #expect(memberships.hasRecord(.bob))
+        #expect(memberships.hasRecord(.bob) == true)
         memberships.noteRemoval(of: .bob)
-        #expect(!memberships.hasRecord(.bob))
+        #expect(memberships.hasRecord(.bob) == false)
         let invited = MembershipRecord(isJoined: false, inviter: .alice, changedAt: 1)
         #expect(memberships.beginSaving(at: 1, open).changes == [.bob: invited])
         #expect(memberships.hasRecord(.bob) && memberships.isRemoving(.bob))
@@ -105,7 +105,7 @@ struct RoomMembershipsTests {
         memberships.noteRemoval(of: .bob)
         let invitation = call(.invite(.bob))
         memberships.noteInvitation(of: .bob, by: .alice, answering: invitation)
-        #expect(memberships.isRemoving(.bob))
+        #expect(memberships.isRemoving(.bob) == true)
         #expect(memberships.beginSaving(at: 2, open).changes == [.bob: MembershipRecord?.none])
         #expect(memberships.saved(refused: []).answers.isEmpty)
         #expect(memberships[.bob] == nil && !memberships.isRemoving(.bob))
@@ -121,7 +121,7 @@ struct RoomMembershipsTests {
         var memberships = RoomMemberships()
         memberships.noteInvitation(of: .bob, by: .alice, answering: call(.invite(.bob), 7))
         #expect(memberships.failAll().map(\.number) == [7])
-        #expect(!memberships.isBusy)
+        #expect(memberships.isBusy == false)
     }
 
     @Test("the end of the room fails the requests that wait and those that are saved")
@@ -131,6 +131,6 @@ struct RoomMembershipsTests {
         _ = memberships.beginSaving(at: 1, open)
         memberships.append(call(.join, by: .bob, 2))
         #expect(memberships.failAll().map(\.number) == [1, 2])
-        #expect(!memberships.isBusy)
+        #expect(memberships.isBusy == false)
     }
 }

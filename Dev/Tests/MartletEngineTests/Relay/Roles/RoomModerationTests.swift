@@ -41,7 +41,7 @@ import Testing
         #expect(cause.count == 1 && moderation.roles?[.bob] != nil && moderation.roles?[.alice] == nil)
         #expect(moderation.next(after: empty, now: Self.now)?.number == 2)
         #expect(moderation.next(after: empty, now: Self.now)?.number == 3)
-        #expect(!moderation.isBusy)
+        #expect(moderation.isBusy == false)
     }
 
     @Test func `roles that were not saved have no effect`() {
