@@ -41,7 +41,8 @@ let package = Package(
             name: "MartletSimulator", dependencies: products("Martlet", "MartletRelay", "MartletTestKit"),
             packageAccess: false, swiftSettings: settings),
         .target(
-            name: "MartletDifferential", dependencies: products("MartletWire"), packageAccess: false,
+            name: "MartletDifferential", dependencies: products("MartletWire", "MartletTestSupport"),
+            packageAccess: false,
             swiftSettings: settings),
         .executableTarget(
             name: "MartletLab",

@@ -163,7 +163,8 @@ let package = Package(
             swiftSettings: fast),
         .executableTarget(name: "Play", dependencies: ["MartletSimulator"], swiftSettings: fast),
         .target(
-            name: "MartletDifferential", dependencies: ["MartletWire"], path: "Dev/Sources/MartletDifferential",
+            name: "MartletDifferential", dependencies: ["MartletWire", "MartletTestSupport"],
+            path: "Dev/Sources/MartletDifferential",
             swiftSettings: fast),
         .target(
             name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",

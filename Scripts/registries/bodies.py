@@ -10,7 +10,7 @@ from registries.swift import comment, extension, source, switch
 
 WIRE = "Sources/MartletWire/Registry/"
 DIFFERENTIAL = "Dev/Sources/MartletDifferential/"
-FUZZ = "Fuzz/Sources/FuzzTargets/Wire/"
+SUPPORT = "Tests/MartletTestSupport/"
 TESTS = "Tests/MartletWireTests/Support/"
 ERRORS = "    ///\n    /// - Throws: The errors of ``FrameBody/init(parsing:)``."
 
@@ -384,7 +384,7 @@ def json(registry):
 
 
 SOURCE = """/// A source of random values for the fields of frames.
-protocol FieldSource {
+package protocol FieldSource {
     mutating func number(_ bounds: ClosedRange<UInt64>) -> UInt64
     mutating func text(_ byteCounts: ClosedRange<Int>) -> String
     mutating func name<Name: WireName>() -> Name
@@ -398,16 +398,16 @@ RECORDS
 }
 
 extension FieldSource {
-    mutating func number<Number: FixedWidthInteger & UnsignedInteger>(_ bounds: ClosedRange<Number>) -> Number {
+    package mutating func number<Number: FixedWidthInteger & UnsignedInteger>(_ bounds: ClosedRange<Number>) -> Number {
         Number(number(UInt64(bounds.lowerBound)...UInt64(bounds.upperBound)) as UInt64)
     }
 
-    mutating func choice<Choice: CaseIterable>() -> Choice {
+    package mutating func choice<Choice: CaseIterable>() -> Choice {
         let all = Array(Choice.allCases)
         return all[number(0...all.count - 1)]
     }
 
-    mutating func maybe<Value>(_ make: (inout Self) -> Value) -> Value? { flip() ? make(&self) : nil }
+    package mutating func maybe<Value>(_ make: (inout Self) -> Value) -> Value? { flip() ? make(&self) : nil }
 }"""
 
 
@@ -417,18 +417,18 @@ def random(registry):
     blocks = [SOURCE.replace("RECORDS", records).replace("all[number(0...all.count - 1)]", CHOICE)]
     for name, found in with_contents(registry):
         value = call("self.init", [made(item) for item in found], 8)
-        blocks.append(extension(name, f"    init(from source: inout some FieldSource) {{\n{value}\n    }}"))
+        blocks.append(extension(name, f"    package init(from source: inout some FieldSource) {{\n{value}\n    }}"))
     wrap = "{0}({1}(from: &source))".format
     cases = [f"case .{e.name}: .{e.case}({wrap(e.body, e.contents) if e.contents else e.body + '(from: &source)'})"
              for e in registry.listed]
     listed = wrapped([f".{entry.name}" for entry in registry.listed], " " * 8)
     blocks.append(extension("FrameType", comment("The types whose body is a list of fields."),
-                            f"    static let listed: [FrameType] = [\n{listed}\n    ]"))
+                            f"    package static let listed: [FrameType] = [\n{listed}\n    ]"))
     blocks.append(extension("Frame", switch(
-        "init?(listed type: FrameType, from source: inout some FieldSource)",
+        "package init?(listed type: FrameType, from source: inout some FieldSource)",
         "Creates a random frame of a type whose body is a list of fields; nil for any other type.",
         [*(line.replace(": ", ": self = ", 1) for line in cases), "default: return nil"], of="type")))
-    return source("import MartletWire", *blocks)
+    return source("package import MartletWire", *blocks)
 
 
 CHOICE = "all[Int(number(0...UInt64(all.count - 1)) as UInt64)]"
@@ -454,7 +454,6 @@ FILES = {
     WIRE + "Frame+Registry.swift": frame,
     WIRE + "FrameBody+Registry.swift": bodies,
     DIFFERENTIAL + "Frame+Registry.swift": json,
-    DIFFERENTIAL + "FieldSource+Registry.swift": random,
-    FUZZ + "FieldSource+Registry.swift": random,
+    SUPPORT + "FieldSource+Registry.swift": random,
     TESTS + "FrameCases+Registry.swift": cases,
 }

@@ -1,3 +1,4 @@
+import MartletTestSupport
 import MartletWire
 
 /// A generator of random valid frames. Equal seeds give equal frames.

@@ -1,7 +1,6 @@
+import MartletTestSupport
 import MartletWire
 import Testing
-
-@testable import MartletDifferential
 
 @Suite("Acknowledgements")
 struct AckTests {

@@ -1,7 +1,6 @@
+import MartletTestSupport
 import MartletWire
 import Testing
-
-@testable import MartletDifferential
 
 /// A frame with all its fields, and the rules for these fields.
 struct FrameCase: CustomTestStringConvertible, Sendable {

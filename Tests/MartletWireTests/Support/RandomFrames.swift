@@ -1,6 +1,5 @@
+import MartletTestSupport
 import MartletWire
-
-@testable import MartletDifferential
 
 extension SeededRandom {
     mutating func chance() -> Bool { next() & 1 == 0 }

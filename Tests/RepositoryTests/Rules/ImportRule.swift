@@ -41,7 +41,7 @@ enum ImportRule {
             "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletLink", "MartletTransport",
             "Synchronization",
         ],
-        "MartletDifferential": ["MartletWire", "Foundation"],
+        "MartletDifferential": ["MartletWire", "MartletTestSupport", "Foundation"],
         "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CMartletPcap"]),
         "MartletToolSupport": cLibraries.union([
             "MartletAuthentication", "MartletWire", "MartletTransport", "CMartletSystem", "Dispatch", "Synchronization",

@@ -1,3 +1,4 @@
+import MartletTestSupport
 import MartletWire
 
 /// Makes frames of all types from a program, with all fields of their initializers.

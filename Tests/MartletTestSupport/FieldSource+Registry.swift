@@ -1,9 +1,9 @@
 // Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
-import MartletWire
+package import MartletWire
 
 /// A source of random values for the fields of frames.
-protocol FieldSource {
+package protocol FieldSource {
     mutating func number(_ bounds: ClosedRange<UInt64>) -> UInt64
     mutating func text(_ byteCounts: ClosedRange<Int>) -> String
     mutating func name<Name: WireName>() -> Name
@@ -21,32 +21,32 @@ protocol FieldSource {
 }
 
 extension FieldSource {
-    mutating func number<Number: FixedWidthInteger & UnsignedInteger>(_ bounds: ClosedRange<Number>) -> Number {
+    package mutating func number<Number: FixedWidthInteger & UnsignedInteger>(_ bounds: ClosedRange<Number>) -> Number {
         Number(number(UInt64(bounds.lowerBound)...UInt64(bounds.upperBound)) as UInt64)
     }
 
-    mutating func choice<Choice: CaseIterable>() -> Choice {
+    package mutating func choice<Choice: CaseIterable>() -> Choice {
         let all = Array(Choice.allCases)
         return all[Int(number(0...UInt64(all.count - 1)) as UInt64)]
     }
 
-    mutating func maybe<Value>(_ make: (inout Self) -> Value) -> Value? { flip() ? make(&self) : nil }
+    package mutating func maybe<Value>(_ make: (inout Self) -> Value) -> Value? { flip() ? make(&self) : nil }
 }
 
 extension Accepted {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(runs: source.list(1...256) { $0.acceptedRun() })
     }
 }
 
 extension Ping {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(nonce: source.number(0...UInt64.max))
     }
 }
 
 extension Pong {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             nonce: source.number(0...UInt64.max), echo: source.echo(),
             reconnectSpread: source.maybe { $0.duration(per: .milliseconds(1)) })
@@ -54,7 +54,7 @@ extension Pong {
 }
 
 extension Hello {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             spokenVersions: source.list(1...16) { WireVersion(rawValue: $0.number(0...UInt16.max)) },
             features: Features(rawValue: source.number(0...UInt64.max)), limits: source.limits(),
@@ -65,7 +65,7 @@ extension Hello {
 }
 
 extension Auth {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             credential: source.maybe { $0.credential() },
             credentialLifetime: source.maybe { $0.duration(per: .milliseconds(1)) })
@@ -73,7 +73,7 @@ extension Auth {
 }
 
 extension Open {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             room: source.name(), kind: source.choice(), cursor: source.number(0...UInt64.max),
             log: source.maybe { LogID(rawValue: $0.number(0...UInt64.max)) },
@@ -82,7 +82,7 @@ extension Open {
 }
 
 extension Opened {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             head: source.number(0...UInt64.max), first: source.number(0...UInt64.max),
             log: source.maybe { LogID(rawValue: $0.number(0...UInt64.max)) },
@@ -92,7 +92,7 @@ extension Opened {
 }
 
 extension Close {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             code: source.maybe { ErrorCode(rawValue: $0.number(0...UInt16.max)) },
             reason: source.maybe { $0.text(0...256) })
@@ -100,7 +100,7 @@ extension Close {
 }
 
 extension Reset {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             session: SessionID(rawValue: source.number(1...UInt16.max)),
             code: ErrorCode(rawValue: source.number(0...UInt16.max)), reason: source.maybe { $0.text(0...256) },
@@ -110,19 +110,19 @@ extension Reset {
 }
 
 extension Suspend {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init()
     }
 }
 
 extension Resume {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(cursor: source.maybe { $0.number(0...UInt64.max) })
     }
 }
 
 extension Request {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             correlation: source.number(0...UInt64.max), method: source.name(),
             deadline: source.duration(per: .milliseconds(1)), recipient: source.maybe { $0.name() },
@@ -131,7 +131,7 @@ extension Request {
 }
 
 extension Response {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             correlation: source.number(0...UInt64.max), status: ErrorCode(rawValue: source.number(0...UInt16.max)),
             reason: source.maybe { $0.text(0...256) }, retryAfter: source.maybe { $0.duration(per: .milliseconds(1)) },
@@ -140,13 +140,13 @@ extension Response {
 }
 
 extension CancelRequest {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(correlation: source.number(0...UInt64.max))
     }
 }
 
 extension Notice {
-    init(from source: inout some FieldSource) {
+    package init(from source: inout some FieldSource) {
         self.init(
             code: ErrorCode(rawValue: source.number(0...UInt16.max)), reason: source.maybe { $0.text(0...256) },
             retryAfter: source.maybe { $0.duration(per: .milliseconds(1)) },
@@ -157,7 +157,7 @@ extension Notice {
 
 extension FrameType {
     /// The types whose body is a list of fields.
-    static let listed: [FrameType] = [
+    package static let listed: [FrameType] = [
         .accepted, .ping, .pong, .hello, .reject, .goaway, .auth, .open, .opened, .close, .reset, .suspend, .resume,
         .request, .response, .cancel,
     ]
@@ -165,7 +165,7 @@ extension FrameType {
 
 extension Frame {
     /// Creates a random frame of a type whose body is a list of fields; nil for any other type.
-    init?(listed type: FrameType, from source: inout some FieldSource) {
+    package init?(listed type: FrameType, from source: inout some FieldSource) {
         switch type {
         case .accepted: self = .accepted(Accepted(from: &source))
         case .ping: self = .ping(Ping(from: &source))
