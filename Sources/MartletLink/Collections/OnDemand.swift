@@ -22,6 +22,7 @@ package final class NeutralValue<Value: Neutral & ~Copyable> {
     }
 }
 
+// The value never changes.
 extension NeutralValue: @unchecked Sendable where Value: Sendable & ~Copyable {}
 
 /// A state with memory of its own, which is allocated only while the state is in use.
