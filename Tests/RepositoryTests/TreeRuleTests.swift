@@ -153,7 +153,7 @@ struct TreeRuleTests {
         func findings(_ name: String, _ path: String = "Sources/MartletWire/A.swift") -> [Finding] {
             let text = SourceFile(BoundRule.page, "| bound | file |\n|---|---|\n| `\(name)` | [A](../\(path)) |\n")
             let code = SourceFile("Sources/MartletWire/A.swift", "struct A {\n    static let maxCount = 1\n}\n")
-            let test = SourceFile("Sources/MartletLab/B.swift", "struct B {\n    static let maxCount = 1\n}\n")
+            let test = SourceFile("Dev/Sources/MartletLab/B.swift", "struct B {\n    static let maxCount = 1\n}\n")
             return BoundRule.findings(in: SourceTree([text, code, test]))
         }
         #expect(findings("A.maxCount") == [])

@@ -22,7 +22,8 @@ package final class NeutralValue<Value: Neutral & ~Copyable> {
     }
 }
 
-extension NeutralValue: @unchecked Sendable where Value: Sendable & ~Copyable {}
+extension NeutralValue: @unchecked Sendable  // The value never changes.
+where Value: Sendable & ~Copyable {}
 
 /// A state with memory of its own, which is allocated only while the state is in use.
 ///

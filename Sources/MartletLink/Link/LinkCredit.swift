@@ -116,7 +116,7 @@ struct LinkReceiveCredit: Sendable {
     mutating func endSession(_ usage: ReceiveStream.Usage) {
         assemblingByteCount -= usage.assemblingByteCount
         heldByteCount -= usage.heldByteCount
-        released += usage.received - usage.delivered
+        released += usage.undelivered
     }
 
     /// Settles credit that the peer used for frames that will not arrive; false when it is beyond the limit (S-11).

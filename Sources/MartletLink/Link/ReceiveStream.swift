@@ -91,15 +91,16 @@ struct ReceiveStream: ~Copyable, Sendable {
     /// The bytes that the link counts for all its sessions.
     struct Usage {
         var received: UInt64
-        var delivered: UInt64
+        /// Credit of frames that were not delivered.
+        var undelivered: UInt64
         var assemblingByteCount: Int
         var heldByteCount: Int
     }
 
     var usage: Usage {
         Usage(
-            received: creditReceived, delivered: creditDelivered, assemblingByteCount: assemblingByteCount,
-            heldByteCount: heldByteCount)
+            received: creditReceived, undelivered: creditReceived - creditDelivered,
+            assemblingByteCount: assemblingByteCount, heldByteCount: heldByteCount)
     }
 
     private var windowByteCount: UInt64 { UInt64(window) }
