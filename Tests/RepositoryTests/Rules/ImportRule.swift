@@ -6,7 +6,7 @@ enum ImportRule {
     /// Foundation, whose tables would be the most of the program.
     static let allowedInSources: [String: Set<String>] = [
         "MartletWire": ["CMartletCodec"],
-        "MartletLink": ["MartletWire", "Synchronization"],
+        "MartletLink": ["MartletWire"],
         "MartletTransport": cLibraries.union([
             "MartletWire", "CMartletSystem", "CMartletTLS", "Dispatch", "Network", "Synchronization",
         ]),
