@@ -1,3 +1,4 @@
+import MartletTestSupport
 import MartletWire
 
 @testable import MartletLink

@@ -68,8 +68,8 @@ private final class FaultyWorld {
                 bytesPerSecond: weather & 16 == 0 ? nil : 100_000, lostPerMille: trouble, doubledPerMille: trouble,
                 overtakenPerMille: trouble)
             let client = world.addClient("client\(number)", conditions: conditions, carrier: carrier) {
-                $0.compressesMessages = weather & 32 != 0
-                if weather & 64 != 0 { $0.features = .all }
+                $0.link.compressesMessages = weather & 32 != 0
+                if weather & 64 != 0 { $0.link.features = .all }
             }
             rooms.append(
                 Self.roomNames.map { name in
