@@ -72,8 +72,8 @@ enum BytesBenches {
     private static func ours(_ texts: [String], _ pace: Pace, _ features: Features) -> Double {
         let world = VirtualWorld()
         let client = world.addClient(sender, conditions: PathConditions(delay: .milliseconds(20))) {
-            $0.features.formUnion(features)
-            $0.compressesMessages = features.contains(.sharedDeflate)
+            $0.link.features.formUnion(features)
+            $0.link.compressesMessages = features.contains(.sharedDeflate)
         }
         client.remembers = false
         var accepted: UInt64 = 0
