@@ -37,7 +37,8 @@ struct RoomReceipts: ~Copyable, Sendable {
     /// The maximum duration until the store has the progress of an account.
     static let maxSaveDelay = Duration.seconds(5)
 
-    private struct Pending: ~Copyable, Neutral, Sendable {
+    // Not private: Swift 6.3 emits no external conformance of a private type when it optimizes single files.
+    struct Pending: ~Copyable, Neutral, Sendable {
         static let neutral = NeutralValue<Pending>()
 
         /// The pending changes by the slots of members.

@@ -25,7 +25,8 @@ struct RoomRequests: ~Copyable, Sendable {
         fileprivate(set) var isCancelled = false
     }
 
-    private struct Open: ~Copyable, Neutral, Sendable {
+    // Not private: Swift 6.3 emits no external conformance of a private type when it optimizes single files.
+    struct Open: ~Copyable, Neutral, Sendable {
         static let neutral = NeutralValue<Open>()
 
         var entries: [UInt64: Entry] = [:]
