@@ -372,6 +372,13 @@ extension ClientDriver: LinkConnectorOwner {
     func deadlinePassed() { engine.deadlinePassed(now: now) }
 }
 
+extension Client.Configuration {
+    /// The timeouts of the states of a connection.
+    fileprivate var deadlines: ConnectionMachine.Deadlines {
+        ConnectionMachine.Deadlines(connecting: connectTimeout)
+    }
+}
+
 extension LinkConnector.Configuration {
     init(_ identity: ClientIdentity) {
         let configuration = identity.configuration
@@ -379,7 +386,7 @@ extension LinkConnector.Configuration {
         proof = identity.proof
         tls = identity.tls
         tlsOptions = configuration.tls
-        deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
+        deadlines = configuration.deadlines
         allowsPlaintext = configuration.allowsPlaintext
         usesMultipath = configuration.usesMultipath
         watchesPath = configuration.watchesPath
@@ -396,7 +403,7 @@ extension ClientConfiguration {
         if configuration.usesCompactFrames, configuration.compressesMessages { link.features.insert(.sharedDeflate) }
         link.heartbeat = configuration.heartbeat
         link.reconnect = configuration.reconnect
-        link.deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
+        link.deadlines = configuration.deadlines
         maxRequests = configuration.maxRequests
         maxPendingMessages = configuration.maxPendingMessages
         maxPendingByteCount = configuration.maxPendingByteCount

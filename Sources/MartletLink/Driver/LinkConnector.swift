@@ -186,9 +186,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     /// Opens a backup connection only if TCP has made no progress on the current one. Otherwise a second connection
     /// would add load to a slow relay and retransmissions to a slow path (C-63).
     private func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
-        guard transports[current]?.isStalled == true else {
-            return handle(.connectFailed(id))
-        }
+        guard transports[current]?.isStalled == true else { return handle(.connectFailed(id)) }
         fetchCredential(id)
         start(id, to: configuration.endpoints, repeatDelay: .milliseconds(500))
     }
@@ -216,7 +214,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         /// the handshake. It ends with the deadline of the attempt.
         private func startSecured(_ id: ConnectionID, to endpoint: Endpoint) {
             do throws(TLSError) {
-                let transport = try NetworkTransport(to: endpoint, tls: configuration.tls, on: loop)
+                let transport = try NetworkTransport(to: endpoint, tls: configuration.tlsOptions, on: loop)
                 transports[id] = transport
                 transport.start(Handler(id, self))
             } catch {
@@ -265,9 +263,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
 
     /// Computes the answer in a task: the relay chooses the number of iterations.
     private func answerChallenge(_ id: ConnectionID, _ message: Credential) {
-        guard let exchange = exchanges.removeValue(forKey: id) else {
-            return handle(.exchangeFailed(id))
-        }
+        guard let exchange = exchanges.removeValue(forKey: id) else { return handle(.exchangeFailed(id)) }
         run(for: id) {
             var exchange = exchange
             do {

@@ -40,7 +40,7 @@ public enum Frame: Equatable, Sendable {
     case suspend(Suspend)
     /// Resumes delivery on a session.
     case resume(Resume)
-    /// Reports the present entry of a room in the list of an account's rooms.
+    /// Reports the current entry of a room in the list of an account's rooms.
     case update(RoomUpdate)
     /// Requests a response by a deadline.
     case request(Request)

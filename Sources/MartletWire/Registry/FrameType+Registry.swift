@@ -58,7 +58,7 @@ extension FrameType {
     /// Resumes delivery on a session.
     @inlinable
     public static var resume: FrameType { FrameType(rawValue: 0x5006) }
-    /// Reports the present entry of a room in the list of an account's rooms.
+    /// Reports the current entry of a room in the list of an account's rooms.
     @inlinable
     public static var update: FrameType { FrameType(rawValue: 0x5007) }
     /// Requests a response by a deadline.
