@@ -12,18 +12,18 @@ package final class DatabaseReader<Context: DatabaseContext>: Sendable {
         }
     }
 
-    private let queue: JobQueue<Context>
+    private let queue: DatabaseJobs<Context>
     private let inline: Inline?
 
     /// Creates a reader that performs its jobs on the thread of the callers, for virtual time.
     package init(inline context: Context) {
-        queue = JobQueue(maxCount: 0)
+        queue = DatabaseJobs(maxCount: 0)
         inline = Inline(context)
     }
 
     /// Starts the thread, on which `open` creates the context.
     package init(maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
-        let queue = JobQueue<Context>(maxCount: maxJobCount)
+        let queue = DatabaseJobs<Context>(maxCount: maxJobCount)
         self.queue = queue
         inline = nil
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in

@@ -41,7 +41,7 @@ extension DatabaseContext {
 ///
 /// Completions are called on the thread. They return at once.
 package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
-    private let queue: JobQueue<Context>
+    private let queue: DatabaseJobs<Context>
     /// The writer's part on a shared thread; nil if it has a thread of its own.
     private let shared: SharedWriter<Context>?
 
@@ -50,7 +50,7 @@ package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
     /// - Parameter maxJobCount: The number of waiting jobs beyond which further ones fail with `queueFull`.
     /// - Throws: The error of `open`.
     package init(maxJobCount: Int, open: @escaping @Sendable () throws -> Context) async throws {
-        let queue = JobQueue<Context>(maxCount: maxJobCount)
+        let queue = DatabaseJobs<Context>(maxCount: maxJobCount)
         self.queue = queue
         shared = nil
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in

@@ -7,14 +7,14 @@
 /// | ended | nothing | |
 final class SharedWriter<Context: DatabaseContext>: @unchecked Sendable {  // the context is used on its thread only
     let thread: WriterThread
-    private(set) var queue: JobQueue<Context>!
+    private(set) var queue: DatabaseJobs<Context>!
     private var context: Context?
     private var group: GroupCommit<Context>?
 
     init(maxJobCount: Int, on thread: WriterThread) {
         self.thread = thread
         // A released writer has requested its last step before.
-        queue = JobQueue(maxCount: maxJobCount) { [weak self] in
+        queue = DatabaseJobs(maxCount: maxJobCount) { [weak self] in
             if let self { self.thread.perform { self.step() } }
         }
     }

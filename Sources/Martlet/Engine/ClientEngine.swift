@@ -379,7 +379,7 @@ extension ClientRoom {
         check.equal("messages counted as pending", count, 0)
         check.equal("bytes counted as pending", byteCount, 0)
         check.equal("bytes of messages held", reader.heldByteCount, 0)
-        check.equal("held back", isHeldBack, false)
+        check.equal("suspended by the peer", isSuspendedByPeer, false)
         return check
     }
 }

@@ -32,8 +32,8 @@ struct ClientRoom {
     var typing = TypingMembers()
     /// Whether the application has suspended the delivery of messages.
     var isSuspended = false
-    /// Whether the server has requested that frames are held back (S-9).
-    var isHeldBack = false
+    /// Whether the server has suspended the session (S-9).
+    var isSuspendedByPeer = false
 
     init(id: RoomID, name: RoomName, options: RoomOptions, limits: Limits, ledger: any LedgerOwner) {
         self.id = id
@@ -52,8 +52,8 @@ struct ClientRoom {
         }
     }
 
-    /// The session, unless frames are held back.
-    var sendingSession: SessionID? { isHeldBack ? nil : session }
+    /// The session, unless the server has suspended it.
+    var sendingSession: SessionID? { isSuspendedByPeer ? nil : session }
 
     /// The session, if the relay has admitted it.
     var openSession: SessionID? { if case .open(let session) = state { session } else { nil } }
@@ -69,7 +69,7 @@ struct ClientRoom {
         state = .opening(session)
         head = 0
         sessionCount += 1
-        isHeldBack = false
+        isSuspendedByPeer = false
         reader.begin()
     }
 

@@ -287,11 +287,12 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
         link.releaseAll(on: session)
     }
 
-    /// Reports that the server requests that frames are held back, or are sent again (S-9).
-    mutating func setHeldBack(_ isHeldBack: Bool, on session: SessionID, _ link: inout Link, now: Instant) {
+    /// Reports that the server has suspended or resumed a session (S-9).
+    mutating func setSuspendedByPeer(_ isSuspendedByPeer: Bool, on session: SessionID, _ link: inout Link, now: Instant)
+    {
         guard let index = index(ofSession: session) else { return }
-        rooms[at: index].isHeldBack = isHeldBack
-        guard !isHeldBack else { return }
+        rooms[at: index].isSuspendedByPeer = isSuspendedByPeer
+        guard !isSuspendedByPeer else { return }
         fillSession(at: index, &link, now: now)
         sendRequests(at: index, &link, now: now)
     }
@@ -504,8 +505,8 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
         case .closed(let session, let code):
             link.close(session)
             sessionEnded(session, code ?? .closedByPeer, &link, now: now)
-        case .suspended(let session): setHeldBack(true, on: session, &link, now: now)
-        case .resumed(let session, _): setHeldBack(false, on: session, &link, now: now)
+        case .suspended(let session): setSuspendedByPeer(true, on: session, &link, now: now)
+        case .resumed(let session, _): setSuspendedByPeer(false, on: session, &link, now: now)
         // In version 1.0 a relay opens no sessions (S-2, S-51).
         case .open(let session, _): link.reset(session, code: .unsupportedKind)
         case .pong, .reconnectSpread, .goAway, .auth: break  // The client's end of the link handles them.

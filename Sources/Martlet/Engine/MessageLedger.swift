@@ -295,15 +295,15 @@ package struct MessageLedger: Sendable {
 
     /// Fails the messages that were not handed over and whose time to live has ended. Returns their counters.
     mutating func expire(now: Instant) -> [UInt64] {
-        let expired = withheld.filter { $0.expires.map { $0 <= now } ?? false }.map(\.counter)
+        let expired = notHandedOver.filter { $0.expires.map { $0 <= now } ?? false }.map(\.counter)
         for counter in expired { _ = fail(counter, .expired) }
         return expired
     }
 
     /// The earliest end of a time to live of the messages that were not handed over.
-    var earliestExpiry: Instant? { withheld.compactMap(\.expires).min() }
+    var earliestExpiry: Instant? { notHandedOver.compactMap(\.expires).min() }
 
-    private var withheld: some Sequence<Pending> {
+    private var notHandedOver: some Sequence<Pending> {
         (index(from: handedUpTo + 1)..<entries.count).lazy.compactMap { entries[$0].pending }
     }
 

@@ -64,7 +64,7 @@ public final class Room: Sendable {
             throw .messageTooLarge(byteCount: content.count, limit: Room.maxTransientByteCount)
         }
         try check(content, of: kind)
-        core.note { $0.changes.append(PendingChanges.Transient(kind: kind, content: content)) }
+        core.note { $0.changes.append(ApplicationChanges.Transient(kind: kind, content: content)) }
     }
 
     /// The maximum size of the content of a transient frame, in bytes.

@@ -6,9 +6,11 @@ import Synchronization
 extension RoomCore {
     /// Admits the sends for which there is room, and takes all changes since the last call. New messages are passed to
     /// an outbox with a queue, and returned otherwise.
-    func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending], replaced: [UInt64: MessageID]) {
+    func takeChanges() -> (
+        changes: ApplicationChanges, messages: [MessageLedger.Pending], replaced: [UInt64: MessageID]
+    ) {
         var admitted: [(Promise<MessageHandle>, MessageHandle)] = []
-        let taken = state.withLock { state -> (PendingChanges, [MessageLedger.Pending], [UInt64: MessageID]) in
+        let taken = state.withLock { state -> (ApplicationChanges, [MessageLedger.Pending], [UInt64: MessageID]) in
             admit(&state, &admitted)
             if let outbox {
                 pass(&state, to: outbox)

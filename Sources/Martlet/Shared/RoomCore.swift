@@ -70,7 +70,7 @@ final class RoomCore: Waitable, LedgerOwner {
         var unacknowledged = Unacknowledged()
         var handled = HandledMark()
         var requests = RequestQueue()
-        var changes = PendingChanges()
+        var changes = ApplicationChanges()
         private(set) var view: RoomView
         /// The number of changes of the view and of the marks.
         private(set) var viewVersion: UInt64 = 0
@@ -96,8 +96,8 @@ final class RoomCore: Waitable, LedgerOwner {
             return waiters.takeViewers()
         }
 
-        mutating func takeChanges() -> PendingChanges {
-            defer { changes = PendingChanges() }
+        mutating func takeChanges() -> ApplicationChanges {
+            defer { changes = ApplicationChanges() }
             isPosted = false
             return changes
         }

@@ -52,7 +52,7 @@ public final class CaptureDecoder {
     private var connections: [Key: CapturedConnection] = [:]
     private var heldByteCount = 0
     /// The histories of the links in the capture.
-    public let links = LinkTable()
+    public let links = LinkHistories()
     /// The counters of the packets received so far.
     public private(set) var totals = Totals()
 

@@ -15,7 +15,7 @@ final class CapturedConnection {
     private let opener: SocketAddress
     /// Whether one of the ports is a known server port, so that bytes of another protocol are a fault.
     private let hasKnownPort: Bool
-    private let links: LinkTable
+    private let links: LinkHistories
     private let assumptions: ConnectionDecoder.Assumptions
     private let count: (Kind) -> Int
     private let onEvent: (DecodeEvent) -> Void
@@ -33,7 +33,7 @@ final class CapturedConnection {
     /// Creates a connection from its first segment. A server is recognized by `ports`. `count` returns the number of
     /// the connection after its protocol was recognized.
     init(
-        firstPacketNumber: Int, opening segment: TCPSegment, ports: Set<UInt16>, _ links: LinkTable,
+        firstPacketNumber: Int, opening segment: TCPSegment, ports: Set<UInt16>, _ links: LinkHistories,
         _ assumptions: ConnectionDecoder.Assumptions,
         _ count: @escaping (Kind) -> Int, onEvent: @escaping (DecodeEvent) -> Void
     ) {

@@ -63,7 +63,7 @@ public final class ConnectionDecoder {
 
     /// The number of the connection in the positions of its events.
     public let number: Int
-    private let links: LinkTable
+    private let links: LinkHistories
     private let onEvent: (DecodeEvent) -> Void
     private var streams: [StreamDirection: Stream] = [:]
     private var inflater = Inflater()
@@ -89,7 +89,7 @@ public final class ConnectionDecoder {
     ///   - assumptions: The properties of the connection while its handshake is not in the input.
     ///   - onEvent: A closure that receives the events.
     public init(
-        _ number: Int = 1, in phase: Phase = .unknown, links: LinkTable = LinkTable(),
+        _ number: Int = 1, in phase: Phase = .unknown, links: LinkHistories = LinkHistories(),
         assuming assumptions: Assumptions = Assumptions(), onEvent: @escaping (DecodeEvent) -> Void
     ) {
         self.number = number

@@ -3,7 +3,7 @@ public import MartletWire
 /// The state of a link, as far as the input contains it, over all its connections: the rooms of its sessions, the
 /// sequences of each direction, and the messages of which some fragments were received.
 ///
-/// A ``ConnectionDecoder`` updates the histories. A ``LinkTable`` finds them by link.
+/// A ``ConnectionDecoder`` updates the histories. A ``LinkHistories`` finds them by link.
 public final class LinkHistory {
     /// The position at which the input of a link begins.
     public enum Beginning: Sendable {

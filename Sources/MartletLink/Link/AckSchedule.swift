@@ -25,7 +25,7 @@ struct AckSchedule: Sendable {
     private var state = State.none
     /// The slots of the sessions that it names. `Session.marks` prevents duplicates.
     private(set) var slots = Deque<Int>()
-    @Compact private var echo: PendingEcho? = nil
+    @CompactOptional private var echo: PendingEcho? = nil
     /// The newest timestamp of this connection. It is echoed once.
     private var newestTimestamp: UInt32?
 

@@ -31,10 +31,10 @@ struct FlightWindow: Equatable, Sendable {
     private(set) var pacedUntil = Instant.zero
     /// The latest instant at which the caller checked whether bulk may continue.
     private var checkedAt = Instant.zero
-    @Compact private var roundTrip: Duration? = nil
+    @CompactOptional private var roundTrip: Duration? = nil
     private var currentSamples: [Duration] = []
-    @Compact private var baseRTT: Duration? = nil
-    @Compact private var previousBaseRTT: Duration? = nil
+    @CompactOptional private var baseRTT: Duration? = nil
+    @CompactOptional private var previousBaseRTT: Duration? = nil
     private var baseEpochStart = Instant.zero
     private var lastDecrease = Instant.zero
     private var isProbing = true

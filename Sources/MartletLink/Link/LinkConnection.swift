@@ -18,7 +18,7 @@ package enum Carrier: UInt8, Sendable {
 struct LinkConnection: Sendable {
     let carrier: Carrier?
     /// Bytes that may still be sent before the peer answers the hello; nil after the answer.
-    @Compact private var earlyBudget: Int? = nil
+    @CompactOptional private var earlyBudget: Int? = nil
     var control = ControlQueue()
     var acks = AckSchedule()
     var packets = PacketOutput()

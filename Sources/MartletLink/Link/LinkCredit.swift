@@ -16,7 +16,7 @@ struct LinkSendCredit: Sendable {
     private(set) var reserved: UInt64 = 0
     private var limit: UInt64
     /// The slot of the session with a partly sent message whose rest has no reserved credit.
-    @Compact private(set) var unreservedSlot: Int? = nil
+    @CompactOptional private(set) var unreservedSlot: Int? = nil
 
     /// The limit is a window until the first acknowledgement (S-37).
     init(windowByteCount: Int) {

@@ -30,8 +30,8 @@ struct LossRecovery: Sendable {
 
     var ackTimer = AckTimer()
     var creditProbe = CreditProbe()
-    @Compact private var probe: Probe? = nil
-    @Compact private(set) var overdueDeadline: Instant? = nil
+    @CompactOptional private var probe: Probe? = nil
+    @CompactOptional private(set) var overdueDeadline: Instant? = nil
     /// The latest instant at which the peer acknowledged a new frame, or at which the wait for that began.
     private(set) var lastProgress: Instant
     /// Whether output waited for room of the carrier when the acknowledgement timer last expired.
@@ -140,7 +140,7 @@ struct AckTimer: Equatable, Sendable {
     /// Expiries in a row, without a frame from the peer between them, after which the connection is replaced.
     static let maxExpiries: UInt8 = 3
 
-    @Compact private(set) var deadline: Instant? = nil
+    @CompactOptional private(set) var deadline: Instant? = nil
     private(set) var expiries: UInt8 = 0
     private var heardSinceExpiry = false
 
@@ -190,7 +190,7 @@ struct CreditProbe: Equatable, Sendable {
     /// The maximum interval after a probe that may have been lost.
     static let maxUnansweredInterval: Duration = .seconds(5)
 
-    @Compact private(set) var deadline: Instant? = nil
+    @CompactOptional private(set) var deadline: Instant? = nil
     private var count: UInt8 = 0
     private var isAnswered = false
 

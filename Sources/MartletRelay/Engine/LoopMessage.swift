@@ -25,7 +25,7 @@ package enum RoomCall: Sendable {
     /// The member suspends the delivery of messages, or continues, from `cursor` if it is not nil.
     case setSuspended(MemberHandle, Bool, cursor: UInt64?)
     /// The member's link has a long queue, or has room again.
-    case setHeldBack(MemberHandle, Bool)
+    case setBacklogged(MemberHandle, Bool)
     /// The member's link negotiated other features.
     case setFeatures(MemberHandle, Features)
     /// The member's link has lost its connection.

@@ -55,7 +55,7 @@ struct PresenceChanges: Sendable {
         }
         if changes.updateValue(Change(account: account, reported: reported, member: member), forKey: account) == nil {
             order.append(account)
-            compact()
+            removeOutdated()
         }
     }
 
@@ -84,7 +84,7 @@ struct PresenceChanges: Sendable {
         batchRest = 0
     }
 
-    private mutating func compact() {
+    private mutating func removeOutdated() {
         guard order.count > RelayEngine.maxQueued(current: changes.count) else { return }
         var seen: Set<AccountName> = []
         order = Deque(order.filter { changes[$0] != nil && seen.insert($0).inserted })

@@ -26,7 +26,7 @@ struct PresenceReports: Sendable {
     /// The presence of an account was reported.
     mutating func note(_ account: AccountName, now: Instant) {
         reports.append(Report(account: account, sentAt: now))
-        if reports.count > 2 * PresenceReports.maxAccounts { compact() }
+        if reports.count > 2 * PresenceReports.maxAccounts { removeOutdated() }
     }
 
     /// The accounts whose reports may not have reached a peer whose last bytes were received at an instant, the latest
@@ -46,7 +46,7 @@ struct PresenceReports: Sendable {
     mutating func removeAll() { reports.removeAll() }
 
     /// Keeps the latest report of each of the latest accounts.
-    private mutating func compact() {
+    private mutating func removeOutdated() {
         var seen: Set<AccountName> = []
         var latest: [Report] = []
         for report in reports.reversed() where seen.count < PresenceReports.maxAccounts {

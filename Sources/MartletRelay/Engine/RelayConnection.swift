@@ -56,11 +56,11 @@ struct RelayConnection {
     /// The instant of the last bytes from the peer.
     private(set) var lastReceived: Instant
     /// The instant at which `transmit` was requested; nil after the call.
-    @Compact var requestedAt: Instant? = nil
+    @CompactOptional var requestedAt: Instant? = nil
     /// The instant from which on a frame has been incomplete.
-    @Compact var partialSince: Instant? = nil
+    @CompactOptional var partialSince: Instant? = nil
     /// The instant at which the timer fires; not later than the deadline.
-    @Compact private var armedAt: Instant? = nil
+    @CompactOptional private var armedAt: Instant? = nil
 
     init(carrier: Carrier, now: Instant) {
         self.carrier = carrier

@@ -23,9 +23,9 @@ extension RelayLink {
         /// Whether the session has suspended the delivery of messages.
         var isSuspended = false
         /// The cursor of a `resume` that preceded the admission.
-        @Compact var wantedCursor: UInt64? = nil
+        @CompactOptional var wantedCursor: UInt64? = nil
         /// Whether the room holds messages back, because the link's queue is long.
-        var isHeldBack = false
+        var isBacklogged = false
         /// The credit limit for messages that the room knows.
         var creditLimit: UInt64 = 0
         /// Whether the room keeps messages until it gains credit.

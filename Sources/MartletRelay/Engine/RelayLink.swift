@@ -56,10 +56,10 @@ struct RelayLink: ~Copyable, Sendable {
     private(set) var epoch = Epoch(rawValue: 1)
     private var token: TokenDigest
     /// The slot of the connection; nil while the link is suspended.
-    @Compact var connection: Int? = nil
+    @CompactOptional var connection: Int? = nil
     /// The state of the connection's packet stream between two reads; nil until the first packet.
     private var packetReader: PacketReader?
-    @Compact var suspendedAt: Instant? = nil
+    @CompactOptional var suspendedAt: Instant? = nil
     /// The instant of the last bytes from the last connection that ended.
     private(set) var lastReceived = Instant.zero
     var sessions = SortedMap<SessionID, Membership>()
@@ -73,15 +73,15 @@ struct RelayLink: ~Copyable, Sendable {
     /// The bytes of the queues with objects; an upper bound until they are counted again.
     private var queued = LinkBacklog()
     /// Sessions whose rooms hold messages back, the longest held first, for bulk and for other sessions.
-    private var heldBackBulk = Deque<SessionID>()
-    private var heldBackOthers = Deque<SessionID>()
+    private var backloggedBulk = Deque<SessionID>()
+    private var backloggedOthers = Deque<SessionID>()
     /// Sessions whose rooms have pending changes for them, once each, the longest waiting first.
     private var pending = Deque<SessionID>()
     /// The number of sessions whose rooms wait for credit.
     private var waitingCount = 0
     var isDirty = false
     /// The instant at which the timer fires; not later than the deadline.
-    @Compact var armedAt: Instant? = nil
+    @CompactOptional var armedAt: Instant? = nil
     /// The bytes that the table counts for the link.
     private var chargedByteCount = 0
 
@@ -302,8 +302,8 @@ struct RelayLink: ~Copyable, Sendable {
     /// Passes to the link whether rooms wait for credit: each for that of its session, or together for that of the
     /// link.
     mutating func updateWaiting(now: Instant) {
-        link.asksForAck = isHoldingBack
-        let waits = isHoldingBack && link.sharesCredit || waitingCount > 0
+        link.asksForAck = hasBacklogged
+        let waits = hasBacklogged && link.sharesCredit || waitingCount > 0
         if waits || link.waitsForCredit { link.setWaitsForCredit(waits, now: now) }
     }
 
@@ -320,41 +320,41 @@ struct RelayLink: ~Copyable, Sendable {
 
     /// Whether rooms hold messages back.
     @inline(__always)
-    var isHoldingBack: Bool { !heldBackOthers.isEmpty || !heldBackBulk.isEmpty }
+    var hasBacklogged: Bool { !backloggedOthers.isEmpty || !backloggedBulk.isEmpty }
 
-    mutating func noteHeldBack(_ session: SessionID) {
+    mutating func noteBacklogged(_ session: SessionID) {
         guard let index = sessions.index(of: session) else { return }
         let isBulk = sessions[at: index].isBulk
-        sessions[at: index].isHeldBack = true
-        if isBulk { heldBackBulk.append(session) } else { heldBackOthers.append(session) }
+        sessions[at: index].isBacklogged = true
+        if isBulk { backloggedBulk.append(session) } else { backloggedOthers.append(session) }
     }
 
     /// Whether rooms hold messages back, or will unless the queues are counted.
     @inline(__always)
-    var needsRelease: Bool { isHoldingBack || needsCount }
+    var needsRelease: Bool { hasBacklogged || needsCount }
 
     /// The member that receives messages again, if the queue of its priority is short enough.
-    mutating func popHeldBack() -> MemberHandle? {
+    mutating func popBacklogged() -> MemberHandle? {
         if needsCount || link.sharesCredit { countQueued() }
-        while let session = nextHeldBack() {
+        while let session = nextBacklogged() {
             guard let index = sessions.index(of: session), let handle = sessions[at: index].handle else { continue }
-            sessions[at: index].isHeldBack = false
+            sessions[at: index].isBacklogged = false
             return handle
         }
         return nil
     }
 
-    private mutating func nextHeldBack() -> SessionID? {
+    private mutating func nextBacklogged() -> SessionID? {
         if queued.nonBulk <= holdingLimit / 2, let session = takeFirst(ofBulk: false) { return session }
         return queued.bulk <= holdingLimit / 2 ? takeFirst(ofBulk: true) : nil
     }
 
     /// Takes the first session that may use credit.
     private mutating func takeFirst(ofBulk isBulk: Bool) -> SessionID? {
-        for _ in 0..<(isBulk ? heldBackBulk.count : heldBackOthers.count) {
-            guard let session = isBulk ? heldBackBulk.popFirst() : heldBackOthers.popFirst() else { break }
+        for _ in 0..<(isBulk ? backloggedBulk.count : backloggedOthers.count) {
+            guard let session = isBulk ? backloggedBulk.popFirst() : backloggedOthers.popFirst() else { break }
             if link.mayUseCredit(session, queued: queued.bulk + queued.nonBulk) { return session }
-            if isBulk { heldBackBulk.append(session) } else { heldBackOthers.append(session) }
+            if isBulk { backloggedBulk.append(session) } else { backloggedOthers.append(session) }
         }
         return nil
     }
@@ -441,14 +441,14 @@ struct RelayLink: ~Copyable, Sendable {
 
     /// Whether the link holds memory that only a busy link needs.
     var hasIdleMemory: Bool {
-        link.hasIdleMemory || heldBackBulk.slotCount + heldBackOthers.slotCount + pending.slotCount > 0
+        link.hasIdleMemory || backloggedBulk.slotCount + backloggedOthers.slotCount + pending.slotCount > 0
     }
 
     /// Releases the memory that only a busy link needs, where it is empty.
     mutating func releaseIdleMemory() {
         link.releaseIdleMemory()
-        heldBackBulk.releaseIfEmpty()
-        heldBackOthers.releaseIfEmpty()
+        backloggedBulk.releaseIfEmpty()
+        backloggedOthers.releaseIfEmpty()
         pending.releaseIfEmpty()
     }
 
@@ -461,12 +461,12 @@ struct RelayLink: ~Copyable, Sendable {
         check.empty("connections", count: connection == nil ? 1 : 0)
         check.equal("sessions", link.sessionCount, sessions.values.count)
         check.equal("bytes held before a room is loaded", heldByteCount, 0)
-        check.equal("sessions held back", isHoldingBack, false)
+        check.equal("backlogged sessions", hasBacklogged, false)
         check.equal("memory that an idle link does not need", hasIdleMemory, false)
         for (session, membership) in zip(sessions.keys, sessions.values) where session != accountSession {
             check.empty("sessions that wait for their room", count: membership.handle == nil ? 1 : 0)
             check.equal("memory for frames before a room is loaded", membership.hasHeldMemory, false)
-            check.equal("flags", membership.isSuspended || membership.isHeldBack, false)
+            check.equal("flags", membership.isSuspended || membership.isBacklogged, false)
         }
         return check
     }

@@ -27,7 +27,7 @@ package struct LinkKey: Hashable, Sendable {
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | live | credit; its cursor is the last offset | its credit is used, it is suspended or held back |
+/// | live | credit; its cursor is the last offset | its credit is used, it is suspended or its link has a backlog |
 /// | lagging | a cursor in the log, which it reads as its credit returns (R-31) | it has read the last offset |
 /// | left | acceptances of its last messages | they were sent |
 struct RoomMember: Sendable {
@@ -54,13 +54,13 @@ struct RoomMember: Sendable {
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
     /// The index of the device's deduplication window; nil before the first message.
-    @Compact var window: Int? = nil
+    @CompactOptional var window: Int? = nil
 
     private struct Flags: OptionSet, Sendable {
         let rawValue: UInt8
 
         static let suspended = Flags(rawValue: 1)
-        static let heldBack = Flags(rawValue: 2)
+        static let backlogged = Flags(rawValue: 2)
         static let reading = Flags(rawValue: 4)
         static let unfinished = Flags(rawValue: 8)
         static let away = Flags(rawValue: 16)
@@ -68,7 +68,7 @@ struct RoomMember: Sendable {
         static let setBack = Flags(rawValue: 64)
         static let waitsForCredit = Flags(rawValue: 128)
         /// The reasons not to deliver messages.
-        static let paused: Flags = [.suspended, .heldBack, .reading, .unfinished]
+        static let paused: Flags = [.suspended, .backlogged, .reading, .unfinished]
     }
 
     init(
@@ -109,9 +109,9 @@ struct RoomMember: Sendable {
         set { set(.reading, newValue) }
     }
     /// Whether its link has a long queue.
-    var isHeldBack: Bool {
-        get { flags.contains(.heldBack) }
-        set { set(.heldBack, newValue) }
+    var isBacklogged: Bool {
+        get { flags.contains(.backlogged) }
+        set { set(.backlogged, newValue) }
     }
     /// Whether the member has more messages than one step delivers.
     var isUnfinished: Bool {
@@ -200,7 +200,7 @@ struct RoomMember: Sendable {
         // The peer need not announce the last sixteenth of its window (S-39).
         check.equal("credit for messages", credit > 0, true)
         check.equal("cursor", cursor, lastOffset)
-        check.equal("flags", isSuspended || isAway || isReading || isHeldBack || isUnfinished, false)
+        check.equal("flags", isSuspended || isAway || isReading || isBacklogged || isUnfinished, false)
         check.empty("runs of acceptances", count: accepted.count)
         return check
     }
@@ -216,8 +216,8 @@ package struct JoinRequest: Equatable, Sendable {
     package var open: Open
     /// The features of its link: receipts, presence and requests are sent if they are negotiated.
     package var features: Features
-    /// Whether messages are held back until `RoomCall.setHeldBack`.
-    package var isHeldBack: Bool
+    /// Whether messages wait because of the backlog of the link, until `RoomCall.setBacklogged`.
+    package var isBacklogged: Bool
     /// What the room policy permits.
     package var permissions: RoomPermissions
     /// The number of bytes of messages that the session may receive before it returns their credit.
@@ -225,14 +225,14 @@ package struct JoinRequest: Equatable, Sendable {
 
     /// Creates a request.
     package init(
-        member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false,
+        member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isBacklogged: Bool = false,
         permissions: RoomPermissions = .all, creditByteCount: Int? = nil
     ) {
         self.member = member
         self.who = who
         self.open = open
         self.features = features
-        self.isHeldBack = isHeldBack
+        self.isBacklogged = isBacklogged
         self.permissions = permissions
         self.creditByteCount = creditByteCount ?? RoomMember.creditByteCount
     }

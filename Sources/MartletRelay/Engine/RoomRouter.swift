@@ -69,7 +69,7 @@ extension RoomCall {
         case .membership(let call): place.loop(of: call.room)
         case .watch(let call): call.loop
         case .command(let call): place.loop(of: call.room)
-        case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
+        case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setBacklogged(let handle, _),
             .setFeatures(let handle, _), .disconnected(let handle), .reconnected(let handle, _),
             .setPermissions(let handle, _), .sendPending(let handle), .publish(let handle, _, _, _, _),
             .credit(let handle, _), .progressed(let handle, _),

@@ -58,7 +58,7 @@ struct RoomThrottle: ~Copyable, Neutral, Sendable {
     func withholds(from account: AccountName) -> Bool { isOverdrawn && withheld.contains { $0.account == account } }
 }
 
-extension Room {
+extension RelayRoom {
     /// Counts the messages of this turn, and releases credit that is no longer withheld.
     mutating func updateThrottle(_ rate: MessageRate, now: Instant, into effects: inout Deque<RoomEffect>) {
         let published = isBusy ? publication.takePublished() : (messageCount: 0, byteCount: 0)

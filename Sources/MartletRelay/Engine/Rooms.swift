@@ -22,7 +22,7 @@ struct Rooms: ~Copyable, Sendable {
     private let undeliveredDelay: Duration?
     /// The relay's wall clock in milliseconds since 1970.
     var wallClock: UInt64 = 0
-    private(set) var rooms = SlotTable<Room>()
+    private(set) var rooms = SlotTable<RelayRoom>()
     private var indexOfName = SlotIndex()
     private var dirty = Deque<Int>()
     private var deadlines = TimerQueue<Int>()
@@ -112,7 +112,8 @@ struct Rooms: ~Copyable, Sendable {
             with(handle) { $0.close(handle, into: &$1) }
         case .setSuspended(let handle, let isSuspended, let cursor):
             with(handle) { $0.setSuspended(isSuspended, handle, cursor: cursor, into: &$1) }
-        case .setHeldBack(let handle, let isHeldBack): with(handle) { $0.setHeldBack(isHeldBack, handle, into: &$1) }
+        case .setBacklogged(let handle, let isBacklogged):
+            with(handle) { $0.setBacklogged(isBacklogged, handle, into: &$1) }
         case .setFeatures(let handle, let features): with(handle) { room, _ in room.setFeatures(features, handle) }
         case .disconnected(let handle): with(handle) { $0.disconnected(handle, into: &$1) }
         case .reconnected(let handle, let lastReceived):
@@ -180,7 +181,7 @@ struct Rooms: ~Copyable, Sendable {
     /// Adds a room and loads it; nil if there is no memory for it.
     private mutating func insert(_ name: RoomName) -> Int? {
         guard !hasMaxRooms, !isFull else { return nil }
-        var room = Room(name: name, index: Int32(rooms.nextSlot), loop: place.number)
+        var room = RelayRoom(name: name, index: Int32(rooms.nextSlot), loop: place.number)
         room.isWatched = watchers.isWatched(name)
         let index = rooms.insert(room)
         indexOfName.insert(name, index)
@@ -411,7 +412,7 @@ struct Rooms: ~Copyable, Sendable {
 
     // MARK: Rooms
 
-    private mutating func with(_ handle: MemberHandle, _ change: (inout Room, inout Deque<RoomEffect>) -> Void) {
+    private mutating func with(_ handle: MemberHandle, _ change: (inout RelayRoom, inout Deque<RoomEffect>) -> Void) {
         let index = Int(handle.room)
         guard rooms.isLive(index) else { return }
         change(&rooms[index], &effects)

@@ -185,10 +185,10 @@ extension SessionRouter {
         guard let isBulk, links[slot].isHolding(bulk: isBulk) else { return }
         for session in links[slot].sessions.keys {
             guard let membership = links[slot].sessions[session], let handle = membership.handle,
-                !membership.isHeldBack, membership.isBulk == isBulk
+                !membership.isBacklogged, membership.isBulk == isBulk
             else { continue }
-            links[slot].noteHeldBack(session)
-            rooms.call(.setHeldBack(handle, true))
+            links[slot].noteBacklogged(session)
+            rooms.call(.setBacklogged(handle, true))
         }
     }
 
@@ -216,7 +216,7 @@ extension SessionRouter {
         let isSuspended = links[slot].sessions[at: index].isSuspended
         let cursor = links[slot].sessions[at: index].wantedCursor.take()
         if isSuspended || cursor != nil { rooms.call(.setSuspended(handle, isSuspended, cursor: cursor)) }
-        links[slot].noteHeldBack(key.session)
+        links[slot].noteBacklogged(key.session)
         return links[slot].sessions[at: index].waitsForDecision
             ? nil : deliverHeld(of: key.session, to: handle, of: slot, now: now)
     }

@@ -37,7 +37,7 @@ extension SessionRouter {
             .join(
                 JoinRequest(
                     member: MemberKey(link: links[slot].key, session: session), who: links[slot].who, open: open,
-                    features: links[slot].link.features, isHeldBack: true, permissions: permissions,
+                    features: links[slot].link.features, isBacklogged: true, permissions: permissions,
                     creditByteCount: RoomMember.creditByteCount(ofWindow: window))))
     }
 

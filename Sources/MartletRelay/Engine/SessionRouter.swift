@@ -153,14 +153,14 @@ struct SessionRouter: ~Copyable {
     @inline(__always)
     mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> Int? {
         guard links.isLive(slot) else { return nil }
-        if isGroup, links[slot].isHoldingBack {
+        if isGroup, links[slot].hasBacklogged {
             dirty.keep(slot)
             return nil
         }
         links[slot].isDirty = false
         // The next session follows in another pass, when the size of this one's messages is known.
-        if links[slot].needsRelease, let handle = links[slot].popHeldBack() {
-            rooms.call(.setHeldBack(handle, false))
+        if links[slot].needsRelease, let handle = links[slot].popBacklogged() {
+            rooms.call(.setBacklogged(handle, false))
             markDirty(slot)
         }
         if links[slot].hasPending, let handle = links[slot].popPending() {

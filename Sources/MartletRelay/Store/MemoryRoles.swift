@@ -7,7 +7,7 @@ struct MemoryRoles {
     /// The size of a room beside its roles, with the account that has created it, in bytes.
     static let roomByteCount = 512
 
-    private struct Room {
+    private struct Roles {
         var roles: [UInt8]
         /// The account that has created the room; nil if the room is older than its roles.
         var creator: AccountName?
@@ -20,7 +20,7 @@ struct MemoryRoles {
         var byteCount = 0
     }
 
-    private var rooms: [RoomName: Room] = [:]
+    private var rooms: [RoomName: Roles] = [:]
     private var shares: [AccountName: Share] = [:]
     /// The size of the roles of all rooms, in bytes with objects.
     private(set) var byteCount = 0
@@ -47,7 +47,7 @@ struct MemoryRoles {
         let after = byteCount + growth + (before == nil ? Self.roomByteCount : 0)
         guard after <= maxByteCount || after <= byteCount else { throw InMemoryStore.Failure.rolesFull }
         byteCount = after
-        rooms[room] = Room(roles: bytes, creator: creator)
+        rooms[room] = Roles(roles: bytes, creator: creator)
         if creation != nil { share.roomCount += 1 }
         if let creator { shares[creator] = share }
     }

@@ -22,7 +22,7 @@ import Testing
         let heard = Heard()
         let first = segment(flags, fromServer: fromServer)
         let connection = CapturedConnection(
-            firstPacketNumber: 1, opening: first, ports: ports, LinkTable(), ConnectionDecoder.Assumptions(),
+            firstPacketNumber: 1, opening: first, ports: ports, LinkHistories(), ConnectionDecoder.Assumptions(),
             { _ in 1 },
             onEvent: heard.hear)
         connection.receive(first, time: 0)
@@ -42,7 +42,8 @@ import Testing
         let heard = Heard()
         let first = segment(.syn)
         let connection = CapturedConnection(
-            firstPacketNumber: 1, opening: first, ports: [], LinkTable(), ConnectionDecoder.Assumptions(), { _ in 1 },
+            firstPacketNumber: 1, opening: first, ports: [], LinkHistories(), ConnectionDecoder.Assumptions(),
+            { _ in 1 },
             onEvent: heard.hear)
         connection.receive(first, time: 0)
         var next = segment(.ack, frame(Handshake.hello()))

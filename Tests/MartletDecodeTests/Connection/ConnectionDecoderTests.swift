@@ -8,7 +8,7 @@ import Testing
 @Suite struct ConnectionDecoderTests {
     private let heard = Heard()
 
-    private func decoder(_ phase: ConnectionDecoder.Phase = .handshake, links: LinkTable = LinkTable())
+    private func decoder(_ phase: ConnectionDecoder.Phase = .handshake, links: LinkHistories = LinkHistories())
         -> ConnectionDecoder
     {
         let decoder = ConnectionDecoder(in: phase, links: links, onEvent: heard.hear)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `fragments on two connections of a link are joined`() {
-        let links = LinkTable()
+        let links = LinkHistories()
         let first = decoder(links: links)
         greet(first)
         let parts = fragments(sequence: 2)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `early frames of a refused resume do not count on the new link`() {
-        let links = LinkTable()
+        let links = LinkHistories()
         let decoder = decoder(links: links)
         decoder.receive(frame(Handshake.hello(resuming: true)), on: .first)
         decoder.receive(frame(text("lost"), session: 1, sequence: 90), on: .first)

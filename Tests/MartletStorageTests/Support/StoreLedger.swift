@@ -13,7 +13,7 @@ struct StoreLedger {
         var byteCount: Int
     }
 
-    struct Room {
+    struct Contents {
         /// The identity of the log; nil until the room was loaded.
         var log: LogID?
         private var batches: [Batch] = []
@@ -94,7 +94,7 @@ struct StoreLedger {
         return retention
     }
 
-    var rooms: [RoomName: Room] = [:]
+    var rooms: [RoomName: Contents] = [:]
     var roles: [RoomName: [UInt8]] = [:]
     var memberships: [RoomName: [AccountName: MembershipRecord]] = [:]
 
@@ -112,7 +112,7 @@ struct StoreLedger {
     }
 
     private func differences(_ name: RoomName, _ found: Observed) -> [String] {
-        let room = rooms[name] ?? Room()
+        let room = rooms[name] ?? Contents()
         let snapshot = found.snapshot
         var differences: [String] = []
         if let log = room.log, log != snapshot.log { differences.append("another log") }

@@ -109,7 +109,9 @@ final class StoreStorage: Storage {
         guard var found = ledger.first(where: { $0.differences(from: observed).isEmpty }) else {
             return problems.add(ledger[0].differences(from: observed).joined(separator: "; "))
         }
-        for (room, observed) in observed { found.rooms[room, default: StoreLedger.Room()].log = observed.snapshot.log }
+        for (room, observed) in observed {
+            found.rooms[room, default: StoreLedger.Contents()].log = observed.snapshot.log
+        }
         ledger = [found]
     }
 
@@ -140,7 +142,7 @@ final class StoreStorage: Storage {
 
     private func call(_ store: Opened, _ random: inout SeededRandom) -> Call {
         let name = StoreLedger.names.randomElement(using: &random) ?? "lobby"
-        let room = ledger[0].rooms[name] ?? StoreLedger.Room()
+        let room = ledger[0].rooms[name] ?? StoreLedger.Contents()
         let account: AccountName = ["alice", "bob", "carol"].randomElement(using: &random) ?? "alice"
         var number = Int.random(in: 0..<16, using: &random)
         if case .store = store, number == 11 || number == 12 { number = 0 }
@@ -163,7 +165,7 @@ final class StoreStorage: Storage {
         }
     }
 
-    private func append(to name: RoomName, _ room: StoreLedger.Room, _ random: inout SeededRandom) -> Call {
+    private func append(to name: RoomName, _ room: StoreLedger.Contents, _ random: inout SeededRandom) -> Call {
         // Offsets that do not continue the log are refused.
         let skipped: UInt64 = Int.random(in: 0..<10, using: &random) == 0 ? 1 : 0
         let first = room.lastOffset + 1 + skipped
@@ -191,7 +193,7 @@ final class StoreStorage: Storage {
     private func apply(_ call: Call, to next: inout StoreLedger) -> Bool {
         switch call {
         case .append(let entries, let erasures, let name):
-            var room = next.rooms[name] ?? StoreLedger.Room()
+            var room = next.rooms[name] ?? StoreLedger.Contents()
             guard entries[0].offset == room.lastOffset + 1 else { return false }
             room.append(entries, erasing: erasures)
             next.rooms[name] = room
@@ -291,7 +293,7 @@ final class StoreStorage: Storage {
     /// The store works again.
     private func useAgain(_ store: Opened, _ problems: Problems) async throws {
         var random = SeededRandom(seed: ledger[0].rooms["lobby"]?.lastOffset ?? 0)
-        let room = ledger[0].rooms["lobby"] ?? StoreLedger.Room()
+        let room = ledger[0].rooms["lobby"] ?? StoreLedger.Contents()
         let call = Call.append([entry(room.lastOffset + 1, &random)], [], "lobby")
         _ = apply(call, to: &ledger[0])
         try await perform(call, store)
@@ -309,7 +311,7 @@ final class StoreStorage: Storage {
         for name in StoreLedger.names {
             do {
                 guard let found = try await store.observe([name])[name] else { continue }
-                let room = ledger[0].rooms[name] ?? StoreLedger.Room()
+                let room = ledger[0].rooms[name] ?? StoreLedger.Contents()
                 let accepted = Dictionary(uniqueKeysWithValues: room.entries.map { ($0.offset, $0) })
                 let isKnown = room.log == found.snapshot.log && ledger.count == 1 && !isReported
                 for entry in found.entries where isKnown {
@@ -320,7 +322,7 @@ final class StoreStorage: Storage {
                 if isKnown, found.snapshot.lastOffset < room.lastOffset {
                     problems.add("\(name): offsets from \(found.snapshot.lastOffset + 1) on will be used again")
                 }
-                next.rooms[name] = StoreLedger.Room(damaged: found.snapshot, found.entries)
+                next.rooms[name] = StoreLedger.Contents(damaged: found.snapshot, found.entries)
                 next.roles[name] = found.snapshot.roles
                 next.memberships[name] = found.snapshot.memberships
             } catch {

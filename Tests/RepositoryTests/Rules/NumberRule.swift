@@ -69,7 +69,7 @@ enum NumberRule {
         "MartletRelay/Engine/RelayConnection.swift": (2, "instants, whose sums saturate"),
         "MartletRelay/Engine/RelayEngine+Memory.swift": (2, "numbers of bytes in memory"),
         "MartletRelay/Engine/Roles/Room+Roles.swift": (1, "the condition before compares"),
-        "MartletRelay/Engine/Room+Log.swift": (4, "cursors are at most the last offset (R-10, R-158)"),
+        "MartletRelay/Engine/RelayRoom+Log.swift": (4, "cursors are at most the last offset (R-10, R-158)"),
         "MartletRelay/Engine/Room.swift": (1, "the last offset is below 2⁶³ (R-158)"),
         "MartletRelay/Engine/RoomBatch.swift": (2, "offsets of the log, which are below 2⁶³ (R-158)"),
         "MartletRelay/Engine/RoomLog.swift": (2, "the last offset is below 2⁶³ (R-158)"),

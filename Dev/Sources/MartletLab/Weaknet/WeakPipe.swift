@@ -73,7 +73,7 @@ struct WeakPipe: Sendable {
         }
         buffer.append(bytes: bytes.rawBytes.extracting(firstByte..<firstByte + byteCount))
         firstByte += byteCount
-        compact()
+        removeRead()
         return byteCount
     }
 
@@ -111,7 +111,7 @@ struct WeakPipe: Sendable {
     }
 
     /// Removes the pulled bytes if they are all or the greater part of the storage.
-    private mutating func compact() {
+    private mutating func removeRead() {
         if firstByte == bytes.count {
             let keepsStorage = storageByteCount <= Self.maxKeptByteCount
             bytes.removeAll(keepingCapacity: keepsStorage)

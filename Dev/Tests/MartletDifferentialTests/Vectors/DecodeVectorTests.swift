@@ -90,7 +90,7 @@ struct DecodeVectorTests {
         for vector in vectors {
             let title = "\(name): \(vector["name"]?.text ?? "")"
             let heard = Heard()
-            let links = LinkTable()
+            let links = LinkHistories()
             var decoders: [Int: ConnectionDecoder] = [:]
             let steps = vector["steps"]?.list ?? []
             for step in steps {

@@ -46,7 +46,7 @@ import Testing
         var sent = 0
         for _ in 0..<20 {
             let effects = script.drainTurn()
-            let frames = effects.count { if case .whispered = $0 { true } else { false } }
+            let frames = effects.count { if case .sentTransient = $0 { true } else { false } }
             #expect(frames <= PresenceBudget.maxTurnFrames)
             sent += frames
             script.rooms.endTurn()

@@ -23,7 +23,7 @@ import Testing
         #expect(member.wanted(upTo: 5) == 5 && member.wanted(upTo: 4) == nil)
         for hinder
             in [
-                { $0.isSuspended = true }, { $0.isHeldBack = true }, { $0.isReading = true },
+                { $0.isSuspended = true }, { $0.isBacklogged = true }, { $0.isReading = true },
                 { $0.isUnfinished = true },
                 { $0.credit = 0 },
             ] as [(inout RoomMember) -> Void]

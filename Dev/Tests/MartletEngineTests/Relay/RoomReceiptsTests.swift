@@ -24,14 +24,14 @@ import Testing
     }
 
     private func cancelled(_ to: String, _ number: UInt64) -> RoomScript.Effect {
-        .told(to, .cancelRequest(CancelRequest(correlation: number)))
+        .sent(to, .cancelRequest(CancelRequest(correlation: number)))
     }
 
     private func answers(_ effects: [RoomScript.Effect], to name: String) -> [ErrorCode] {
-        effects.compactMap { if case .told(name, .response(let response)) = $0 { response.status } else { nil } }
+        effects.compactMap { if case .sent(name, .response(let response)) = $0 { response.status } else { nil } }
     }
 
-    private func tell(_ script: inout RoomScript, _ name: String) -> [RoomScript.Effect] {
+    private func sendPending(_ script: inout RoomScript, _ name: String) -> [RoomScript.Effect] {
         script.behind.remove(name)
         script.with(name) { $0.receive(.sendPending($1)) }
         return script.drain().about(name)
@@ -52,8 +52,8 @@ import Testing
         let told = [(Receipt.Mark.delivered, AccountName.bob), (.delivered, .carol), (.read, .carol)].map {
             Receipt.progress(Receipt.Progress($0, upTo: 100, sender: $1, device: DeviceID(rawValue: 1)))
         }
-        #expect(tell(&script, "alice") == told.map { .told("alice", .receipt($0)) })
-        #expect(tell(&script, "alice").isEmpty)
+        #expect(sendPending(&script, "alice") == told.map { .sent("alice", .receipt($0)) })
+        #expect(sendPending(&script, "alice").isEmpty)
     }
 
     //
@@ -71,7 +71,7 @@ import Testing
             script.with("alice") { $0.receive(.sendPending($1)) }
             #expect(script.drain().count == 16)
         }
-        #expect(tell(&script, "alice").count == 8)
+        #expect(sendPending(&script, "alice").count == 8)
     }
 
     //
@@ -85,7 +85,7 @@ import Testing
         script.join("alice/2", cursor: 1)
         let receipts = script.drain().about("alice/2").dropFirst()
         let mark = Receipt.Progress(.delivered, upTo: 1, sender: .bob)
-        #expect(Array(receipts) == [.told("alice/2", .receipt(.progress(mark)))])
+        #expect(Array(receipts) == [.sent("alice/2", .receipt(.progress(mark)))])
     }
 
     // Specs/hostile.md row 46
@@ -103,7 +103,7 @@ import Testing
         #expect(answers(effects, to: "alice") == [.tooManyRequests])
         #expect(effects.about("bob").count == 1)
         // Sent cancels make room for further requests.
-        #expect(tell(&script, "bob") == (1...64).map { cancelled("bob", $0) })
+        #expect(sendPending(&script, "bob") == (1...64).map { cancelled("bob", $0) })
         ask(&script, "alice", 66)
         #expect(script.drain().about("bob").count == 1)
     }
@@ -117,7 +117,7 @@ import Testing
         _ = script.drain()
         script.with("bob") { $0.receive(.respond($1, Response(correlation: 1, status: .serverBusy))) }
         #expect(script.drain().isEmpty)
-        #expect(tell(&script, "bob").isEmpty)
+        #expect(sendPending(&script, "bob").isEmpty)
         #expect(script.rooms.deadline == nil)
     }
 
@@ -130,7 +130,7 @@ import Testing
         _ = script.drain()
         script.rooms.deadlinePassed(now: script.now + .seconds(10))
         #expect(script.drain().isEmpty)
-        #expect(tell(&script, "bob").isEmpty)
+        #expect(sendPending(&script, "bob").isEmpty)
         #expect(script.rooms.deadline == nil)
     }
 
@@ -147,7 +147,7 @@ import Testing
         _ = script.drain()
         ask(&script, "alice", 1)
         #expect(answers(script.drain(), to: "alice") == [.serverBusy])
-        #expect(tell(&script, "bob").count == 256)
+        #expect(sendPending(&script, "bob").count == 256)
         ask(&script, "alice", 2)
         #expect(script.drain().about("bob").count == 1)
     }

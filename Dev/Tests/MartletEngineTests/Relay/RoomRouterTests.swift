@@ -66,7 +66,7 @@ import Testing
                 case .pauseReading: all.append("pause")
                 case .resumeReading: all.append("resume")
                 case .transfer(_, let loop): all.append("transfer to \(loop)")
-                case .send(let loop, let messages): all.append("tell \(loop) \(messages.count)")
+                case .send(let loop, let messages): all.append("send \(loop) \(messages.count)")
                 case .authorize: all.append("authorize")
                 case .load(let room): all.append("load \(room.text)")
                 case .continueExchange, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
@@ -102,7 +102,7 @@ import Testing
         #expect(pair.statistics.0.connections == 0)
         let arrived = try #require(pair.adopt(transferred))
         let isLobbyHere = LoopPlace(index: 1, count: 2).loop(of: RoomName.lobby) == 1
-        #expect(pair.outputsOfSecond() == ["transmit", "resume", isLobbyHere ? "load lobby" : "tell 0 1"])
+        #expect(pair.outputsOfSecond() == ["transmit", "resume", isLobbyHere ? "load lobby" : "send 0 1"])
         #expect(try pair.transmitted(arrived).first == .welcome)
         #expect(pair.statistics.1.connections == 1 && pair.statistics.1.links == 1)
         #expect(pair.statistics.0.connectionsAccepted == 1 && pair.statistics.1.connectionsAccepted == 0)

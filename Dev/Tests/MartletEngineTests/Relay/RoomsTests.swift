@@ -94,15 +94,15 @@ import Testing
         _ = script.drain()
         script.store()
         #expect(
-            script.drain().compactMap { if case .told(let name, .accepted) = $0 { name } else { nil } } == names)
+            script.drain().compactMap { if case .sent(let name, .accepted) = $0 { name } else { nil } } == names)
         for name in names.reversed() {
             script.with(name) { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 5))) }
-            let told = script.drain().compactMap { if case .told(let name, .receipt) = $0 { name } else { nil } }
+            let told = script.drain().compactMap { if case .sent(let name, .receipt) = $0 { name } else { nil } }
             #expect(told == names.filter { $0 != name })
         }
         script.join("fritz", cursor: 5)
         let marks = script.drain().compactMap { effect -> String? in
-            if case .told("fritz", .receipt(.progress(let progress))) = effect { progress.sender?.text } else { nil }
+            if case .sent("fritz", .receipt(.progress(let progress))) = effect { progress.sender?.text } else { nil }
         }
         #expect(marks == names.sorted())
         for name in names { script.post(name, 21) }

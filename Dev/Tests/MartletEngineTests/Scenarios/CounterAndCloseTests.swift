@@ -7,7 +7,7 @@ import Testing
 /// Skipped counters, counters far ahead, and members that close with pending messages.
 @Suite struct CounterAndCloseTests {
     private func refused(_ name: String, _ counter: UInt64, _ code: ErrorCode) -> RoomScript.Effect {
-        .told(name, .receipt(.refused(Receipt.Refusal(counter: counter, code: code))))
+        .sent(name, .receipt(.refused(Receipt.Refusal(counter: counter, code: code))))
     }
 
     // R-20, Specs/hostile.md row 40
@@ -49,9 +49,9 @@ import Testing
         script.post("alice", 4)
         let effects = script.drain()
         #expect(
-            effects.about("alice").filter { if case .told = $0 { true } else { false } } == [
+            effects.about("alice").filter { if case .sent = $0 { true } else { false } } == [
                 refused("alice", 3, .counterReused), refused("alice", 4, .counterReused),
-                .told("alice", .accepted(Accepted(runs: [AcceptedRun(firstCounter: 2, count: 1, firstOffset: 2)]))),
+                .sent("alice", .accepted(Accepted(runs: [AcceptedRun(firstCounter: 2, count: 1, firstOffset: 2)]))),
             ])
         #expect(!effects.contains(.append([4])))
         // Another session of the device begins anew.
@@ -95,7 +95,7 @@ import Testing
         let effects = script.drain()
         #expect(
             effects.about("alice").suffix(2) == [
-                .told("alice", .accepted(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1)]))),
+                .sent("alice", .accepted(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1)]))),
                 .closed("alice"),
             ])
         #expect(effects.offsets(to: "alice").isEmpty && effects.offsets(to: "bob") == [1, 2])

@@ -172,7 +172,7 @@ import Testing
     @Test func `an announcement that is too long is answered with messageTooLarge`() {
         let stage = RolesStage()
         let root = stage.member("root")
-        let most = Room.maxAnnouncementByteCount - TLVLimits.headByteCount
+        let most = RelayRoom.maxAnnouncementByteCount - TLVLimits.headByteCount
         #expect(root.operate(.announce(MessageContent(text: String(repeating: "x", count: most)))) == ErrorCode.none)
         let longer = MessageContent(text: String(repeating: "x", count: most + 1))
         #expect(root.operate(.announce(longer)) == .messageTooLarge)
@@ -373,6 +373,6 @@ extension RoomScript {
 extension [RoomScript.Effect] {
     /// The statuses of the responses.
     fileprivate var statuses: [ErrorCode] {
-        compactMap { if case .told(_, .response(let response)) = $0 { response.status } else { nil } }
+        compactMap { if case .sent(_, .response(let response)) = $0 { response.status } else { nil } }
     }
 }

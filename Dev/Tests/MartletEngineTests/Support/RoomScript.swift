@@ -15,8 +15,8 @@ struct RoomScript: ~Copyable {
         case opened(String, head: UInt64, first: UInt64, members: [String])
         case reset(String, ErrorCode)
         case closed(String)
-        case told(String, Frame)
-        case whispered(String, Frame)
+        case sent(String, Frame)
+        case sentTransient(String, Frame)
         case released(String, Int)
         case load(String)
         case append([UInt64])
@@ -84,7 +84,7 @@ struct RoomScript: ~Copyable {
 
     mutating func join(
         _ name: String, cursor: UInt64 = 0, tail: UInt32? = nil, noLocal: Bool = false, room: RoomName? = nil,
-        log: LogID? = nil, isHeldBack: Bool = false, kind: SessionKind = .chat, permissions: RoomPermissions = .all
+        log: LogID? = nil, isBacklogged: Bool = false, kind: SessionKind = .chat, permissions: RoomPermissions = .all
     ) {
         let slot = Int32(keys.count)
         let key = MemberKey(link: LinkKey(slot: slot, generation: 1), session: SessionID(rawValue: 1))
@@ -94,7 +94,7 @@ struct RoomScript: ~Copyable {
         rooms.receive(
             .join(
                 JoinRequest(
-                    member: key, who: RoomScript.who(name), open: open, isHeldBack: isHeldBack,
+                    member: key, who: RoomScript.who(name), open: open, isBacklogged: isBacklogged,
                     permissions: permissions)))
     }
 
@@ -195,7 +195,7 @@ struct RoomScript: ~Copyable {
         var effects: [Effect] = []
         while let effect = rooms.nextEffect(now: now) {
             if case .deliver(let key, let entries) = effect {
-                effects += entries.map { .told(name(key), frame(.data, $0.body)) }
+                effects += entries.map { .sent(name(key), frame(.data, $0.body)) }
             } else if case .pending(let key) = effect {
                 // A link without a backlog has space at once.
                 if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.receive(.sendPending(handle)) }
@@ -224,9 +224,9 @@ struct RoomScript: ~Copyable {
                 name(key), head: opened.head, first: opened.first, members: opened.members.map(\.text))
         case .reset(let key, let code, _): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
-        case .send(let key, let type, let body): return .told(name(key), frame(type, body))
+        case .send(let key, let type, let body): return .sent(name(key), frame(type, body))
         case .deliver, .pending, .waitsForCredit: preconditionFailure("handled before")
-        case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
+        case .sendTransient(let key, let body): return .sentTransient(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .load(let room): return .load(room.text)
         case .append(_, let entries, let erasures):
@@ -286,7 +286,7 @@ extension Rooms {
 extension [RoomScript.Effect] {
     /// The offsets of messages sent to a member, in order.
     func offsets(to name: String) -> [UInt64] {
-        compactMap { if case .told(name, .message(let message)) = $0 { message.relay?.offset } else { nil } }
+        compactMap { if case .sent(name, .message(let message)) = $0 { message.relay?.offset } else { nil } }
     }
 
     /// The reports of undelivered messages.
@@ -296,13 +296,13 @@ extension [RoomScript.Effect] {
 
     /// The accepted runs sent to a member.
     func accepted(by name: String) -> [AcceptedRun] {
-        compactMap { if case .told(name, .accepted(let accepted)) = $0 { accepted.runs } else { nil } }.flatMap(\.self)
+        compactMap { if case .sent(name, .accepted(let accepted)) = $0 { accepted.runs } else { nil } }.flatMap(\.self)
     }
 
     func about(_ name: String) -> [RoomScript.Effect] {
         filter {
             switch $0 {
-            case .opened(name, _, _, _), .reset(name, _), .closed(name), .told(name, _), .whispered(name, _),
+            case .opened(name, _, _, _), .reset(name, _), .closed(name), .sent(name, _), .sentTransient(name, _),
                 .released(name, _),
                 .read(name, _), .readHistory(name, _, _), .asked(name, _):
                 true

@@ -118,7 +118,7 @@ private final class FaultyWorld {
         case 34: world.act(client) { $0.handle(.retryNow, now: $1) }
         case 35: changePath(client, program.byte())
         case 36: world.act(client) { $0.markRead(id, upTo: UInt64(program.byte()), now: $1) }
-        case 37: whisper(client, id, &program)
+        case 37: sendTransient(client, id, &program)
         case 38: ask(index, id, &program)
         default: answer(index, id, program.byte())
         }
@@ -156,7 +156,7 @@ private final class FaultyWorld {
         world.act(client) { $0.handle(.pathChanged(to: status), now: $1) }
     }
 
-    private func whisper(_ client: VirtualClient, _ id: RoomID, _ program: inout ByteProgram) {
+    private func sendTransient(_ client: VirtualClient, _ id: RoomID, _ program: inout ByteProgram) {
         let kind = program.byte()
         let content = FrameMaker.content(of: ContentKind(rawValue: 0xF001), &program)
         world.act(client) { engine, now in

@@ -31,7 +31,7 @@ public enum RoomCommandError: Error, Equatable, Sendable {
     init(_ refusal: RoomRefusal) {
         self =
             switch refusal {
-            case .tooLarge: .messageTooLarge(limit: Room.maxAnnouncementByteCount)
+            case .tooLarge: .messageTooLarge(limit: RelayRoom.maxAnnouncementByteCount)
             case .busy, .tooManyOperations: .busy
             case .storeUnavailable: .storeUnavailable
             case .forbidden, .noMember, .banned, .lastOwner, .reserved, .full, .rolesFull: .refused(refusal.status)

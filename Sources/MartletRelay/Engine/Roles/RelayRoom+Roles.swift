@@ -5,7 +5,7 @@ import MartletWire
 ///
 /// The room decides about operations, and enforces them itself: it refuses the messages of accounts that may not
 /// publish, and ends the sessions of those that may not enter. A link checks the decision of the room policy before.
-extension Room {
+extension RelayRoom {
     /// Whether the relay keeps roles of rooms.
     var usesRoles: Bool { allocatedModeration.isAllocated }
 

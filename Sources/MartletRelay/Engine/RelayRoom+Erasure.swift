@@ -2,7 +2,7 @@ import MartletLink
 import MartletWire
 
 /// Edits and deletions of messages of others, and the erasure of deleted messages.
-extension Room {
+extension RelayRoom {
     /// Whether the roles permit a member's edit or deletion of a message. Without roles every one is forwarded (R-175,
     /// Specs/hostile.md row 101).
     func permits(_ change: MessageBody, by slot: Int) -> Bool {

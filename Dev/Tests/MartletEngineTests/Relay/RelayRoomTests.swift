@@ -8,7 +8,7 @@ import Testing
 /// Members of a room and their presence.
 @Suite struct RoomTests {
     private func presence(_ to: String, _ who: AccountName, _ presence: Transient.Presence) -> RoomScript.Effect {
-        .whispered(to, .transient(Transient(.presence(presence), sender: who)))
+        .sentTransient(to, .transient(Transient(.presence(presence), sender: who)))
     }
 
     // W-56, R-6, R-11
@@ -150,7 +150,7 @@ import Testing
             script.rooms.receive(.leave(old))
             script.rooms.receive(.setSuspended(old, true, cursor: nil))
             script.rooms.receive(.disconnected(old))
-            script.rooms.receive(.setHeldBack(old, true))
+            script.rooms.receive(.setBacklogged(old, true))
             script.rooms.credit(old, byteCount: 5)
             script.rooms.read(ReadID(member: old), [], first: 1)
             script.rooms.receive(.progressed(old, Receipt.Progress(.read, upTo: 1)))
@@ -174,7 +174,7 @@ import Testing
             script.with("alice") { rooms, _ in _ = rooms.nextEffect(now: .zero) }
         }
         #expect(script.rooms.count == 1)
-        var room = Room(name: .lobby, index: 0)
+        var room = RelayRoom(name: .lobby, index: 0)
         var effects = Deque<RoomEffect>()
         _ = room.loaded(RoomSnapshot())
         for number in 0..<10 {
@@ -213,7 +213,7 @@ import Testing
         for number in 0..<RoomMembers.maxCount { script.join("m/\(number)") }
         script.join("late")
         #expect(script.drain().contains(.reset("late", .roomFull)))
-        var room = Room(name: .lobby, index: 0)
+        var room = RelayRoom(name: .lobby, index: 0)
         var effects = Deque<RoomEffect>()
         _ = room.loaded(RoomSnapshot())
         let open = Open(room: .lobby, cursor: 0)

@@ -16,7 +16,7 @@ import Testing
     /// The kinds of messages by offset; `erased` also for erased changes.
     private func kinds(_ effects: [RoomScript.Effect], to name: String) -> [UInt64: ContentKind] {
         var kinds: [UInt64: ContentKind] = [:]
-        for case .told(name, .message(let message)) in effects {
+        for case .sent(name, .message(let message)) in effects {
             if let offset = message.relay?.offset { kinds[offset] = message.content.isErased ? .erased : message.kind }
         }
         return kinds
@@ -24,7 +24,7 @@ import Testing
 
     private func refusals(_ effects: [RoomScript.Effect], to name: String) -> [ErrorCode] {
         effects.compactMap {
-            if case .told(name, .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil }
+            if case .sent(name, .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil }
         }
     }
 
@@ -248,7 +248,7 @@ import Testing
         #expect(kinds(script.drain(), to: "carol").filter { $0.key < 4 } == [1: .text, 2: .erased, 3: .text])
         script.with("bob") { $0.read(ReadID(member: $1, request: 1), earlier, first: 1) }
         let responses = script.drain().compactMap {
-            if case .told("bob", .response(let response)) = $0 { response } else { nil }
+            if case .sent("bob", .response(let response)) = $0 { response } else { nil }
         }
         let page = try HistoryPage(
             parsing: try #require(responses.first).content, answering: HistoryQuery(.after(0), limit: 3))

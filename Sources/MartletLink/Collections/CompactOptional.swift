@@ -8,7 +8,7 @@ package protocol Vacant: Equatable {
 /// An optional with the memory size of its value.
 @propertyWrapper
 @usableFromInline
-package struct Compact<Value: Vacant> {
+package struct CompactOptional<Value: Vacant> {
     @usableFromInline var value = Value.vacant
 
     @inlinable @inline(__always)
@@ -23,8 +23,8 @@ package struct Compact<Value: Vacant> {
     }
 }
 
-extension Compact: Equatable {}
-extension Compact: Sendable where Value: Sendable {}
+extension CompactOptional: Equatable {}
+extension CompactOptional: Sendable where Value: Sendable {}
 
 extension Instant: Vacant {
     @inlinable package static var vacant: Instant { .distantFuture }

@@ -2,7 +2,7 @@ import MartletLink
 import MartletWire
 
 /// Pages of the room's history, which members request. They change neither cursors nor deliveries.
-extension Room {
+extension RelayRoom {
     /// A request for a page.
     mutating func readHistory(
         _ number: UInt64, _ request: Request, for member: MemberHandle, into effects: inout Deque<RoomEffect>

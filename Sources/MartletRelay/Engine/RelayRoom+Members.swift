@@ -2,7 +2,7 @@ import MartletLink
 import MartletWire
 
 /// Receipts, presence, transient frames and requests of members.
-extension Room {
+extension RelayRoom {
     // MARK: Receipts
 
     /// A member has taken or read the messages up to an offset. All devices of the authors of messages since the last

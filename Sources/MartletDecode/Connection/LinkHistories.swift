@@ -1,7 +1,7 @@
 public import MartletWire
 
 /// The histories of the links in an input. The decoders of several connections share one table.
-public final class LinkTable {
+public final class LinkHistories {
     /// The maximum number of links. Beyond it the oldest link is removed.
     public static let maxLinkCount = 4096
 

@@ -8,7 +8,7 @@ import MartletTransport
 /// | open | `close` |
 /// | closing: waiting jobs are still performed, new ones refused | `ended` |
 /// | ended: the connection is closed | nothing |
-package final class JobQueue<Context: DatabaseContext>: Sendable {
+package final class DatabaseJobs<Context: DatabaseContext>: Sendable {
     private struct State {
         var jobs: [Job<Context>] = []
         /// Whether the thread waits for the semaphore, or has no step of the writer to perform.

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletLink
 @testable import MartletRelay
 
-@Suite("Room, history") struct RoomHistoryTests {
+@Suite("RelayRoom, history") struct RoomHistoryTests {
     private func ask(
         _ script: inout RoomScript, _ name: String, _ correlation: UInt64, _ query: HistoryQuery
     ) -> [RoomScript.Effect] {
@@ -24,14 +24,14 @@ import Testing
 
     /// The offsets in the response to a request; nil if there is none, or it is a failure.
     private func page(_ effects: [RoomScript.Effect], _ correlation: UInt64, _ query: HistoryQuery) -> HistoryPage? {
-        for case .told(_, .response(let response)) in effects where response.correlation == correlation {
+        for case .sent(_, .response(let response)) in effects where response.correlation == correlation {
             return response.status == .none ? try? HistoryPage(parsing: response.content, answering: query) : nil
         }
         return nil
     }
 
     private func failure(_ name: String, _ correlation: UInt64, _ code: ErrorCode) -> RoomScript.Effect {
-        .told(name, .response(Response(correlation: correlation, status: code)))
+        .sent(name, .response(Response(correlation: correlation, status: code)))
     }
 
     //

@@ -15,14 +15,14 @@ import Testing
     }
 
     private func answer(_ to: String, _ correlation: UInt64, _ status: ErrorCode = .none) -> RoomScript.Effect {
-        .told(to, .response(Response(correlation: correlation, status: status)))
+        .sent(to, .response(Response(correlation: correlation, status: status)))
     }
 
     private func receipt(
         _ to: String, _ mark: Receipt.Mark, _ upTo: UInt64, _ who: AccountName, device: UInt64? = 1
     ) -> RoomScript.Effect {
         let device = device.map { DeviceID(rawValue: $0) }
-        return .told(to, .receipt(.progress(Receipt.Progress(mark, upTo: upTo, sender: who, device: device))))
+        return .sent(to, .receipt(.progress(Receipt.Progress(mark, upTo: upTo, sender: who, device: device))))
     }
 
     // MARK: Receipts
@@ -135,13 +135,13 @@ import Testing
         script.with("dave") { $0.receive(.disconnected($1)) }
         _ = script.drain()
         script.with("alice") { $0.receive(.broadcast($1, Transient(.typing(true), sender: .bob))) }
-        #expect(script.drain() == [.whispered("bob", .transient(Transient(.typing(true), sender: .alice)))])
+        #expect(script.drain() == [.sentTransient("bob", .transient(Transient(.typing(true), sender: .alice)))])
         script.with("alice") { $0.receive(.broadcast($1, Transient(.presence(.left)))) }
         #expect(script.drain().isEmpty)
         // Presence is sent to suspended members too.
         script.join("erin")
         let erin = Transient(.presence(.online), sender: .named("erin"))
-        #expect(script.drain().about("carol") == [.whispered("carol", .transient(erin))])
+        #expect(script.drain().about("carol") == [.sentTransient("carol", .transient(erin))])
     }
 
     //
@@ -151,11 +151,11 @@ import Testing
         _ = script.drain()
         script.join("dave")
         let away = Transient(.presence(.away), sender: .bob)
-        #expect(script.drain().about("dave").dropFirst() == [.whispered("dave", .transient(away))])
+        #expect(script.drain().about("dave").dropFirst() == [.sentTransient("dave", .transient(away))])
     }
 
     private func presence(_ to: String, _ who: AccountName, _ presence: Transient.Presence) -> RoomScript.Effect {
-        .whispered(to, .transient(Transient(.presence(presence), sender: who)))
+        .sentTransient(to, .transient(Transient(.presence(presence), sender: who)))
     }
 
     //
@@ -244,7 +244,7 @@ import Testing
         var script = RoomScript("alice", "bob", "carol")
         let now = script.now
         script.with("alice") { $0.receive(.request($1, request(77, to: .bob, from: .carol)), now: now) }
-        #expect(script.drain() == [.told("bob", .request(request(1, to: .bob, from: .alice)))])
+        #expect(script.drain() == [.sent("bob", .request(request(1, to: .bob, from: .alice)))])
         // Only the recipient may respond, and once.
         script.with("carol") { $0.receive(.respond($1, Response(correlation: 1))) }
         script.with("bob") { $0.receive(.respond($1, Response(correlation: 2))) }
@@ -254,7 +254,7 @@ import Testing
         script.with("bob") { $0.receive(.respond($1, Response(correlation: 1))) }
         #expect(
             script.drain() == [
-                .told("alice", .response(Response(correlation: 77, status: .refused, reason: "no")))
+                .sent("alice", .response(Response(correlation: 77, status: .refused, reason: "no")))
             ])
         #expect(script.rooms.deadline == nil)
     }
@@ -322,10 +322,10 @@ import Testing
         #expect(script.drain().isEmpty)
         // Of two requests with one correlation the older one is cancelled first.
         script.with("alice") { $0.receive(.cancel($1, correlation: 9)) }
-        #expect(script.drain() == [.told("bob", .cancelRequest(CancelRequest(correlation: 1)))])
+        #expect(script.drain() == [.sent("bob", .cancelRequest(CancelRequest(correlation: 1)))])
         script.with("alice") { $0.receive(.cancel($1, correlation: 9)) }
         script.with("alice") { $0.receive(.cancel($1, correlation: 10)) }
-        #expect(script.drain() == [.told("bob", .cancelRequest(CancelRequest(correlation: 2)))])
+        #expect(script.drain() == [.sent("bob", .cancelRequest(CancelRequest(correlation: 2)))])
         #expect(script.rooms.deadline == nil)
     }
 
@@ -342,11 +342,11 @@ import Testing
         script.with("bob") { $0.receive(.leave($1)) }
         let effects = script.drain()
         let cancels = (1...20).map {
-            RoomScript.Effect.told("carol", .cancelRequest(CancelRequest(correlation: $0 * 3)))
+            RoomScript.Effect.sent("carol", .cancelRequest(CancelRequest(correlation: $0 * 3)))
         }
         #expect(effects.filter(cancels.contains) == cancels)
         #expect(
-            effects.filter { if case .told(_, .response) = $0 { true } else { false } }
+            effects.filter { if case .sent(_, .response) = $0 { true } else { false } }
                 == (1...20).flatMap { [answer("alice", $0, .noRecipient), answer("carol", 100 + $0, .noRecipient)] })
         #expect(script.rooms.deadline == nil)
     }
@@ -361,7 +361,7 @@ import Testing
         script.with("alice") { $0.receive(.close($1)) }
         let closing = script.drain()
         #expect(!closing.contains(.closed("alice")))
-        #expect(closing.contains(.told("bob", .cancelRequest(CancelRequest(correlation: 2)))))
+        #expect(closing.contains(.sent("bob", .cancelRequest(CancelRequest(correlation: 2)))))
         if let member { script.rooms.respond(member, Response(correlation: 1)) }
         #expect(script.drain().about("alice") == [answer("alice", 5), .closed("alice")])
         #expect(script.rooms.deadline == nil)
@@ -403,17 +403,17 @@ import Testing
         script.with("alice") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 2))) }
         let read = Receipt.progress(Receipt.Progress(.read, upTo: 2, sender: .alice, device: DeviceID(rawValue: 1)))
         let effects = script.drain()
-        #expect(effects.about("alice/2") == [.told("alice/2", .receipt(read))])
-        #expect(effects.about("bob") == [.told("bob", .receipt(read))])
+        #expect(effects.about("alice/2") == [.sent("alice/2", .receipt(read))])
+        #expect(effects.about("bob") == [.sent("bob", .receipt(read))])
         #expect(effects.about("alice").isEmpty)
     }
 
     @Test func `a member that joins held back receives messages after its link has released it`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...3)
-        script.join("bob", isHeldBack: true)
+        script.join("bob", isBacklogged: true)
         #expect(script.drain().offsets(to: "bob").isEmpty)
-        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
+        script.with("bob") { $0.receive(.setBacklogged($1, false)) }
         #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
     }
 }

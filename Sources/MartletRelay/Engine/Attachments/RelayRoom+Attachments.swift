@@ -2,7 +2,7 @@ import MartletLink
 import MartletWire
 
 /// The attachments of the room: sessions, requests and answers of the store.
-extension Room {
+extension RelayRoom {
     private typealias Waiter = AttachmentUpload.Waiter
     private typealias Operation = AttachmentUpload.Operation
     private typealias UploadKey = RoomAttachments.AttachmentUploadKey

@@ -2,7 +2,7 @@ import MartletLink
 import MartletWire
 
 /// Reports of the accounts that have joined the room and have not received its messages.
-extension Room {
+extension RelayRoom {
     /// Whether a scan is scheduled, until which the room stays in memory.
     @inline(__always)
     var isScanScheduled: Bool { scan.deadline != nil }

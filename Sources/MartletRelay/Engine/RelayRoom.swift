@@ -110,7 +110,7 @@ package struct MemberHandle: Hashable, Sendable {
 /// `RoomReceipts` progress and pending changes, `RoomRequests` the open requests, `HistoryReads` those for pages of
 /// history, `RoomAttachments` the sessions of kind attachment, `DeduplicationWindows` the counters of devices,
 /// `RoomThrottle` the rate, and `RoomModeration` the roles.
-struct Room: ~Copyable, Sendable {
+struct RelayRoom: ~Copyable, Sendable {
     enum State: Sendable {
         case loading([JoinRequest])
         case ready
@@ -300,7 +300,7 @@ struct Room: ~Copyable, Sendable {
             key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal,
             creditLimit: join.creditByteCount)
         member.window = windows[join.who]
-        member.isHeldBack = join.isHeldBack
+        member.isBacklogged = join.isBacklogged
         member.features = join.features
         member.permissions = join.permissions
         let slot = members.insert(member)
@@ -348,9 +348,9 @@ struct Room: ~Copyable, Sendable {
     }
 
     /// A member's link has a long queue, or has room again.
-    mutating func setHeldBack(_ isHeldBack: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+    mutating func setBacklogged(_ isBacklogged: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = members.slot(handle) else { return }
-        members[slot].isHeldBack = isHeldBack
+        members[slot].isBacklogged = isBacklogged
         deliverNext(slot, into: &effects)
     }
 
@@ -413,7 +413,7 @@ struct Room: ~Copyable, Sendable {
 
     /// Bytes of a room, of its publication, of a member, of a device's window, of an account's progress and of a
     /// request.
-    private static let baseByteCount = MemoryLayout<Room>.stride + 96
+    private static let baseByteCount = MemoryLayout<RelayRoom>.stride + 96
     private static let publicationByteCount = MemoryLayout<Publication>.stride + 96
     private static let memberByteCount = MemoryLayout<RoomMember>.stride + 32
     private static let windowByteCount = 352
@@ -429,18 +429,18 @@ struct Room: ~Copyable, Sendable {
     /// Returns the change of the bytes that the room holds, with objects, since the last call.
     @inline(__always)
     mutating func takeChargeChange() -> Int {
-        var byteCount = Room.baseByteCount + name.text.utf8.count + log.tail.byteCount
-        byteCount += (log.tail.count + log.recentErasures.count) * Room.entryByteCount
+        var byteCount = RelayRoom.baseByteCount + name.text.utf8.count + log.tail.byteCount
+        byteCount += (log.tail.count + log.recentErasures.count) * RelayRoom.entryByteCount
         if isBusy {
-            byteCount += publication.pendingByteCount + publication.entryCount * Room.entryByteCount
-            byteCount += Room.publicationByteCount
+            byteCount += publication.pendingByteCount + publication.entryCount * RelayRoom.entryByteCount
+            byteCount += RelayRoom.publicationByteCount
         }
-        if case .loading(let joins) = state { byteCount += joins.count * Room.memberByteCount }
-        byteCount += members.slots.count * Room.memberByteCount + windows.count * Room.windowByteCount
+        if case .loading(let joins) = state { byteCount += joins.count * RelayRoom.memberByteCount }
+        byteCount += members.slots.count * RelayRoom.memberByteCount + windows.count * RelayRoom.windowByteCount
         if usesAttachments { byteCount += attachments.byteCount }
-        byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
-        byteCount += receipts.pendingAccountCount * Room.pendingByteCount
-        byteCount += members.reportCount * Room.reportByteCount
+        byteCount += receipts.accountCount * RelayRoom.progressByteCount + requests.count * RelayRoom.requestByteCount
+        byteCount += receipts.pendingAccountCount * RelayRoom.pendingByteCount
+        byteCount += members.reportCount * RelayRoom.reportByteCount
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         if hasCommands { byteCount += commands.byteCount }

@@ -5,7 +5,7 @@ import MartletWire
 ///
 /// With roles, `remove` and `close` are operations of an administrator and keep their order with others. A message, and
 /// all commands without roles, are performed at the end of the turn.
-extension Room {
+extension RelayRoom {
     /// A command, which is performed when the room is loaded.
     mutating func receive(_ call: RoomCommandCall, into effects: inout Deque<RoomEffect>) {
         guard !commands.isFull else { return effects.append(.commandEnded(call.id, .failure(.busy))) }

@@ -2,7 +2,7 @@ import MartletLink
 import MartletWire
 
 /// Publishing, storing and delivering messages.
-extension Room {
+extension RelayRoom {
     /// The maximum numbers of bytes and messages of one read of the store for a lagging member.
     private static let readByteCount = 64 * 1024
     private static let readCount = 256
@@ -279,7 +279,7 @@ extension Room {
             skipGap(slot, to: entries[start].offset, into: &effects)
             let row = members[slot].takeRow(of: entries, from: start)
             if !row.isExcluded {
-                effects.append(.deliver(members[slot].key, Room.part(start..<row.end, of: entries[...])))
+                effects.append(.deliver(members[slot].key, RelayRoom.part(start..<row.end, of: entries[...])))
             }
             start = row.end
         }
@@ -302,19 +302,19 @@ extension Room {
     /// Delivers the next messages to a member, within its credit and one step.
     mutating func deliverNext(_ slot: Int, into effects: inout Deque<RoomEffect>) {
         guard members.isPresent(slot) else { return }
-        var room = Room.stepByteCount
+        var room = RelayRoom.stepByteCount
         while let wanted = members[slot].wanted(upTo: log.lastOffset) {
             guard room > 0 else { return members.noteUnfinished(slot) }
             if case let row = log.tail.row(from: wanted), !row.isEmpty {
                 let taken = members[slot].take(row, &room)
-                if !taken.isEmpty { effects.append(.deliver(members[slot].key, Room.part(taken, of: row))) }
+                if !taken.isEmpty { effects.append(.deliver(members[slot].key, RelayRoom.part(taken, of: row))) }
             } else if wanted < log.firstOffset {
                 skipGap(slot, to: log.firstOffset, into: &effects)
             } else {
                 members[slot].isReading = true
                 let range = ReadRange(
-                    from: wanted, maxCount: Room.readCount,
-                    maxByteCount: min(Room.readByteCount, members[slot].credit))
+                    from: wanted, maxCount: RelayRoom.readCount,
+                    maxByteCount: min(RelayRoom.readByteCount, members[slot].credit))
                 return effects.append(.read(name, ReadID(member: handle(slot), erasureCount: log.erasureCount), range))
             }
         }

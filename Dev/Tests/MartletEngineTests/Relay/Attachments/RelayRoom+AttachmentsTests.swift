@@ -48,7 +48,7 @@ import Testing
             }
             for effect in script.drain() {
                 switch effect {
-                case .told(name, .response(let response)):
+                case .sent(name, .response(let response)):
                     #expect(response.correlation == correlation)
                     if response.status == .forbidden {
                         forbidden.insert(request.method)
@@ -165,7 +165,7 @@ import Testing
         let begin = AttachmentRequest.begin(digest, byteCount: 4, mediaType: nil)
         func position(_ position: UInt64) -> RoomScript.Effect {
             let content = AttachmentResponse.position(position, byteCount: 4).content
-            return .told("alice/2", .response(Response(correlation: 1, content: content)))
+            return .sent("alice/2", .response(Response(correlation: 1, content: content)))
         }
         _ = ask("alice/2", begin, in: &script)
         _ = try answer("alice/2", 1, at: 0, in: &script)
@@ -197,7 +197,7 @@ import Testing
         #expect(ask("bob", .write(digest, position: 9, [3]), in: &script).about("bob").isEmpty)
         let begun = try answer("bob", 1, at: 0, in: &script)
         #expect(begun.contains(.attachment("bob", .write(key, position: 0, [[1, 2]]))))
-        #expect(begun.contains(.told("bob", .response(Response(correlation: 1, status: .wrongPosition)))))
+        #expect(begun.contains(.sent("bob", .response(Response(correlation: 1, status: .wrongPosition)))))
         let stored = try answer("bob", 2, at: 2, in: &script)
         #expect(stored.contains(.attachment("bob", .write(key, position: 2, [[3]]))))
     }
@@ -217,8 +217,8 @@ import Testing
         let effects = script.drain().about("bob")
         #expect(
             effects == [
-                .told("bob", .response(Response(correlation: 1, status: .attachmentQuota))), .released("bob", 70),
-                .told("bob", .response(Response(correlation: 2, status: .unknownAttachment))),
+                .sent("bob", .response(Response(correlation: 1, status: .attachmentQuota))), .released("bob", 70),
+                .sent("bob", .response(Response(correlation: 2, status: .unknownAttachment))),
             ])
     }
 
@@ -265,7 +265,7 @@ import Testing
         let refusal = Response(correlation: 1, status: .tooManyRequests, retryAfter: .seconds(1))
         #expect(
             ask("bob", .begin(digest(999), byteCount: 4, mediaType: nil), in: &script).contains(
-                .told("bob", .response(refusal))))
+                .sent("bob", .response(refusal))))
     }
 
     //
@@ -290,7 +290,7 @@ import Testing
                 script.rooms.attachmentAnswered(id, .done(answer))
                 effects += script.drain()
             }
-            let answers = effects.about("bob").count { if case .told = $0 { true } else { false } }
+            let answers = effects.about("bob").count { if case .sent = $0 { true } else { false } }
             #expect(answers == 3, "\(number) of \(length)")
         }
     }
@@ -311,7 +311,7 @@ import Testing
         _ = script.drain()
         script.rooms.receive(.close(handle))
         let refusal = Response(correlation: readCount + 1, status: .serverBusy)
-        #expect(script.drain().about("bob") == [.told("bob", .response(refusal))])
+        #expect(script.drain().about("bob") == [.sent("bob", .response(refusal))])
         for number in 1...readCount {
             script.rooms.attachmentAnswered(AttachmentCallID(session: handle, number: number), .failed(.unknown))
         }

@@ -43,8 +43,8 @@ import Testing
         _ = script.drain()
         script.store()
         guard
-            case .told("alice", .message(let message))? = script.drain().first(where: {
-                if case .told("alice", .message) = $0 { true } else { false }
+            case .sent("alice", .message(let message))? = script.drain().first(where: {
+                if case .sent("alice", .message) = $0 { true } else { false }
             })
         else {
             Issue.record("no message for alice")
@@ -172,7 +172,7 @@ import Testing
         _ = script.drain()
         script.store()
         let frames = script.drain().compactMap { effect -> Int? in
-            if case .told(_, .accepted(let accepted)) = effect { accepted.runs.count } else { nil }
+            if case .sent(_, .accepted(let accepted)) = effect { accepted.runs.count } else { nil }
         }
         #expect(frames == [256, 44])
     }
@@ -331,11 +331,11 @@ import Testing
         script.rooms.loaded(script.room, RoomSnapshot(lastOffset: 100, firstOffset: 41))
         let opened = script.drain()
         #expect(opened.contains(.opened("alice", head: 100, first: 41, members: ["alice"])))
-        #expect(opened.contains(.told("alice", .gap(Gap(offsets: 1...40)))))
+        #expect(opened.contains(.sent("alice", .gap(Gap(offsets: 1...40)))))
         #expect(opened.last == .read("alice", from: 41))
         script.readNothing("alice", first: 61)
         let later = script.drain()
-        #expect(later.contains(.told("alice", .gap(Gap(offsets: 41...100)))))
+        #expect(later.contains(.sent("alice", .gap(Gap(offsets: 41...100)))))
         script.fill("alice", 1...1)
         script.join("bob", cursor: 100)
         #expect(script.drain().offsets(to: "bob") == [101])
@@ -349,7 +349,7 @@ import Testing
         _ = script.drain()
         script.read("bob", 15...20)
         let effects = script.drain()
-        #expect(effects.first == .told("bob", .gap(Gap(offsets: 11...14))))
+        #expect(effects.first == .sent("bob", .gap(Gap(offsets: 11...14))))
         #expect(effects.offsets(to: "bob") == Array(15...20))
         #expect(effects.last == .read("bob", from: 21))
     }
@@ -414,9 +414,9 @@ import Testing
 
     @Test func `a member held back by its link receives its messages afterwards`() {
         var script = RoomScript("alice", "bob")
-        script.with("bob") { $0.receive(.setHeldBack($1, true)) }
+        script.with("bob") { $0.receive(.setBacklogged($1, true)) }
         script.fill("alice", 1...3)
-        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
+        script.with("bob") { $0.receive(.setBacklogged($1, false)) }
         #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
     }
 
@@ -429,10 +429,10 @@ import Testing
         while let effect = script.rooms.nextEffect(now: script.now) {
             guard case .deliver(_, let entries) = effect else { continue }
             byteCount += entries.reduce(0) { $0 + $1.body.byteCount }
-            script.with("bob") { $0.receive(.setHeldBack($1, true)) }
+            script.with("bob") { $0.receive(.setBacklogged($1, true)) }
         }
-        #expect((Room.stepByteCount..<Room.stepByteCount + 8192).contains(byteCount))
-        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
+        #expect((RelayRoom.stepByteCount..<RelayRoom.stepByteCount + 8192).contains(byteCount))
+        script.with("bob") { $0.receive(.setBacklogged($1, false)) }
         #expect(script.drain().offsets(to: "bob") == Array(10...30))
     }
 

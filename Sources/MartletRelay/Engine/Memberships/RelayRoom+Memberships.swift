@@ -2,7 +2,7 @@ import MartletLink
 import MartletWire
 
 /// The membership records of the room, and reports of its changes.
-extension Room {
+extension RelayRoom {
     /// Whether a request about a record waits, or is saved.
     @inline(__always)
     var isChangingMemberships: Bool { allocatedMemberships.isAllocated && memberships.isBusy }

@@ -3,7 +3,7 @@ import MartletWire
 
 /// The changes that the application has made to a room and the loop has not taken. Their size is bounded: cursors are
 /// cumulative, only the last value of a switch counts, and the oldest transient frames are discarded.
-struct PendingChanges: Sendable {
+struct ApplicationChanges: Sendable {
     /// The maximum number of queued transient frames.
     static let maxTransients = 64
 
