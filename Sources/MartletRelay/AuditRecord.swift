@@ -57,13 +57,13 @@ public struct AuditRecord: Equatable, Sendable {
     /// Creates the record of an event; nil for an event that is not audited.
     public init?(_ event: RelayEvent) {
         switch event {
-        case .note(.linked(let key, _), let peer): self.init(.signedIn, key, peer)
-        case .note(.resumed(let key, _, epoch: _), let peer): self.init(.resumed, key, peer)
+        case .note(.link(.linked(let key, _)), let peer): self.init(.signedIn, key, peer)
+        case .note(.link(.resumed(let key, _, epoch: _)), let peer): self.init(.resumed, key, peer)
         case .note(.roomRefused(let key, let room), let peer):
             self.init(.roomRefused, key, peer)
             self.room = room
             code = .roomForbidden
-        case .note(.refused(let account, let code, let cause), let peer):
+        case .note(.link(.refused(let account, let code, let cause)), let peer):
             self.init(.refused, account: account)
             self.peer = peer
             self.code = code
@@ -88,7 +88,7 @@ public struct AuditRecord: Equatable, Sendable {
         case .roomDecisionsRevoked(let account, let room):
             self.init(.roomDecisionsRevoked, account: account)
             self.room = room
-        case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .note(.rolesInvalid, _),
+        case .note(.link(.suspended), _), .note(.link(.ended), _), .note(.link(.faulted), _), .note(.rolesInvalid, _),
             .connectionsRefused, .proxyRefused, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .storeFailed,
             .storeRecovered, .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .authenticationRefused,
             .policyFailed, .undeliveredFailed,

@@ -9,8 +9,14 @@
 @_exported public import struct MartletAuthentication.TokenClaims
 @_exported public import enum MartletAuthentication.TokenError
 @_exported public import struct MartletAuthentication.TokenVerifier
+@_exported public import struct MartletLink.AuthenticationRequest
+@_exported public import struct MartletLink.Claims
+@_exported public import struct MartletLink.DeviceKey
 @_exported public import struct MartletLink.EncodedBody
+@_exported public import struct MartletLink.Identity
 @_exported public import struct MartletLink.Instant
+@_exported public import enum MartletLink.LinkNote
+@_exported public import struct MartletLink.LinkServerConfiguration
 @_exported public import struct MartletLink.LogEntry
 @_exported public import struct MartletTransport.ConnectFailure
 @_exported public import struct MartletTransport.IPAddress

@@ -31,7 +31,7 @@ extension Relay {
         public var unlimitedPeers: [IPNetwork] = []
         /// The proxies whose connections begin with a header of the PROXY protocol, version 1 or 2. The address that it
         /// states is the peer's for `limits` and events. A connection from them without a valid header within
-        /// `engine.handshakeTimeout` is closed (C-114, Specs/hostile.md row 105).
+        /// `engine.link.handshakeTimeout` is closed (C-114, Specs/hostile.md row 105).
         public var proxies: [IPNetwork] = []
         /// The maximum number of concurrent authentications. A further hello is answered with `serverBusy`.
         public var maxAuthentications = 1024
@@ -71,12 +71,12 @@ extension Relay {
                     "limits.failureBurst", limits.failureBurst == .max ? 1 : limits.failureBurst,
                     1...PeerLimits.maxFailureRate
                 ), ("limits.failuresPerMinute", limits.failuresPerMinute, 1...PeerLimits.maxFailureRate),
-                ("engine.maxConnections", engine.maxConnections, 1...(.max)),
-                ("engine.maxLinks", engine.maxLinks, 1...(.max)),
+                ("engine.link.maxConnections", engine.link.maxConnections, 1...(.max)),
+                ("engine.link.maxLinks", engine.link.maxLinks, 1...(.max)),
                 ("engine.maxLinksPerAccount", engine.maxLinksPerAccount, 1...(.max)),
-                ("engine.maxSuspendedLinks", engine.maxSuspendedLinks, 0...(.max)),
+                ("engine.link.maxSuspendedLinks", engine.link.maxSuspendedLinks, 0...(.max)),
                 ("engine.memoryBudget", engine.memoryBudget, 1...(.max)),
-                ("engine.maxResumeAttempts", engine.maxResumeAttempts, 0...(.max)),
+                ("engine.link.maxResumeAttempts", engine.link.maxResumeAttempts, 0...(.max)),
                 ("engine.roomRoles.maxRoomsPerAccount", engine.roomRoles?.maxRoomsPerAccount ?? 0, 0...(.max)),
             ]
             if let wrong = counts.first(where: { !$0.range.contains($0.value) }) {
@@ -85,9 +85,9 @@ extension Relay {
                 return "\(wrong.name) is \(wrong.value), not \(range)"
             }
             let times: [(name: String, value: Duration)] = [
-                ("engine.handshakeTimeout", engine.handshakeTimeout), ("engine.authTimeout", engine.authTimeout),
-                ("engine.frameTimeout", engine.frameTimeout), ("engine.idleTimeout", engine.idleTimeout),
-                ("engine.slowConsumerTimeout", engine.slowConsumerTimeout),
+                ("engine.link.handshakeTimeout", engine.link.handshakeTimeout), ("engine.link.authTimeout", engine.link.authTimeout),
+                ("engine.link.frameTimeout", engine.link.frameTimeout), ("engine.link.idleTimeout", engine.link.idleTimeout),
+                ("engine.link.slowConsumerTimeout", engine.link.slowConsumerTimeout),
                 ("engine.policyTimeout", engine.policyTimeout), ("engine.undeliveredDelay", engine.undeliveredDelay),
             ]
             return times.first { $0.value <= .zero }.map { "\($0.name) is not positive" }

@@ -177,7 +177,7 @@ public final class Relay: Sendable {
         for driver in drivers { driver.loop.execute { driver.setDrivers(drivers) } }
         let first = drivers[0]
         let acceptor = ProxyAcceptor(
-            proxies: parts.configuration.proxies, timeout: parts.configuration.engine.handshakeTimeout
+            proxies: parts.configuration.proxies, timeout: parts.configuration.engine.link.handshakeTimeout
         ) { [onEvent = parts.onEvent] in onEvent(.proxyRefused($0)) }
         return Running(
             loops: group, drivers: drivers,

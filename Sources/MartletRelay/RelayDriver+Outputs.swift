@@ -10,18 +10,9 @@ import MartletWire
 extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
-        case .authenticate(let key, let request): authenticate(key, request, now: now)
-        case .continueExchange(let key, let message): continueExchange(key, message, now: now)
+        case .link(let output): perform(output, now: now)
         case .authorize(let question, let request): authorize(question, request, now: now)
         case .policyOverdue(let room): parts.onEvent(.policyFailed(room, RoomPolicyTimeout()))
-        case .transmit(let keys):
-            // The store works while the connections are written to.
-            submitAppends()
-            for key in keys { peers[key]?.transport.flush() }
-            noteUnsent()
-        case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
-        case .pauseReading(let key): peers[key]?.isPaused = true
-        case .resumeReading(let key): peers[key]?.isPaused = false
         case .load(let room): load(room)
         case .append(let room, let entries, let erasures): append(entries, erasing: erasures, to: room)
         case .saveProgress(let room, let progress): save(progress, of: room)
@@ -34,13 +25,29 @@ extension RelayDriver {
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .undelivered(let reports): report(reports)
         case .send(let loop, let messages): send(messages, to: loop)
-        case .transfer(let key, let loop): transfer(key, to: loop)
         case .commandEnded(let id, let result): commands.removeValue(forKey: id)?.resume(returning: result)
         case .note(let note, let key): report(note, on: key)
         }
     }
 
-    private func report(_ note: RelayNote, on key: ConnectionKey?) {
+    private func perform(_ output: LinkServerOutput, now: Instant) {
+        switch output {
+        case .authenticate(let key, let request): authenticate(key, request, now: now)
+        case .continueExchange(let key, let message): continueExchange(key, message, now: now)
+        case .transmit(let keys):
+            // The store works while the connections are written to.
+            submitAppends()
+            for key in keys { peers[key]?.transport.flush() }
+            noteUnsent()
+        case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
+        case .pauseReading(let key): peers[key]?.isPaused = true
+        case .resumeReading(let key): peers[key]?.isPaused = false
+        case .transfer(let key, let loop): transfer(key, to: loop)
+        case .note(let note, let key): report(note, on: key)
+        }
+    }
+
+    private func report(_ note: LinkNote, on key: ConnectionKey?) {
         // The engine has refused a message of an exchange without the authenticator. The exchange counts as a failed
         // authentication (C-67, C-69).
         if case .refused(_, .unauthenticated, _) = note, let peer = key.flatMap({ peers[$0] }),
@@ -52,6 +59,10 @@ extension RelayDriver {
         if case .refused(_, .resumeRejected, _) = note, let peer = key.flatMap({ peers[$0] }) {
             peer.admitted.handshakeResumed()
         }
+        report(.link(note), on: key)
+    }
+
+    private func report(_ note: RelayNote, on key: ConnectionKey?) {
         parts.onEvent(.note(note, peer: key.flatMap { peers[$0] }?.transport.remoteAddress))
     }
 

@@ -64,8 +64,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         heapTrim = HeapTrim(budget: parts.configuration.engine.memoryBudget / place.count)
         var random = loop.random
         var configuration = parts.configuration.engine
-        configuration.busyRetryAfter = parts.configuration.busyRetryAfter
-        if parts.attachments == nil { configuration.features.remove(.attachments) }
+        configuration.link.busyRetryAfter = parts.configuration.busyRetryAfter
+        if parts.attachments == nil { configuration.link.features.remove(.attachments) }
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         configuration.keepsMemberships = parts.membershipStore != nil
         configuration.reportsUndelivered = parts.undeliveredHandler != nil

@@ -9,7 +9,7 @@ import Testing
     private var refusals = AuditRefusals()
 
     private func refusal(_ account: String, _ code: ErrorCode = .unauthenticated) -> AuditRecord {
-        AuditRecord(.note(.refused(AccountName(account)!, code), peer: nil))!
+        AuditRecord(.note(.link(.refused(AccountName(account)!, code)), peer: nil))!
     }
 
     /// Adds a record. Returns the accounts and the numbers of those to write.
@@ -38,7 +38,7 @@ import Testing
     @Test mutating func `row 65, sign-ins, changes and revocations between refusals → each at once`() throws {
         #expect(add(refusal("ada"), after: 0) == ["refused ada 1"])
         #expect(add(refusal("ada"), after: 1).isEmpty)
-        let signIn = try #require(AuditRecord(.note(.linked(Self.key, LinkID(rawValue: 1)), peer: nil)))
+        let signIn = try #require(AuditRecord(.note(.link(.linked(Self.key, LinkID(rawValue: 1))), peer: nil)))
         let operation = RoomOperationRecord(
             .ban(AccountName("bob")), by: Self.key, in: RoomName("lobby"), ErrorCode.none)
         let change = try #require(AuditRecord(.note(.roomOperation(operation), peer: nil)))

@@ -85,10 +85,10 @@ struct RelayTests {
                 == .invalidConfiguration("maxAcceptsPerSecond is 1, not at least 2"))
         #expect(try fault { $0.loopCount = 65 } == .invalidConfiguration("loopCount is 65, not 1 to 64"))
         #expect(
-            try fault { $0.engine.maxConnections = 0 }
-                == .invalidConfiguration("engine.maxConnections is 0, not at least 1"))
+            try fault { $0.engine.link.maxConnections = 0 }
+                == .invalidConfiguration("engine.link.maxConnections is 0, not at least 1"))
         #expect(
-            try fault { $0.engine.authTimeout = .zero } == .invalidConfiguration("engine.authTimeout is not positive"))
+            try fault { $0.engine.link.authTimeout = .zero } == .invalidConfiguration("engine.link.authTimeout is not positive"))
         #expect(
             try fault { $0.limits.maxHandshakes = -1 }
                 == .invalidConfiguration("limits.maxHandshakes is -1, not at least 1"))
@@ -262,7 +262,7 @@ struct RelayTests {
     @Test("connection beyond the maximum closes without a frame")
     func tooMany() async throws {
         var engine = RelayConfiguration.withoutTimeouts
-        engine.maxConnections = 1
+        engine.link.maxConnections = 1
         try await withRelay(engine) { _, port in
             let first = try await WirePeer.connect(to: port)
             try await first.hello()
@@ -277,7 +277,7 @@ struct RelayTests {
         async throws
     {
         var engine = RelayConfiguration.withoutTimeouts
-        engine.maxConnections = 16
+        engine.link.maxConnections = 16
         try await withRelay(engine) { relay, port in
             var peers: [WirePeer] = []
             for number in 1...15 as ClosedRange<UInt64> {

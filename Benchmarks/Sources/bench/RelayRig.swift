@@ -171,16 +171,16 @@ final class RelayRig {
     private func drain() {
         while let output = engine.nextOutput(now: now) {
             switch output {
-            case .authenticate(let key, let request):
+            case .link(.authenticate(let key, let request)):
                 let token = TokenGrant(
                     token: ResumeToken([UInt8](repeating: 7, count: ResumeToken.byteCount).rawBytes)!,
                     digest: TokenDigest(1, 2, 3, 4))
                 engine.authenticated(key, .accepted(Identity(request.account), token, presented: nil), now: now)
-            case .transmit(let keys): asked += keys
+            case .link(.transmit(let keys)): asked += keys
             case .load(let room): engine.loaded(room, RoomSnapshot())
             case .append(let room, let entries, _):
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
-            case .close(let key, _): preconditionFailure("the relay closes \(key)")
+            case .link(.close(let key, _)): preconditionFailure("the relay closes \(key)")
             default: break
             }
         }

@@ -13,6 +13,9 @@ package struct Deque<Element> {
     @inlinable
     package static var retainedSlotCount: Int { 256 }
 
+    /// The number of entries of a queue with at most `valid` valid ones beyond which the outdated ones are removed.
+    package static func maxCount(valid: Int) -> Int { 2 * valid + 16 }
+
     /// The number of slots that the first element allocates, lower for large elements.
     @inlinable
     static var firstSlotCount: Int { MemoryLayout<Element>.stride > 32 ? 2 : 8 }

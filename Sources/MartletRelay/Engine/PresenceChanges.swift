@@ -85,7 +85,7 @@ struct PresenceChanges: Sendable {
     }
 
     private mutating func removeOutdated() {
-        guard order.count > RelayEngine.maxQueued(current: changes.count) else { return }
+        guard order.count > Deque<Void>.maxCount(valid: changes.count) else { return }
         var seen: Set<AccountName> = []
         order = Deque(order.filter { changes[$0] != nil && seen.insert($0).inserted })
     }

@@ -5,26 +5,29 @@ import MartletWire
 extension RelayEngine {
     /// The number of bytes that the engine holds, objects counted.
     package var memoryByteCount: Int {
-        sessions.links.byteCount + connections.byteCount + sessions.rooms.local.memoryByteCount
-            + sessions.accounts.byteCount + connections.count * MemoryLedger.connectionByteCount
+        sessions.relayLinks.byteCount + server.byteCount + sessions.rooms.local.memoryByteCount
+            + sessions.accounts.byteCount + server.connectionCount * MemoryLedger.connectionByteCount
     }
 
     /// Evicts rooms and links at the end of a turn while the budget is exceeded, of links with many sessions one in a
     /// turn. Returns true when something was evicted; the caller processes the effects before the next call.
     mutating func evictIfNeeded(now: Instant) -> Bool {
         if sessions.rooms.local.hasMaxRooms, memory.mayEvictForRooms(now: now), let largest = linkWithMostSessions() {
-            endLink(largest.slot, Notice(code: .serverBusy), now: now)
+            server.endLink(largest.slot, Notice(code: .serverBusy), &sessions, now: now)
             return true
         }
         let answer = memory.check(memoryByteCount, now: now)
-        defer { sessions.rooms.local.isFull = memory.isFull }
+        defer {
+            sessions.rooms.local.isFull = memory.isFull
+            (server.isMemoryFull, server.isMemoryShort) = (memory.isFull, memory.isShort)
+        }
         let goal: Int
         switch answer {
         case .fits, .wait: return false
         case .continueEviction(let byteCount): goal = byteCount
         case .evict(let byteCount):
             goal = byteCount
-            sessions.links.recount()
+            sessions.relayLinks.recount(sessions.links)
             sessions.rooms.local.trimTails(byteCount: memoryByteCount - goal)
             let largest = linkWithMostSessions()
             endSuspendedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
@@ -32,11 +35,13 @@ extension RelayEngine {
         }
         // The rooms of the link are evicted before the next one ends.
         if memoryByteCount > goal, let largest = linkWithMostSessions() {
-            endLink(largest.slot, Notice(code: .serverBusy), now: now)
+            server.endLink(largest.slot, Notice(code: .serverBusy), &sessions, now: now)
             memory.linkEnded()
             return true
         }
-        while memoryByteCount > goal, let slot = sessions.links.oldestSuspendedOfLargest { removeLink(slot, now: now) }
+        while memoryByteCount > goal, let slot = sessions.suspendedLinkToEnd() {
+            server.endLink(slot, nil, &sessions, now: now)
+        }
         memory.evicted(remaining: memoryByteCount)
         return true
     }
@@ -46,17 +51,18 @@ extension RelayEngine {
     ///
     /// A single session is not reset: the frame that reports it takes more than the session (Specs/hostile.md row 48).
     private mutating func linkWithMostSessions() -> (slot: Int, byteCount: Int)? {
-        guard let largest = sessions.links.linkWithMostSessions() else { return nil }
+        guard let largest = sessions.relayLinks.linkWithMostSessions(), let slot = sessions.links.slot(largest.link)
+        else { return nil }
         let rooms = sessions.rooms.local.memoryByteCount / max(sessions.rooms.local.count, 1)
-        return (largest.slot, largest.sessionCount * (RelayLink.sessionByteCount + rooms))
+        return (slot, largest.sessionCount * (RelayLink.sessionByteCount + rooms))
     }
 
     /// Ends suspended links with considerable queues, of accounts that hold at least `least` bytes.
     private mutating func endSuspendedHolders(until goal: Int, above least: Int, now: Instant) {
         guard memoryByteCount > goal else { return }
-        for slot in sessions.links.holders(above: least, areSuspended: true, connections) {
+        for slot in sessions.relayLinks.holders(above: least, areSuspended: true, sessions.links, server) {
             guard memoryByteCount > goal else { return }
-            removeLink(slot, now: now)
+            server.endLink(slot, nil, &sessions, now: now)
         }
     }
 
@@ -64,26 +70,26 @@ extension RelayEngine {
     /// accounts that hold at least `least` bytes.
     private mutating func resetConnectedHolders(until goal: Int, above least: Int, now: Instant) {
         guard memoryByteCount > goal else { return }
-        for slot in sessions.links.holders(above: least, areSuspended: false, connections) {
+        for slot in sessions.relayLinks.holders(above: least, areSuspended: false, sessions.links, server) {
             guard memoryByteCount > goal else { return }
             guard sessions.links.isLive(slot) else { continue }
             if let connection = sessions.links[slot].connection,
-                connections[connection].unsentByteCount >= RelayLink.minResetByteCount
+                server.unsentByteCount(of: connection) >= RelayLink.minResetByteCount
             {
-                end(connection, afterFlush: false, now: now)
+                server.end(connection, afterFlush: false, &sessions, now: now)
             }
             // The bound of suspended links may have ended this one.
             guard sessions.links.isLive(slot) else { continue }
-            for session in sessions.links[slot].sessions.keys {
+            for session in sessions.relayLinks[slot].sessions.keys {
                 guard memoryByteCount > goal else { return }
                 let held = sessions.links[slot].link.memoryByteCount(of: session, perFrame: RelayLink.entryByteCount)
-                let early = sessions.links[slot].sessions[session]?.heldByteCount ?? 0
+                let early = sessions.relayLinks[slot].sessions[session]?.heldByteCount ?? 0
                 guard held.queued + held.received + early >= RelayLink.minResetByteCount else { continue }
                 sessions.markDirty(slot)
                 sessions.reset(
                     session, held.queued >= held.received + early ? .slowConsumer : .serverBusy, of: slot)
-                sessions.links[slot].countQueued()
-                sessions.links.settle(slot)
+                sessions.relayLinks[slot].countQueued(sessions.links[slot].link)
+                sessions.relayLinks.settle(slot, sessions.links[slot])
             }
         }
     }

@@ -55,7 +55,7 @@ struct RoomAuthorizations: Sendable {
     mutating func ask(_ question: Question, timeout: Duration, now: Instant) -> QuestionID {
         lastID += 1
         let id = QuestionID(rawValue: lastID)
-        if waiting.count >= RelayEngine.maxQueued(current: questions.count) {
+        if waiting.count >= Deque<QuestionID>.maxCount(valid: questions.count) {
             waiting = Deque(waiting.filter { questions[$0] != nil })
         }
         questions[id] = question

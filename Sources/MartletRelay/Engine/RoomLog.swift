@@ -1,20 +1,6 @@
 import MartletLink
 public import MartletWire
 
-/// A device in a room. It includes the account, so that no account can use a device of another account (C-2).
-public struct DeviceKey: Hashable, Sendable {
-    /// The authenticated account.
-    public var account: AccountName
-    /// The ID of the device.
-    public var device: DeviceID
-
-    /// A device of an account.
-    public init(account: AccountName, device: DeviceID) {
-        self.account = account
-        self.device = device
-    }
-}
-
 /// The state of a room in the store.
 public struct RoomSnapshot: Sendable {
     /// The log's identity, a random number of each log. Nil when the store has none; readers then notice another

@@ -15,14 +15,6 @@ package struct MemberKey: Hashable, Sendable {
     }
 }
 
-/// A slot in the relay's table of links. Each use of a slot has another generation, so that an old key finds nothing.
-package struct LinkKey: Hashable, Sendable {
-    var slot: Int32
-    var generation: UInt32
-    /// The loop of the table.
-    var loop: UInt8 = 0
-}
-
 /// A session's membership in a room: its device, its cursor and its credit.
 ///
 /// | state | owns | ends |

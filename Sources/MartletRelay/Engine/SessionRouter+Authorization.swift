@@ -5,11 +5,11 @@ import MartletWire
 extension SessionRouter {
     /// Asks the policy about a session that has no other question.
     mutating func askPolicy(about session: SessionID, of slot: Int, open: Open?, now: Instant) {
-        guard let index = links[slot].sessions.index(of: session) else { return }
+        guard let index = relayLinks[slot].sessions.index(of: session) else { return }
         let member = MemberKey(link: links[slot].key, session: session)
-        links[slot].sessions[at: index].question = authorizations.ask(
+        relayLinks[slot].sessions[at: index].question = authorizations.ask(
             RoomAuthorizations.Question(member: member, open: open), timeout: configuration.policyTimeout, now: now)
-        links[slot].sessions[at: index].isAsked = open != nil
+        relayLinks[slot].sessions[at: index].isAsked = open != nil
     }
 
     /// The next output for the driver: the room of an overdue question, or a question.
@@ -24,7 +24,7 @@ extension SessionRouter {
                 return .authorize(id, authorization(of: slot, in: room))
             }
             guard let slot = links.slot(question.member.link),
-                let index = links[slot].sessions.index(of: question.member.session),
+                let index = relayLinks[slot].sessions.index(of: question.member.session),
                 let room = question.open?.room ?? room(at: index, of: slot)
             else {
                 _ = authorizations.answered(id)
@@ -36,13 +36,13 @@ extension SessionRouter {
     }
 
     private mutating func authorization(of slot: Int, in room: RoomName) -> RoomAuthorizationRequest {
-        let identity = Identity(links[slot].who.account, claims: links[slot].claims)
+        let identity = Identity(links[slot].who.account, claims: relayLinks[slot].claims)
         return RoomAuthorizationRequest(identity: identity, device: links[slot].who.device, room: room)
     }
 
     private mutating func room(at index: Int, of slot: Int) -> RoomName? {
-        if let room = links[slot].sessions[at: index].room { return room }
-        guard let handle = links[slot].sessions[at: index].handle else { return nil }
+        if let room = relayLinks[slot].sessions[at: index].room { return room }
+        guard let handle = relayLinks[slot].sessions[at: index].handle else { return nil }
         return rooms.local.name(of: handle)
     }
 
@@ -61,11 +61,11 @@ extension SessionRouter {
             return nil
         }
         guard let slot = links.slot(question.member.link),
-            let index = links[slot].sessions.index(of: question.member.session)
+            let index = relayLinks[slot].sessions.index(of: question.member.session)
         else { return nil }
         let session = question.member.session
         markDirty(slot)
-        links[slot].sessions[at: index].question = nil
+        relayLinks[slot].sessions[at: index].question = nil
         switch decision {
         case nil: reset(session, .serverBusy, of: slot)
         case .refused:
@@ -73,13 +73,13 @@ extension SessionRouter {
             reset(session, .roomForbidden, of: slot)
             if let room { refusedEntries.append((.roomRefused(links[slot].who, room), links[slot].connection)) }
         case .granted(let permissions, let validity):
-            links[slot].sessions[at: index].permissions = permissions
-            links[slot].sessions[at: index].isAsked = false
-            links[slot].sessions[at: index].waitsForDecision = false
+            relayLinks[slot].sessions[at: index].permissions = permissions
+            relayLinks[slot].sessions[at: index].isAsked = false
+            relayLinks[slot].sessions[at: index].waitsForDecision = false
             if let validity { authorizations.setExpiry(of: question.member, after: validity, now: now) }
             if let open = question.open {
                 join(open, session, permissions, of: slot)
-            } else if let handle = links[slot].sessions[at: index].handle {
+            } else if let handle = relayLinks[slot].sessions[at: index].handle {
                 if configuration.roomRoles != nil { rooms.call(.setPermissions(handle, permissions)) }
                 return deliverHeld(of: session, to: handle, of: slot, now: now)
             }
@@ -101,7 +101,7 @@ extension SessionRouter {
                 continue
             }
             guard let slot = links.slot(question.member.link) else { continue }
-            if let index = links[slot].sessions.index(of: question.member.session),
+            if let index = relayLinks[slot].sessions.index(of: question.member.session),
                 let room = question.open?.room ?? room(at: index, of: slot)
             {
                 overdueRooms.append(room)
@@ -127,20 +127,20 @@ extension SessionRouter {
     /// Replaces the claims of a link. Decisions about other claims are no longer valid: frames of its sessions wait for
     /// the next ones.
     mutating func setClaims(_ claims: Claims, of slot: Int, now: Instant) {
-        guard claims != links[slot].claims else { return }
-        links[slot].claims = claims
+        guard claims != relayLinks[slot].claims else { return }
+        relayLinks[slot].claims = claims
         guard configuration.asksRoomPolicy else { return }
-        for index in links[slot].sessions.indices { links[slot].sessions[at: index].waitsForDecision = true }
+        for index in relayLinks[slot].sessions.indices { relayLinks[slot].sessions[at: index].waitsForDecision = true }
         askAgain(in: nil, of: slot, now: now)
     }
 
     private mutating func askAgain(in name: RoomName?, of slot: Int, now: Instant) {
-        accounts[MemberKey(link: links[slot].key, session: links[slot].accountSession)]?.forgetDecisions()
-        for session in links[slot].sessions.keys {
-            guard let index = links[slot].sessions.index(of: session), name == nil || room(at: index, of: slot) == name
+        accounts[MemberKey(link: links[slot].key, session: relayLinks[slot].accountSession)]?.forgetDecisions()
+        for session in relayLinks[slot].sessions.keys {
+            guard let index = relayLinks[slot].sessions.index(of: session), name == nil || room(at: index, of: slot) == name
             else { continue }
             // A question that waits or is in flight may have been asked before the change.
-            let open = authorizations.withdraw(links[slot].sessions[at: index].question)
+            let open = authorizations.withdraw(relayLinks[slot].sessions[at: index].question)
             askPolicy(about: session, of: slot, open: open, now: now)
         }
     }

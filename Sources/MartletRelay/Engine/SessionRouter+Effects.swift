@@ -11,9 +11,7 @@ extension SessionRouter {
 
     /// Performs the effect of a room of this loop or of another loop. Effects for the store and the request handler
     /// become outputs.
-    mutating func apply(
-        _ effect: consuming RoomEffect, into outputs: inout Deque<RelayOutput>, now: Instant
-    ) -> HeldFault? {
+    mutating func apply(_ effect: consuming RoomEffect, now: Instant) -> HeldFault? {
         if rooms.forward(effect) { return nil }
         switch consume effect {
         case .send(let key, let type, let body):
@@ -31,9 +29,9 @@ extension SessionRouter {
         case .sendTransient(let key, let body):
             if let slot = dirtySlot(key) { links[slot].link.sendTransient(body, on: key.session) }
         case .pending(let key):
-            if let slot = dirtySlot(key) { links[slot].notePending(key.session) }
+            if let slot = dirtySlot(key) { relayLinks[slot].notePending(key.session) }
         case .waitsForCredit(let key, let waits):
-            if let slot = dirtySlot(key) { links[slot].setWaiting(waits, of: key.session) }
+            if let slot = dirtySlot(key) { relayLinks[slot].setWaiting(waits, of: key.session) }
         case .release(let key, let byteCount):
             if let slot = dirtySlot(key) { release(byteCount, to: key, of: slot, now: now) }
         case .opened(let key, let handle, let opened):
@@ -56,7 +54,7 @@ extension SessionRouter {
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
         case .attachment(let id, let call): outputs.append(.attachment(id, call))
         case .charge(let key, let units):
-            if let slot = dirtySlot(key) { links.spendOperation(units, of: slot, now: now) }
+            if let slot = dirtySlot(key) { relayLinks.spendOperation(units, of: slot, now: now) }
         case .saveMemberships(let room, let changes): outputs.append(.saveMemberships(room, changes))
         case .answered(let key, let response): answered(key, response)
         case .changed(_, let room, let changes, let erasures):
@@ -76,8 +74,8 @@ extension SessionRouter {
 
     /// Notes a session that the roles of its room have not admitted.
     private mutating func noteRefusedEntry(of session: SessionID, of slot: Int) {
-        guard let index = links[slot].sessions.index(of: session), links[slot].sessions[at: index].handle == nil,
-            let room = links[slot].sessions[at: index].room
+        guard let index = relayLinks[slot].sessions.index(of: session), relayLinks[slot].sessions[at: index].handle == nil,
+            let room = relayLinks[slot].sessions[at: index].room
         else { return }
         refusedEntries.append((.roomRefused(links[slot].who, room), links[slot].connection))
     }
@@ -95,7 +93,7 @@ extension SessionRouter {
     /// Returns the credit of messages, or withholds it while their account exceeds its rate. Frames without credit are
     /// not affected, so the account's links stay alive (R-54, Specs/hostile.md row 54).
     private mutating func release(_ byteCount: Int, to key: MemberKey, of slot: Int, now: Instant) {
-        guard let end = links.waitsUntil(slot, now: now) else {
+        guard let end = relayLinks.waitsUntil(slot, now: now) else {
             return links[slot].link.release(byteCount, on: key.session)
         }
         withheld.add(byteCount, of: key, until: end)
@@ -112,7 +110,7 @@ extension SessionRouter {
 
     /// Queues a frame of a session. A session whose queue is full is reset and continues from its cursor.
     mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
-        if !links[slot].send(type, body, on: session) { reset(session, .slowConsumer, of: slot) }
+        if !relayLinks[slot].send(type, body, on: session, &links[slot].link) { reset(session, .slowConsumer, of: slot) }
     }
 
     /// Resets a session with queued frames that have the body of an erased message.
@@ -132,8 +130,8 @@ extension SessionRouter {
     /// is not reset for a frame of another member; the requester receives the error (S-44, R-41, Specs/hostile.md row
     /// 39).
     private mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
-        if let index = links[slot].sessions.index(of: key.session), links[slot].sessions[at: index].isAttachment {
-            guard links[slot].sendAttachment(body, on: key.session) else {
+        if let index = relayLinks[slot].sessions.index(of: key.session), relayLinks[slot].sessions[at: index].isAttachment {
+            guard relayLinks[slot].sendAttachment(body, on: key.session, &links[slot].link) else {
                 return reset(key.session, .slowConsumer, of: slot)
             }
             return
@@ -141,7 +139,7 @@ extension SessionRouter {
         guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
             return decline(type, body, .messageTooLarge, to: key, of: slot)
         }
-        if !links[slot].sendRequest(type, body, on: key.session) {
+        if !relayLinks[slot].sendRequest(type, body, on: key.session, &links[slot].link) {
             decline(type, body, .serverBusy, to: key, of: slot)
         }
     }
@@ -150,7 +148,7 @@ extension SessionRouter {
     private mutating func decline(
         _ type: FrameType, _ body: EncodedBody, _ code: ErrorCode, to key: MemberKey, of slot: Int
     ) {
-        guard let handle = links[slot].sessions[key.session]?.handle else { return }
+        guard let handle = relayLinks[slot].sessions[key.session]?.handle else { return }
         let bytes = body.bytes
         if type == .response {
             guard let response = try? Response(parsing: bytes.rawBytes) else { return }
@@ -168,7 +166,7 @@ extension SessionRouter {
             deliver(rest[..<index], on: key.session, of: slot)
             let gap = Gap(offsets: rest[index].offset...rest[index].offset)
             send(.gap, EncodedBody(gap.encode()), on: key.session, of: slot)
-            if let handle = links[slot].sessions[key.session]?.handle {
+            if let handle = relayLinks[slot].sessions[key.session]?.handle {
                 rooms.credit(handle, byteCount: rest[index].body.plainByteCount)
             }
             rest = rest[(index + 1)...]
@@ -178,16 +176,16 @@ extension SessionRouter {
 
     /// Queues messages. When many of a priority are queued, the rooms hold further ones back.
     private mutating func deliver(_ entries: ArraySlice<LogEntry>, on session: SessionID, of slot: Int) {
-        let isBulk = links[slot].sessions.index(of: session).map { links[slot].sessions[at: $0].isBulk }
-        guard links[slot].send(entries, on: session, isBulk: isBulk ?? false) else {
+        let isBulk = relayLinks[slot].sessions.index(of: session).map { relayLinks[slot].sessions[at: $0].isBulk }
+        guard relayLinks[slot].send(entries, on: session, isBulk: isBulk ?? false, &links[slot].link) else {
             return reset(session, .slowConsumer, of: slot)
         }
-        guard let isBulk, links[slot].isHolding(bulk: isBulk) else { return }
-        for session in links[slot].sessions.keys {
-            guard let membership = links[slot].sessions[session], let handle = membership.handle,
+        guard let isBulk, relayLinks[slot].isHolding(bulk: isBulk, links[slot].link) else { return }
+        for session in relayLinks[slot].sessions.keys {
+            guard let membership = relayLinks[slot].sessions[session], let handle = membership.handle,
                 !membership.isBacklogged, membership.isBulk == isBulk
             else { continue }
-            links[slot].noteBacklogged(session)
+            relayLinks[slot].noteBacklogged(session)
             rooms.call(.setBacklogged(handle, true))
         }
     }
@@ -198,26 +196,26 @@ extension SessionRouter {
     private mutating func admit(
         _ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant
     ) -> HeldFault? {
-        guard let slot = links.slot(key.link), let index = links[slot].sessions.index(of: key.session) else {
+        guard let slot = links.slot(key.link), let index = relayLinks[slot].sessions.index(of: key.session) else {
             rooms.call(.leave(handle))
             return nil
         }
         markDirty(slot)
         links[slot].link.accept(key.session, opened)
-        links[slot].sessions[at: index].handle = handle
-        if handle.loop == key.link.loop { links[slot].sessions[at: index].room = nil }
+        relayLinks[slot].sessions[at: index].handle = handle
+        if handle.loop == key.link.loop { relayLinks[slot].sessions[at: index].room = nil }
         // The link may have been resumed with other features since the session joined, or have lost its connection.
         if links[slot].epoch != Epoch(rawValue: 1) { rooms.call(.setFeatures(handle, links[slot].link.features)) }
         if links[slot].connection == nil { rooms.call(.disconnected(handle)) }
         // The policy may have decided anew since the session joined.
         if configuration.roomRoles != nil, configuration.asksRoomPolicy {
-            rooms.call(.setPermissions(handle, links[slot].sessions[at: index].permissions))
+            rooms.call(.setPermissions(handle, relayLinks[slot].sessions[at: index].permissions))
         }
-        let isSuspended = links[slot].sessions[at: index].isSuspended
-        let cursor = links[slot].sessions[at: index].wantedCursor.take()
+        let isSuspended = relayLinks[slot].sessions[at: index].isSuspended
+        let cursor = relayLinks[slot].sessions[at: index].wantedCursor.take()
         if isSuspended || cursor != nil { rooms.call(.setSuspended(handle, isSuspended, cursor: cursor)) }
-        links[slot].noteBacklogged(key.session)
-        return links[slot].sessions[at: index].waitsForDecision
+        relayLinks[slot].noteBacklogged(key.session)
+        return relayLinks[slot].sessions[at: index].waitsForDecision
             ? nil : deliverHeld(of: key.session, to: handle, of: slot, now: now)
     }
 
@@ -225,7 +223,7 @@ extension SessionRouter {
     mutating func deliverHeld(
         of session: SessionID, to handle: MemberHandle, of slot: Int, now: Instant
     ) -> HeldFault? {
-        var held = links[slot].takeHeld(of: session)
+        var held = relayLinks[slot].takeHeld(of: session)
         while let (type, body, credit) = held.popFirst() {
             do throws(LinkError) {
                 try deliver(type, .body(body.rawBytes), on: session, credit, of: slot, now: now)
@@ -236,20 +234,20 @@ extension SessionRouter {
                 return HeldFault(slot: slot, error: error)
             }
         }
-        if links[slot].sessions[session]?.isClosing == true { close(session, handle, of: slot) }
+        if relayLinks[slot].sessions[session]?.isClosing == true { close(session, handle, of: slot) }
         return nil
     }
 
     /// The client has closed a session that its room has admitted. A session of kind attachment remains until the room
     /// has answered its requests, so that the answers have its bounds.
     mutating func close(_ session: SessionID, _ handle: MemberHandle, of slot: Int) {
-        if links[slot].sessions[session]?.isAttachment != true { removeSession(session, of: slot) }
+        if relayLinks[slot].sessions[session]?.isAttachment != true { removeSession(session, of: slot) }
         rooms.call(.close(handle))
     }
 
     /// Removes a session that its room has removed, or removes now.
     private mutating func removeSession(_ session: SessionID, of slot: Int) {
-        guard let membership = links.removeSession(session, of: slot) else { return }
+        guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
         authorizations.sessionEnded(
             MemberKey(link: links[slot].key, session: session), question: membership.question)
     }

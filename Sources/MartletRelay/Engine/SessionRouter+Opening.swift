@@ -15,14 +15,14 @@ extension SessionRouter {
             return links[slot].link.reset(session, code: .alreadyOpen)
         }
         // S-4, R-54, Specs/hostile.md rows 44 and 54
-        let wait = links.waitsUntil(slot, now: now) ?? links.takeOpen(slot, now: now)
+        let wait = relayLinks.waitsUntil(slot, now: now) ?? relayLinks.takeOpen(slot, now: now)
         if let wait {
             return links[slot].link.reset(session, code: .serverBusy, retryAfter: wait.retryAfter(now: now))
         }
         let membership = RelayLink.Membership(
             room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk, isAttachment: isAttachment,
             creditLimit: links[slot].link.messageCreditLimit(of: session))
-        links.addSession(session, membership, of: slot)
+        relayLinks.addSession(session, membership, of: slot)
         if configuration.asksRoomPolicy {
             askPolicy(about: session, of: slot, open: open, now: now)
         } else {
@@ -45,10 +45,10 @@ extension SessionRouter {
     private mutating func isOpen(_ room: RoomName, isAttachment: Bool, onLink slot: Int) -> Bool {
         // The room's index finds the sessions that it has admitted, without a comparison of names.
         let admitted = rooms.local.index(of: room)
-        for index in links[slot].sessions.indices where links[slot].sessions[at: index].isAttachment == isAttachment {
-            if let name = links[slot].sessions[at: index].room {
+        for index in relayLinks[slot].sessions.indices where relayLinks[slot].sessions[at: index].isAttachment == isAttachment {
+            if let name = relayLinks[slot].sessions[at: index].room {
                 if name == room { return true }
-            } else if let handle = links[slot].sessions[at: index].handle, Int(handle.room) == admitted,
+            } else if let handle = relayLinks[slot].sessions[at: index].handle, Int(handle.room) == admitted,
                 rooms.local.isMember(handle)
             {
                 return true

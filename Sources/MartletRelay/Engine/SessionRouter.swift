@@ -3,8 +3,7 @@ import MartletWire
 
 /// Passes frames of sessions to rooms, and effects of rooms to sessions.
 ///
-/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It accesses no
-/// connections: an answer names the action that the engine has to take on one.
+/// The router owns the links of the loop and its rooms, and is the user of the `LinkServer`, which owns the connections.
 ///
 /// | state of a session | owns | ends |
 /// |---|---|---|
@@ -13,7 +12,7 @@ import MartletWire
 /// | member | a handle of its room | `reset` of the room; the end of the session |
 /// | member, asked about other claims | a handle, a question, frames that precede the decision | as asked |
 /// | closing | a slot in its room | `closed` of the room, behind the acceptances and answers (R-49, R-147) |
-struct SessionRouter: ~Copyable {
+struct SessionRouter: LinkServerUser, ~Copyable {
     let configuration: RelayConfiguration
     /// The relay's wall clock in milliseconds since 1970.
     var wallClock: UInt64 {
@@ -21,8 +20,10 @@ struct SessionRouter: ~Copyable {
         set { rooms.local.wallClock = newValue }
     }
     var links: LinkTable
+    var relayLinks: RelayLinks
     var rooms: RoomRouter
-    private(set) var dirty = DirtyLinks()
+    /// Actions for the driver, in their order.
+    var outputs = Deque<RelayOutput>()
     var authorizations = RoomAuthorizations()
     /// The rooms of questions that the policy has not answered in time, for the log.
     var overdueRooms: [RoomName] = []
@@ -37,79 +38,60 @@ struct SessionRouter: ~Copyable {
     var accountRequests = Deque<(AccountRequestID, Request)>()
     /// Faults in frames that preceded the acceptance of an account's session.
     var accountFaults: [HeldFault] = []
-    private var spread = ReconnectSpread()
     private var inflater = Inflater()
     /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
 
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
         self.configuration = configuration
-        links = LinkTable(loop: place.number, firstID: firstID, rate: configuration.accountRate)
+        links = LinkTable(loop: place.number, firstID: firstID)
+        relayLinks = RelayLinks(rate: configuration.accountRate)
         rooms = RoomRouter(place: place, configuration)
         accounts = AccountSessions(place: place)
     }
 
     // MARK: Links
 
-    /// A client is welcomed.
-    mutating func noteArrival(now: Instant) { spread.arrived(now: now) }
+    mutating func queue(_ output: LinkServerOutput) { outputs.append(.link(output)) }
 
-    /// The duration over which clients spread their attempts after the relay's end (C-92).
-    mutating func reconnectSpread(now: Instant) -> Duration {
-        let loopCount = rooms.place.count
-        return spread.duration(
-            clientCount: (links.count - links.suspendedCount) * loopCount, loopCount: loopCount, now: now)
+    mutating func admission(ofLinkOf account: AccountName, now: Instant) -> LinkAdmission {
+        relayLinks.admission(ofLinkOf: account, maxCount: configuration.maxLinksPerAccount, in: links, now: now)
     }
 
-    /// Adds a link of a device that has none.
-    mutating func insert(
-        _ who: DeviceKey, _ claims: Claims, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
-    ) -> Int {
-        links.insert(
-            Link(
-                role: .relay, limits: limits, features: features, began: now,
-                firstSequence: configuration.firstSequence),
-            for: who, claims: claims, token: token, now: now)
+    mutating func linkBegan(_ slot: Int, _ claims: Claims, now: Instant) {
+        relayLinks.insert(slot, &links[slot], claims: claims, now: now)
     }
 
-    /// Begins another epoch of a link, with the limits, features and claims of a resume.
-    mutating func resume(
-        _ slot: Int, _ limits: Limits, _ features: Features, _ claims: Claims, _ token: TokenDigest, now: Instant
-    ) {
-        links[slot].beginEpoch(token)
+    mutating func linkResumed(_ slot: Int, _ claims: Claims, now: Instant) {
         setClaims(claims, of: slot, now: now)
-        links[slot].link.adopt(limits, features: features)
-        for handle in links[slot].handles { rooms.call(.setFeatures(handle, features)) }
+        let features = links[slot].link.features
+        for handle in relayLinks[slot].handles { rooms.call(.setFeatures(handle, features)) }
     }
 
-    mutating func attach(_ slot: Int, to connection: Int, _ carrier: Carrier, now: Instant) {
-        links.resume(slot)
-        links[slot].attach(connection, carrier, deflatesPackets: configuration.deflatesPackets, now: now)
+    mutating func linkAttached(_ slot: Int, now: Instant) {
+        relayLinks.attached(slot)
         let lastReceived = links[slot].lastReceived
-        for handle in links[slot].handles { rooms.call(.reconnected(handle, lastReceived: lastReceived)) }
+        for handle in relayLinks[slot].handles { rooms.call(.reconnected(handle, lastReceived: lastReceived)) }
     }
 
-    /// Suspends a link that has lost its connection; false when the connection is not the link's.
-    ///
-    /// - Parameter lastReceived: The instant of the last bytes from the connection.
-    mutating func detach(_ slot: Int, from connection: Int, lastReceived: Instant, now: Instant) -> Bool {
-        guard links.isLive(slot), links[slot].detach(connection, lastReceived: lastReceived) else { return false }
-        links.suspend(slot, now: now)
-        for handle in links[slot].handles { rooms.call(.disconnected(handle)) }
-        return true
+    mutating func linkSuspended(_ slot: Int, now: Instant) {
+        relayLinks.suspended(slot)
+        for handle in relayLinks[slot].handles { rooms.call(.disconnected(handle)) }
     }
 
-    /// Removes a link, whose sessions leave their rooms.
-    mutating func remove(_ slot: Int, now: Instant) -> RelayLink {
-        let link = links.remove(slot, now: now)
+    /// The sessions of the link leave their rooms.
+    mutating func linkEnds(_ slot: Int, now: Instant) {
+        let (key, account) = (links[slot].key, links[slot].who.account)
+        let link = relayLinks.remove(slot, links[slot], now: now)
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
-            if session == link.accountSession {
-                accountEnded(MemberKey(link: link.key, session: session), of: link.who.account)
-            }
-            leave(membership, MemberKey(link: link.key, session: session))
+            if session == link.accountSession { accountEnded(MemberKey(link: key, session: session), of: account) }
+            leave(membership, MemberKey(link: key, session: session))
         }
-        return link
     }
+
+    mutating func renewed(_ claims: Claims, of slot: Int, now: Instant) { setClaims(claims, of: slot, now: now) }
+
+    func suspendedLinkToEnd() -> Int? { relayLinks.oldestSuspendedOfLargest.flatMap { links.slot($0) } }
 
     /// A session has ended.
     private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
@@ -125,53 +107,58 @@ struct SessionRouter: ~Copyable {
     /// Resets a session, which leaves its room.
     mutating func reset(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
         links[slot].link.reset(session, code: code)
-        if session == links[slot].accountSession { return endAccount(session, of: slot) }
-        guard let membership = links.removeSession(session, of: slot) else { return }
+        if session == relayLinks[slot].accountSession { return endAccount(session, of: slot) }
+        guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
         leave(membership, MemberKey(link: links[slot].key, session: session))
     }
 
-    // MARK: Dirty links
+    // MARK: Changed links
 
     @inline(__always)
-    mutating func markDirty(_ slot: Int) {
-        guard links.isLive(slot), !links[slot].isDirty else { return }
-        links[slot].isDirty = true
-        dirty.append(slot)
-    }
+    mutating func markDirty(_ slot: Int) { links.markDirty(slot) }
 
-    /// Takes the dirty links, in the reverse order: receivers of messages precede publishers, which wait for an
-    /// acknowledgement only.
-    mutating func takeDirty() -> [Int] { dirty.takeAll() }
-
-    /// Returns the memory of the taken links.
-    mutating func recycle(_ taken: consuming [Int]) { dirty.recycle(taken) }
-
-    /// Updates a dirty link. Returns its connection, which may have something to send.
-    ///
-    /// - Parameter isGroup: effects of rooms remain. A link for which messages are held back then stays dirty until
-    ///   there are none.
-    @inline(__always)
+    /// Updates a changed link. A link for which messages are held back remains changed until no effects of rooms
+    /// remain.
     mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> Int? {
-        guard links.isLive(slot) else { return nil }
-        if isGroup, links[slot].hasBacklogged {
-            dirty.keep(slot)
+        if isGroup, relayLinks[slot].hasBacklogged {
+            links.keepDirty(slot)
             return nil
         }
-        links[slot].isDirty = false
+        links.clearDirty(slot)
         // The next session follows in another pass, when the size of this one's messages is known.
-        if links[slot].needsRelease, let handle = links[slot].popBacklogged() {
+        if relayLinks[slot].needsRelease, let handle = relayLinks[slot].popBacklogged(links[slot].link) {
             rooms.call(.setBacklogged(handle, false))
             markDirty(slot)
         }
-        if links[slot].hasPending, let handle = links[slot].popPending() {
+        if relayLinks[slot].hasPending, let handle = relayLinks[slot].popPending(links[slot].link) {
             rooms.call(.sendPending(handle))
             // Effects from another loop mark the link dirty when they arrive.
             if handle.loop == rooms.place.number { markDirty(slot) }
         }
-        if links[slot].accountSession != .control { continueAccount(of: slot, now: now) }
-        links.settle(slot)
-        links[slot].updateWaiting(now: now)
+        if relayLinks[slot].accountSession != .control { continueAccount(of: slot, now: now) }
+        relayLinks.settle(slot, links[slot])
+        relayLinks[slot].updateWaiting(&links[slot].link, now: now)
         return links[slot].connection
+    }
+
+    /// Sets the timer of a link to its deadline.
+    mutating func arm(_ slot: Int, now: Instant) {
+        let deadline = links[slot].deadline(hasIdleMemory: relayLinks[slot].hasIdleMemory, now: now)
+        if let deadline { links.arm(slot, at: deadline) }
+    }
+
+    mutating func transmitted(_ slot: Int, now: Instant) {
+        arm(slot, now: now)
+        // No acknowledgement reports that transient frames have left room for pending presence.
+        if relayLinks[slot].hasRoomForPending(links[slot].link) { links.arm(slot, at: now) }
+    }
+
+    mutating func timerFired(_ slot: Int, now: Instant) {
+        if !links[slot].link.hasUnacknowledged {
+            relayLinks[slot].releaseIdleMemory()
+            relayLinks.settle(slot, links[slot])
+        }
+        if relayLinks[slot].hasPending { markDirty(slot) }
     }
 
     /// Ends the turn: every connection has a whole budget, and further sessions may join rooms.
@@ -182,27 +169,14 @@ struct SessionRouter: ~Copyable {
 
     // MARK: Frames
 
-    /// The consequence of a frame for the link's connection.
-    enum OnFrame {
-        case proceed
-        /// The peer ends the connection, because of a fault, and resumes.
-        case disconnect
-        /// The device ends the link (C-42).
-        case endLink
-        /// The device renews its credential (C-71).
-        case renew(Credential)
-    }
-
     mutating func receive(
         _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
-    ) throws(LinkError) -> OnFrame {
+    ) throws(LinkError) -> FrameConsequence {
         budget.charge(frameOf: content.byteCount)
         let inflated = inflater.producedByteCount
-        // The pong repeats the spread, which has changed since the welcome (C-92).
-        if header.type == .ping { links[slot].link.reconnectSpread = reconnectSpread(now: now) }
         let reception = try links[slot].link.receive(header, content, inflater: &inflater, now: now)
         budget.charge((inflater.producedByteCount - inflated) / TurnBudget.bytesPerUnit)
-        if !links[slot].isDirty { markDirty(slot) }
+        markDirty(slot)
         switch reception {
         case .deliver(let session, let credit):
             try deliver(header.type, content, on: session, credit, of: slot, now: now)
@@ -214,8 +188,8 @@ struct SessionRouter: ~Copyable {
 
     private mutating func drainArrivals(
         _ slot: Int, now: Instant
-    ) throws(LinkError) -> OnFrame {
-        var result = OnFrame.proceed
+    ) throws(LinkError) -> FrameConsequence {
+        var result = FrameConsequence.proceed
         while let arrival = try links[slot].link.nextArrival(now: now) {
             switch consume arrival {
             case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
@@ -242,19 +216,19 @@ struct SessionRouter: ~Copyable {
             setSuspended(false, session, cursor: cursor, of: slot)
         case .closed(let session, _):
             // Earlier messages are accepted, and reported before the relay's own close (S-7, R-49).
-            guard !links[slot].defersClose(of: session) else { return }
-            if session == links[slot].accountSession { return closeAccount(session, of: slot, now: now) }
-            if let handle = links[slot].sessions[session]?.handle { return close(session, handle, of: slot) }
-            if let membership = links.removeSession(session, of: slot) {
+            guard !relayLinks[slot].defersClose(of: session) else { return }
+            if session == relayLinks[slot].accountSession { return closeAccount(session, of: slot, now: now) }
+            if let handle = relayLinks[slot].sessions[session]?.handle { return close(session, handle, of: slot) }
+            if let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) {
                 leave(membership, MemberKey(link: links[slot].key, session: session))
             }
             links[slot].link.close(session)
         case .reset(let session, _, _):
-            if session == links[slot].accountSession { return endAccount(session, of: slot) }
-            guard let membership = links.removeSession(session, of: slot) else { return }
+            if session == relayLinks[slot].accountSession { return endAccount(session, of: slot) }
+            guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
-            if let (handle, gain) = links[slot].takeCredit(of: session, acknowledged: byteCount) {
+            if let (handle, gain) = relayLinks[slot].takeCredit(of: session, acknowledged: byteCount, links[slot].link) {
                 rooms.credit(handle, byteCount: gain)
             }
         case .opened, .pong, .reconnectSpread, .goAway, .auth:
@@ -264,12 +238,12 @@ struct SessionRouter: ~Copyable {
 
     /// Passes the suspension to the room, or keeps it until the room has admitted the session (S-9).
     private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
-        guard let index = links[slot].sessions.index(of: session) else { return }
-        links[slot].sessions[at: index].isSuspended = isSuspended
-        if let handle = links[slot].sessions[at: index].handle {
+        guard let index = relayLinks[slot].sessions.index(of: session) else { return }
+        relayLinks[slot].sessions[at: index].isSuspended = isSuspended
+        if let handle = relayLinks[slot].sessions[at: index].handle {
             rooms.call(.setSuspended(handle, isSuspended, cursor: cursor))
         } else if let cursor {
-            links[slot].sessions[at: index].wantedCursor = cursor
+            relayLinks[slot].sessions[at: index].wantedCursor = cursor
         }
     }
 
@@ -283,15 +257,15 @@ struct SessionRouter: ~Copyable {
                 try receiveControl(type, body, credit, of: slot, now: now)
             }
         }
-        guard let index = links[slot].sessions.index(of: session) else {
+        guard let index = relayLinks[slot].sessions.index(of: session) else {
             links[slot].link.release(credit, on: session)
             if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
             return
         }
-        guard let handle = links[slot].sessions[at: index].handle,
-            !links[slot].sessions[at: index].waitsForDecision
+        guard let handle = relayLinks[slot].sessions[at: index].handle,
+            !relayLinks[slot].sessions[at: index].waitsForDecision
         else {
-            if session == links[slot].accountSession,
+            if session == relayLinks[slot].accountSession,
                 accounts[MemberKey(link: links[slot].key, session: session)] != nil
             {
                 return try deliverToAccount(type, content, on: session, credit, of: slot, now: now)
@@ -299,18 +273,18 @@ struct SessionRouter: ~Copyable {
             if type == .transient {
                 // A transient frame that precedes the admission has no receiver; one that precedes a decision may be
                 // dropped.
-                if !links[slot].takeTransient(now: now) { try links[slot].link.chargeUnproductive(now: now) }
+                if !relayLinks[slot].takeTransient(now: now) { try links[slot].link.chargeUnproductive(now: now) }
                 return
             }
             return content.withBody { hold(type, $0, credit, session, slot) }
         }
-        if links[slot].sessions[at: index].isAttachment {
+        if relayLinks[slot].sessions[at: index].isAttachment {
             return try content.withBody { body throws(LinkError) in
                 try receiveAttachment(type, body, handle, session, credit, at: index, of: slot, now: now)
             }
         }
         if type == .data {
-            guard links[slot].sessions[at: index].permissions.contains(.publish) else {
+            guard relayLinks[slot].sessions[at: index].permissions.contains(.publish) else {
                 return refuseUnpermitted(content, session, credit, of: slot)
             }
             return try publish(content, handle, session, credit, of: slot, now: now)
@@ -329,26 +303,26 @@ struct SessionRouter: ~Copyable {
         switch type {
         case .receipt:
             let end = links[slot].link.nextSequence(on: session)
-            if !links[slot].sessions[at: index].receipts.take(end: end) {
+            if !relayLinks[slot].sessions[at: index].receipts.take(end: end) {
                 try links[slot].link.chargeUnproductive(now: now)
             }
             guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
             rooms.call(.progressed(handle, progress))
         case .transient:
             let transient = try Link.parse(Transient.self, body)
-            guard links[slot].takeTransient(now: now) else {
+            guard relayLinks[slot].takeTransient(now: now) else {
                 return try links[slot].link.chargeUnproductive(now: now)
             }
-            guard links[slot].sessions[at: index].permissions.contains(.publish) else { break }
+            guard relayLinks[slot].sessions[at: index].permissions.contains(.publish) else { break }
             budget.charge(TurnBudget.transientUnits)
             rooms.call(.broadcast(handle, transient))
         case .request:
-            links[slot].noteRequest()
+            relayLinks[slot].noteRequest()
             try request(body, handle, session, at: index, of: slot, now: now)
         case .response:
             rooms.call(.respond(handle, try Link.parse(Response.self, body)))
         case .cancel:
-            if !links[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
+            if !relayLinks[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
             rooms.call(.cancel(handle, correlation: try Link.parse(CancelRequest.self, body).correlation))
         default:
             throw .peer(.protocolViolation)
@@ -360,7 +334,7 @@ struct SessionRouter: ~Copyable {
     private mutating func hold(
         _ type: FrameType, _ body: RawSpan, _ credit: Int, _ session: SessionID, _ slot: Int
     ) {
-        guard links[slot].hold(type, body, credit: credit, on: session) else {
+        guard relayLinks[slot].hold(type, body, credit: credit, on: session) else {
             links[slot].link.release(credit, on: session)
             return reset(session, .serverBusy, of: slot)
         }
@@ -408,11 +382,11 @@ struct SessionRouter: ~Copyable {
         now: Instant
     ) {
         // With its stamp it would exceed every receiver's limit.
-        guard message.byteCount + RelayStamp.maxByteCount <= configuration.limits.maxMessageByteCount else {
+        guard message.byteCount + RelayStamp.maxByteCount <= configuration.link.limits.maxMessageByteCount else {
             return refuse(message.counter, .messageTooLarge, session, credit, of: slot)
         }
         budget.charge(TurnBudget.messageUnits)
-        links.spend(byteCount: message.byteCount, of: slot, now: now)
+        relayLinks.spend(byteCount: message.byteCount, of: slot, now: now)
         rooms.publish(handle, message, acceptedAt: wallClock)
     }
 
@@ -449,20 +423,20 @@ struct SessionRouter: ~Copyable {
         switch try ReceivedRequest(parsing: body) {
         case .valid(let request) where !links[slot].link.features.contains(.requests):
             answer(Response(correlation: request.correlation, status: .unknownMethod), on: session, of: slot)
-        case .valid(let request) where !links[slot].sessions[at: index].permissions.contains(.request):
+        case .valid(let request) where !relayLinks[slot].sessions[at: index].permissions.contains(.request):
             answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
         case .valid(let request):
             guard request.recipient == nil else { return rooms.call(.request(handle, request), now: now) }
             let readsHistory = request.method == HistoryQuery.method
             let method = configuration.roomRoles == nil ? nil : RoomMethod(request.method)
             if method != nil || readsHistory { budget.charge(TurnBudget.operationUnits) }
-            if let method, method != .roles, !links.mayOperate(slot, now: now) {
+            if let method, method != .roles, !relayLinks.mayOperate(slot, now: now) {
                 let refusal = Response(
                     correlation: request.correlation, status: .tooManyRequests,
-                    retryAfter: links.operatesAt(slot).retryAfter(now: now))
+                    retryAfter: relayLinks.operatesAt(slot).retryAfter(now: now))
                 return answer(refusal, on: session, of: slot)
             }
-            let permissions = links[slot].sessions[at: index].permissions
+            let permissions = relayLinks[slot].sessions[at: index].permissions
             guard !readsHistory || permissions.contains(.readHistory) else {
                 return answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
             }
@@ -483,7 +457,7 @@ struct SessionRouter: ~Copyable {
             return
         }
         // A peer that does not read its answers gets no further ones.
-        guard links[slot].checkRoom() else { throw .peer(.slowConsumer) }
+        guard relayLinks[slot].checkRoom(links[slot].link) else { throw .peer(.slowConsumer) }
         let received = try ReceivedRequest(parsing: body)
         guard case .valid(let request) = received, request.method == RelayTime.method, request.recipient == nil,
             links[slot].link.features.contains(.requests)

@@ -60,7 +60,7 @@ struct LogGroups: Sendable {
 
     private static func kind(of event: RelayEvent) -> Kind? {
         switch event {
-        case .note(.faulted, _): .fault
+        case .note(.link(.faulted), _): .fault
         case .tlsFailed(_, _?): .tls
         case .proxyRefused: .proxy
         case .authenticationRefused: .authentication

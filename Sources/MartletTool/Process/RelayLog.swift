@@ -180,13 +180,13 @@ enum RelayLog {
 
     private static func members(of note: RelayNote) -> [JSONLine.Member] {
         switch note {
-        case .suspended(let key, _): device("suspended", key)
-        case .ended(let key, _): device("ended", key)
-        case .linked, .resumed, .refused, .roomRefused, .roomCreated, .roomOperation:
+        case .link(.suspended(let key, _)): device("suspended", key)
+        case .link(.ended(let key, _)): device("ended", key)
+        case .link(.linked), .link(.resumed), .link(.refused), .roomRefused, .roomCreated, .roomOperation:
             AuditRecord(.note(note, peer: nil)).map { AuditLog.members(of: $0) } ?? []
         case .rolesInvalid(let room, let error):
             named("rolesInvalid", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
-        case .faulted(let code): named("faulted", [.init("code", .string(code.name))])
+        case .link(.faulted(let code)): named("faulted", [.init("code", .string(code.name))])
         }
     }
 
@@ -218,14 +218,14 @@ extension RelayLog.Event {
 
     private static func level(of event: RelayEvent) -> RelayLog.Level {
         switch event {
-        case .note(.suspended, _), .note(.ended, _), .note(.resumed, _): .debug
+        case .note(.link(.suspended), _), .note(.link(.ended), _), .note(.link(.resumed), _): .debug
         // The refusal that follows has the same reason.
         case .authenticationRefused: .debug
         case .note(.rolesInvalid, _), .acceptingPaused, .diskSpaceChanged, .tlsFailed(_, peer: nil), .storeFailed,
             .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .policyFailed, .undeliveredFailed:
             .error
-        case .note(.refused, _), .note(.roomRefused, _), .note(.faulted, _), .connectionsRefused, .proxyRefused,
-            .tlsFailed, .undeliveredReportsDropped, .storeRecovered:
+        case .note(.link(.refused), _), .note(.roomRefused, _), .note(.link(.faulted), _), .connectionsRefused,
+            .proxyRefused, .tlsFailed, .undeliveredReportsDropped, .storeRecovered:
             .warning
         case .note, .revoked, .roomDecisionsRevoked: .info
         }

@@ -114,9 +114,9 @@ extension TimelineEntry {
 @MainActor
 func withRelay(_ body: (String) async throws -> Void) async throws {
     var configuration = try Relay.Configuration(port: 0)
-    configuration.engine.handshakeTimeout = .seconds(3600)
-    configuration.engine.authTimeout = .seconds(3600)
-    configuration.engine.frameTimeout = .seconds(3600)
+    configuration.engine.link.handshakeTimeout = .seconds(3600)
+    configuration.engine.link.authTimeout = .seconds(3600)
+    configuration.engine.link.frameTimeout = .seconds(3600)
     configuration.limits = .unlimited
     let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
     let address = try relay.start()[0]

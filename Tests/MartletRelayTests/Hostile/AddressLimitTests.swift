@@ -181,7 +181,7 @@ struct AddressLimitTests {
             #expect(try await plain.finalNotice() == nil)
         }
         #expect(log.all.contains { if case .proxyRefused(_?) = $0 { true } else { false } })
-        let peers = log.all.compactMap { if case .note(.linked, let peer) = $0 { peer } else { nil } }
+        let peers = log.all.compactMap { if case .note(.link(.linked), let peer) = $0 { peer } else { nil } }
         #expect(Set(peers) == [SocketAddress("192.0.2.1:4711"), SocketAddress("192.0.2.2:4711")])
     }
 }

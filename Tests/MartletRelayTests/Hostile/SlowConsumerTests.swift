@@ -30,7 +30,7 @@ struct SlowConsumerTests {
             #expect(fixture.heldForSending(to: bob) <= Self.bound)
             fixture.run(for: .milliseconds(20))
         }
-        #expect(fixture.notes.contains(.faulted(.slowConsumer)))
+        #expect(fixture.notes.contains(.link(.faulted(.slowConsumer))))
         #expect(fixture.now - start <= .seconds(11))
         #expect(counter > 400)
 
@@ -71,7 +71,7 @@ struct SlowConsumerTests {
     @Test("socket that is not read closes as slowConsumer")
     func socket() async throws {
         var configuration = RelayConfiguration.withoutTimeouts
-        configuration.slowConsumerTimeout = .milliseconds(200)
+        configuration.link.slowConsumerTimeout = .milliseconds(200)
         // On a busy machine large kernel buffers fill after a silent peer is closed (S-29).
         var small = TCPOptions()
         small.sendBufferByteCount = 16 << 10
@@ -114,7 +114,7 @@ struct SlowConsumerTests {
             #expect(fixture.heldForSending(to: bob) <= Self.bound)
             fixture.run(for: .seconds(1))
         }
-        #expect(fixture.notes.contains(.faulted(.ackTimeout)))
+        #expect(fixture.notes.contains(.link(.faulted(.ackTimeout))))
         #expect(fixture.now - start <= .seconds(61))
         #expect(fixture.now - start >= .seconds(59))
         var received = 0

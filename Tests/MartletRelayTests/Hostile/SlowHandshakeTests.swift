@@ -40,7 +40,7 @@ struct SlowHandshakeTests {
             await peer.send([byte])
         }
         #expect(peer.isClosed)
-        #expect(fixture.notes == [.faulted(.handshakeTimeout)])
+        #expect(fixture.notes == [.link(.faulted(.handshakeTimeout))])
     }
 
     @Test("partial frame closes after 30 s", arguments: RelayBackend.allCases)

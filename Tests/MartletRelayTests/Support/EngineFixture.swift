@@ -71,8 +71,8 @@ final class EngineFixture: @unchecked Sendable {
 
     /// Unprocessed input of a connection that the engine holds, in bytes.
     func heldByteCount(of peer: VirtualPeer) -> Int {
-        guard let slot = engine.connections.slot(peer.key) else { return 0 }
-        return engine.connections[slot].heldByteCount
+        guard let slot = engine.server.connections.slot(peer.key) else { return 0 }
+        return engine.server.connections[slot].heldByteCount
     }
 
     /// Fills the peer's kernel buffer and stops its reading.
@@ -88,7 +88,7 @@ final class EngineFixture: @unchecked Sendable {
 
     /// A value of a peer's link; nil if there is none.
     func link<Value>(of peer: VirtualPeer, _ value: (borrowing Link) -> Value) -> Value? {
-        guard let slot = engine.connections.slot(peer.key), let link = engine.connections[slot].linkSlot else {
+        guard let slot = engine.server.connections.slot(peer.key), let link = engine.server.connections[slot].linkSlot else {
             return nil
         }
         return value(engine.sessions.links[link].link)
@@ -99,11 +99,11 @@ final class EngineFixture: @unchecked Sendable {
     private func settle() {
         while let output = engine.nextOutput(now: now) {
             switch output {
-            case .authenticate(let key, let request): if authenticates { admit(key, request) }
-            case .continueExchange: preconditionFailure("this relay has no exchanges")
-            case .transmit(let keys): for key in keys { peers[key]?.needsWrite = true }
-            case .close(let key, let afterFlush): close(key, afterFlush: afterFlush)
-            case .pauseReading, .resumeReading: break
+            case .link(.authenticate(let key, let request)): if authenticates { admit(key, request) }
+            case .link(.continueExchange): preconditionFailure("this relay has no exchanges")
+            case .link(.transmit(let keys)): for key in keys { peers[key]?.needsWrite = true }
+            case .link(.close(let key, let afterFlush)): close(key, afterFlush: afterFlush)
+            case .link(.pauseReading), .link(.resumeReading): break
             case .load(let room): engine.loaded(room, store.load(room))
             case .append(let room, let entries, let erasures):
                 try! store.append(entries, erasing: erasures, to: room)
@@ -118,6 +118,7 @@ final class EngineFixture: @unchecked Sendable {
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
+            case .link(.note(let note, _)): notes.append(.link(note))
             case .authorize(let question, let request): engine.authorized(question, policy(request), now: now)
             case .saveMemberships(let room, _): engine.membershipsSaved(room, refused: [])
             case .readMemberships(let id, _): engine.membershipsRead(id, [], now: now)

@@ -75,7 +75,7 @@ enum RelayFixture {
             case .engine(let fixture): fixture.notes
             case .socket(_, _, let log): log.notes
             }
-        return notes.compactMap { if case .faulted(let code) = $0 { code } else { nil } }
+        return notes.compactMap { if case .link(.faulted(let code)) = $0 { code } else { nil } }
     }
 
     /// The number of messages that the relay has stored.

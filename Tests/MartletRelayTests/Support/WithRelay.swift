@@ -8,10 +8,10 @@ extension RelayConfiguration {
     /// A configuration whose timeouts do not expire on a busy machine.
     static var withoutTimeouts: RelayConfiguration {
         var configuration = RelayConfiguration()
-        configuration.handshakeTimeout = .seconds(3600)
-        configuration.authTimeout = .seconds(3600)
-        configuration.frameTimeout = .seconds(3600)
-        configuration.slowConsumerTimeout = .seconds(3600)
+        configuration.link.handshakeTimeout = .seconds(3600)
+        configuration.link.authTimeout = .seconds(3600)
+        configuration.link.frameTimeout = .seconds(3600)
+        configuration.link.slowConsumerTimeout = .seconds(3600)
         return configuration
     }
 }

@@ -20,7 +20,7 @@ struct AttemptFailureTests {
         token: @escaping @Sendable (TestWorld, TestDevice) async throws -> String
     ) throws -> String? {
         try world.run { [world] in
-            try world.startRelay { $0.engine.handshakeTimeout = handshakeTimeout }
+            try world.startRelay { $0.engine.link.handshakeTimeout = handshakeTimeout }
             let alice = world.device("alice")
             // The device retains its credentials.
             alice.credentials = .account(

@@ -8,10 +8,10 @@ extension RelayConfiguration {
     /// A relay whose timeouts are too long to expire on a busy machine.
     static var patient: RelayConfiguration {
         var configuration = RelayConfiguration()
-        configuration.handshakeTimeout = .seconds(3600)
-        configuration.authTimeout = .seconds(3600)
-        configuration.frameTimeout = .seconds(3600)
-        configuration.slowConsumerTimeout = .seconds(3600)
+        configuration.link.handshakeTimeout = .seconds(3600)
+        configuration.link.authTimeout = .seconds(3600)
+        configuration.link.frameTimeout = .seconds(3600)
+        configuration.link.slowConsumerTimeout = .seconds(3600)
         return configuration
     }
 }

@@ -12,9 +12,9 @@ func withRelay(
     store: any RoomStore = InMemoryStore(), policy: any RoomPolicy = .allowAll, _ body: (String) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
-    configuration.engine.handshakeTimeout = .seconds(3600)
-    configuration.engine.authTimeout = .seconds(3600)
-    configuration.engine.frameTimeout = .seconds(3600)
+    configuration.engine.link.handshakeTimeout = .seconds(3600)
+    configuration.engine.link.authTimeout = .seconds(3600)
+    configuration.engine.link.frameTimeout = .seconds(3600)
     configuration.limits = .unlimited
     let relay = Relay(configuration: configuration, store: store, authenticator: .allowAll, policy: policy)
     let address = try relay.start()[0]

@@ -23,17 +23,17 @@ import Testing
         let link = LinkID(rawValue: 3)
         let start = #"{"time":"2023-11-14T22:13:20.123Z","event":"#
         #expect(
-            try line(.note(.linked(key, link), peer: peer))
+            try line(.note(.link(.linked(key, link)), peer: peer))
                 == start + #""signedIn","account":"ada","device":"ab","peer":"192.0.2.1:4711"}"#)
         #expect(
-            try line(.note(.resumed(key, link, epoch: Epoch(rawValue: 2)), peer: peer))
+            try line(.note(.link(.resumed(key, link, epoch: Epoch(rawValue: 2))), peer: peer))
                 == start + #""resumed","account":"ada","device":"ab","peer":"192.0.2.1:4711"}"#)
         #expect(
-            try line(.note(.refused(ada, .unauthenticated), peer: peer))
+            try line(.note(.link(.refused(ada, .unauthenticated)), peer: peer))
                 == start + #""refused","account":"ada","peer":"192.0.2.1:4711","code":"unauthenticated"}"#)
         let cause = "the token is for another audience"
         #expect(
-            try line(.note(.refused(ada, .unauthenticated, cause: cause), peer: nil))
+            try line(.note(.link(.refused(ada, .unauthenticated, cause: cause)), peer: nil))
                 == start + #""refused","account":"ada","code":"unauthenticated","reason":"\#(cause)"}"#)
         #expect(
             try line(.note(.roomRefused(key, lobby), peer: nil))
@@ -62,7 +62,7 @@ import Testing
         async throws
     {
         let ada = AccountName("ada")
-        let refusal = try #require(AuditRecord(.note(.refused(ada, .unauthenticated), peer: peer)))
+        let refusal = try #require(AuditRecord(.note(.link(.refused(ada, .unauthenticated)), peer: peer)))
         let sign = try #require(AuditRecord(.revoked(ada)))
         try await withFolder { folder in
             let file = folder.appendingPathComponent("audit")

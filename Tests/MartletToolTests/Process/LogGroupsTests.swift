@@ -21,7 +21,7 @@ import Testing
         var lineCount = 0
         for second in 0..<20 {
             for number in 0..<3_000 {
-                let event = RelayEvent.note(.refused(AccountName("a\(number)")!, .unauthenticated), peer: nil)
+                let event = RelayEvent.note(.link(.refused(AccountName("a\(number)")!, .unauthenticated)), peer: nil)
                 lineCount += lines(event, at: second * 1000).count
             }
         }
@@ -31,7 +31,7 @@ import Testing
 
     // Specs/hostile.md row 106
     @Test mutating func `faults of peers → the first at once, then one line with their number in 10 s`() {
-        let fault = RelayEvent.note(.faulted(.badMagic), peer: SocketAddress("192.0.2.1:4711"))
+        let fault = RelayEvent.note(.link(.faulted(.badMagic)), peer: SocketAddress("192.0.2.1:4711"))
         #expect(lines(fault, at: 0) == ["faulted badMagic peer=192.0.2.1:4711"])
         for _ in 0..<1_000 { #expect(lines(fault, at: 9_999) == []) }
         #expect(lines(fault, at: 10_000) == ["faulted badMagic peer=192.0.2.1:4711 count=1000"])

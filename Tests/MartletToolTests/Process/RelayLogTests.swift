@@ -13,7 +13,7 @@ import Testing
         let account = AccountName("ada")
         let peer = SocketAddress("192.0.2.1:4711")
         return RelayLog.Entry(
-            event: .relay(.note(.refused(account, .unauthenticated), peer: peer)), time: 1_700_000_000_123)
+            event: .relay(.note(.link(.refused(account, .unauthenticated)), peer: peer)), time: 1_700_000_000_123)
     }
 
     @Test func `a line of text begins with the time and ends with the peer`() throws {
@@ -37,7 +37,7 @@ import Testing
     @Test func `a record of the audit log → the same members in the log of JSON`() throws {
         let ada = AccountName("ada")
         let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
-        let event = RelayEvent.note(.linked(key, LinkID(rawValue: 7)), peer: SocketAddress("192.0.2.1:4711"))
+        let event = RelayEvent.note(.link(.linked(key, LinkID(rawValue: 7))), peer: SocketAddress("192.0.2.1:4711"))
         let record = try #require(AuditRecord(event))
         let line = AuditLog.line(.init(event: .relay(record), time: 5))
         #expect(RelayLog.json(.init(event: .audited(record), time: 5)) == line)
@@ -61,10 +61,10 @@ import Testing
         }
         #expect(level(.storeFailed(lobby, CancellationError())) == .error)
         #expect(level(.storeRecovered) == .warning)
-        #expect(level(.note(.refused(ada, .unauthenticated), peer: nil)) == .warning)
-        #expect(level(.note(.linked(key, LinkID(rawValue: 7)), peer: nil)) == .info)
-        #expect(level(.note(.ended(key, LinkID(rawValue: 7)), peer: nil)) == .debug)
-        #expect(level(.note(.resumed(key, LinkID(rawValue: 7), epoch: Epoch(rawValue: 2)), peer: nil)) == .debug)
+        #expect(level(.note(.link(.refused(ada, .unauthenticated)), peer: nil)) == .warning)
+        #expect(level(.note(.link(.linked(key, LinkID(rawValue: 7))), peer: nil)) == .info)
+        #expect(level(.note(.link(.ended(key, LinkID(rawValue: 7))), peer: nil)) == .debug)
+        #expect(level(.note(.link(.resumed(key, LinkID(rawValue: 7), epoch: Epoch(rawValue: 2))), peer: nil)) == .debug)
         #expect(RelayLog.Event.reloaded("no").level == .error)
         #expect(RelayLog.Event.reloaded(nil).level == .info)
         #expect(RelayLog.Level.error < .warning && .info < RelayLog.Level.debug)

@@ -49,8 +49,8 @@ import Testing
         configuration.tls = certificate.map { TLSServerOptions(identity: $0) }
         if let clientTrust { configuration.tls?.clientCertificates = .required(trustFile: clientTrust) }
         // A busy machine signs in late.
-        configuration.engine.handshakeTimeout = .seconds(600)
-        configuration.engine.authTimeout = .seconds(600)
+        configuration.engine.link.handshakeTimeout = .seconds(600)
+        configuration.engine.link.authTimeout = .seconds(600)
         let relay = Relay(
             configuration: configuration, store: InMemoryStore(), authenticator: authenticator, policy: .allowAll)
         let port = try #require(try relay.start().first).port

@@ -110,9 +110,9 @@ package final class Simulation {
         trace = Trace(keepsLines: keepsTrace)
         random = SeededRandom(seed: ~scenario.seed)
         var configuration = RelayConfiguration()
-        configuration.resumeLifetime = .seconds(60)
-        configuration.firstSequence = scenario.firstSequence
-        configuration.deflatesPackets = scenario.relayDeflates
+        configuration.link.resumeLifetime = .seconds(60)
+        configuration.link.firstSequence = scenario.firstSequence
+        configuration.link.deflatesPackets = scenario.relayDeflates
         configuration.asksRoomPolicy = scenario.policyDelay != nil || scenario.usesRoles
         if scenario.usesRoles { configuration.roomRoles = RoomRolesConfiguration() }
         world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed, tls: tls)
@@ -652,7 +652,7 @@ package final class Simulation {
 
     func check(_ note: RelayNote) {
         switch note {
-        case .linked(let key, let link):
+        case .link(.linked(let key, let link)):
             guard let device = device(key) else { return }
             if let ended = device.ended, ended.at == world.now, ended.wasKnown {
                 ledger.fail(.linksAreResumed, at: world.now, "device \(device.id) started a link beside its own")
@@ -660,14 +660,14 @@ package final class Simulation {
             // The device may not receive the welcome.
             device.link = nil
             device.linkAtRelay = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: 1))
-        case .resumed(let key, let link, let epoch):
+        case .link(.resumed(let key, let link, let epoch)):
             device(key)?.linkAtRelay = SimulatedDevice.LinkEpoch(link: link, epoch: epoch)
-        case .ended(let key, let link):
+        case .link(.ended(let key, let link)):
             guard let device = device(key) else { return }
             // A hello that was delayed on an earlier connection may have begun the link that ends (C-39).
             device.ended = (world.now, device.link?.link == link && device.link == device.linkAtRelay)
             if device.linkAtRelay?.link == link { device.linkAtRelay = nil }
-        case .faulted(let code):
+        case .link(.faulted(let code)):
             if !Simulation.benignCodes.contains(code) {
                 ledger.fail(.correctPeersAreServed, at: world.now, "the relay reported \(code)")
             }
@@ -677,7 +677,7 @@ package final class Simulation {
             }
         case .rolesInvalid(let room, let error):
             ledger.fail(.rolesAreEnforced, at: world.now, "the roles of \(room) are not valid: \(error)")
-        case .suspended, .refused, .roomRefused, .roomCreated: break
+        case .link(.suspended), .link(.refused), .roomRefused, .roomCreated: break
         }
     }
 

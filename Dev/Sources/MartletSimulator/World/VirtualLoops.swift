@@ -172,6 +172,16 @@ final class VirtualLoops {
 
     /// Translates an output to the outside keys; nil for outputs between loops.
     private func translate(_ output: RelayOutput, from loop: Int, now: Instant) -> RelayOutput? {
+        switch output {
+        case .link(let output):
+            return translate(output, from: loop, now: now).map { .link($0) }
+        case .authorize, .policyOverdue, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships,
+            .readMemberships, .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note:
+            return output
+        }
+    }
+
+    private func translate(_ output: LinkServerOutput, from loop: Int, now: Instant) -> LinkServerOutput? {
         func name(_ key: ConnectionKey) -> ConnectionKey { names[Location(loop: loop, key: key)] ?? key }
         switch output {
         case .transfer(let key, let other):
@@ -182,15 +192,13 @@ final class VirtualLoops {
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
-        case .authorize, .policyOverdue, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships,
-            .readMemberships, .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note:
-            return output
+        case .note: return output
         }
     }
 
     private func move(
         _ key: ConnectionKey, called name: ConnectionKey, from loop: Int, to other: Int, now: Instant
-    ) -> RelayOutput? {
+    ) -> LinkServerOutput? {
         guard let transferred = loops[loop].engine.transfer(key) else { return nil }
         names[Location(loop: loop, key: key)] = nil
         guard let newKey = loops[other].engine.adopt(transferred, now: now) else {

@@ -209,9 +209,9 @@ package final class VirtualRelay {
         var work: [(Work, Duration)] = []
         while let output = loops.nextOutput(now: now) {
             switch output {
-            case .authenticate(let key, let request):
+            case .link(.authenticate(let key, let request)):
                 later(.authenticate(key, request), authenticationDelay, &work, now: now)
-            case .continueExchange(let key, let message):
+            case .link(.continueExchange(let key, let message)):
                 later(.continueExchange(key, message), authenticationDelay, &work, now: now)
             case .authorize(let question, let request):
                 later(.authorize(question, request), policyDelay, &work, now: now)
@@ -236,16 +236,20 @@ package final class VirtualRelay {
                 guard answersRequests else { break }
                 loops.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
             case .commandEnded(let id, let result): commandResults[id] = result
-            case .note(let note, _):
-                notes.append(note)
-                onNote?(note)
+            case .note(let note, _): report(note)
+            case .link(.note(let note, _)): report(.link(note))
             case .undelivered(let reports): undelivered += reports
-            case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
+            case .link(.transmit), .link(.close), .link(.pauseReading), .link(.resumeReading): network.append(output)
             case .send(let loop, let messages): work.append((.send(loop, messages), VirtualRelay.loopDelay))
-            case .transfer: preconditionFailure("VirtualLoops performs transfers")
+            case .link(.transfer): preconditionFailure("VirtualLoops performs transfers")
             }
         }
         return (network, work)
+    }
+
+    private func report(_ note: RelayNote) {
+        notes.append(note)
+        onNote?(note)
     }
 
     /// Completes an operation and reports its result to the engine.

@@ -442,13 +442,13 @@ package final class VirtualWorld {
         for (work, delay) in work { schedule(.work(work, generation: generation), after: delay) }
         for output in network {
             switch output {
-            case .transmit(let keys):
+            case .link(.transmit(let keys)):
                 for key in keys { if let index = connection(key) { fill(index, atRelay: true) } }
-            case .close(let key, let afterFlush):
+            case .link(.close(let key, let afterFlush)):
                 if let index = connection(key) { close(index, atRelay: true, isGraceful: afterFlush) }
-            case .pauseReading(let key):
+            case .link(.pauseReading(let key)):
                 if let index = connection(key) { connections[index].isPaused = true }
-            case .resumeReading(let key):
+            case .link(.resumeReading(let key)):
                 guard let index = connection(key) else { continue }
                 connections[index].isPaused = false
                 readUnread(index)

@@ -21,7 +21,7 @@ import Testing
         mallory.send(fault.bytes(&mallory.maker))
         #expect(mallory.farewell == fault.code)
         #expect(mallory.closedAt == stage.now)
-        #expect(stage.relay.notes.last { if case .faulted = $0 { true } else { false } } == .faulted(fault.code))
+        #expect(stage.relay.notes.last { if case .link(.faulted) = $0 { true } else { false } } == .link(.faulted(fault.code)))
         #expect(stage.relay.engine.statistics.faults == 1)
         #expect(bob.closedAt == nil)
         #expect(bob.log.all(Message.self).map(\.text) == ["before"])
@@ -49,7 +49,7 @@ import Testing
             #expect(stage.heldByteCount(peer) <= 64)
         }
         #expect(peer.closedAt == stage.now)
-        #expect(stage.relay.notes == [.faulted(fault.code)])
+        #expect(stage.relay.notes == [.link(.faulted(fault.code))])
         #expect(peer.log.byteCount <= 3 * bytes.count)
     }
 
@@ -71,7 +71,7 @@ import Testing
 
     // W-39
     @Test func `a relay without packets reports only version 1 0`() throws {
-        let stage = RelayStage { $0.features = .supported }
+        let stage = RelayStage { $0.link.features = .supported }
         let peer = stage.member("mallory")
         peer.send([0x8D, 0x4D, 0x52, 0x54, 9])
         #expect(peer.log.last(GoAway.self)?.notice.spokenVersions == [.current])
@@ -143,7 +143,7 @@ import Testing
         }
         #expect(peer.farewell == .authTimeout)
         #expect(peer.closedAt == began + .seconds(10))
-        #expect(stage.relay.notes == [.faulted(.authTimeout), .refused(.named("mallory"), .authTimeout)])
+        #expect(stage.relay.notes == [.link(.faulted(.authTimeout)), .link(.refused(.named("mallory"), .authTimeout))])
     }
 
     // C-9, Specs/hostile.md row 6
@@ -167,7 +167,7 @@ import Testing
         peer.send(hello)
         #expect(peer.farewell == .badChecksum)
         #expect(peer.log.byteCount <= 3 * hello.count)
-        #expect(stage.relay.notes == [.faulted(.badChecksum)])
+        #expect(stage.relay.notes == [.link(.faulted(.badChecksum))])
     }
 
     @Test func `any single flipped bit ends the connection`() {
@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test func `compression without the negotiated feature ends the connection`() throws {
-        let stage = RelayStage { $0.features = [] }
+        let stage = RelayStage { $0.link.features = [] }
         let peer = stage.member("mallory", of: .lobby)
         let deflater = Deflater()
         let body = [UInt8](repeating: 0, count: 4096)
@@ -343,7 +343,7 @@ import Testing
             #expect(queued.byteCount <= 1 << 20)
         }
         #expect(mallory.closedAt == began + .seconds(10))
-        #expect(stage.relay.notes.contains(.faulted(.slowConsumer)))
+        #expect(stage.relay.notes.contains(.link(.faulted(.slowConsumer))))
         #expect(bob.closedAt == nil)
     }
 

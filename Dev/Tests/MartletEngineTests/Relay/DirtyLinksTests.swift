@@ -29,7 +29,7 @@ import Testing
         var transmits: [[ConnectionKey]] = []
         while let output = engine.nextOutput(now: now) {
             switch output {
-            case .transmit(let keys): transmits.append(keys)
+            case .link(.transmit(let keys)): transmits.append(keys)
             case .append(let room, let entries, _):
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
             default: break

@@ -7,7 +7,7 @@ import Testing
 @testable import MartletSimulator
 
 @Suite struct LinkTableTests {
-    private static let lifetime = RelayConfiguration().resumeLifetime
+    private static let lifetime = RelayConfiguration().link.resumeLifetime
 
     //
     @Test func `each suspended link ends after its own lifetime`() {

@@ -35,8 +35,8 @@ import Testing
         return peer
     }
 
-    private func phase(of peer: RawPeer, at stage: RelayStage) -> RelayConnection.Phase? {
-        stage.relay.engine.connections.slot(peer.key).flatMap { stage.relay.engine.connections.phase($0) }
+    private func phase(of peer: RawPeer, at stage: RelayStage) -> ServerConnection.Phase? {
+        stage.relay.engine.server.connections.slot(peer.key).flatMap { stage.relay.engine.server.connections.phase($0) }
     }
 
     // MARK: Exchange
@@ -74,7 +74,7 @@ import Testing
         peer.say(Auth(credential: Self.credential("wrong")))
         #expect(peer.farewell == .unauthenticated)
         #expect(stage.relay.engine.statistics.links == 0)
-        #expect(stage.relay.notes == [.refused(.named("alice"), .unauthenticated)])
+        #expect(stage.relay.notes == [.link(.refused(.named("alice"), .unauthenticated))])
     }
 
     // C-16, C-18, C-69
@@ -105,9 +105,9 @@ import Testing
         let open = peer.maker.frame(Open(room: .lobby, kind: .chat, cursor: 0), on: .first)
         for byte in open + peer.maker.frame(Auth(credential: Self.credential("right"))) { peer.send([byte]) }
         #expect(peer.log.last(Opened.self) != nil)
-        let found = stage.relay.engine.connections.slot(peer.key)
+        let found = stage.relay.engine.server.connections.slot(peer.key)
         let slot = try #require(found)
-        #expect(stage.relay.engine.connections.find(slot)?.partialSince == nil)
+        #expect(stage.relay.engine.server.connections.find(slot)?.partialSince == nil)
     }
 
     // C-9, Specs/hostile.md row 55
@@ -152,7 +152,7 @@ import Testing
         long.say(.auth, writer.bytes)
         #expect(long.farewell == .unauthenticated)
         let cause = "a message of the exchange is too long"
-        #expect(stage.relay.notes == [.refused(.named("alice"), .unauthenticated, cause: cause)])
+        #expect(stage.relay.notes == [.link(.refused(.named("alice"), .unauthenticated, cause: cause))])
         let compressed = try began(stage)
         compressed.say(.auth, Deflater().compress(writer.bytes.rawBytes) ?? [], compression: .zlib)
         #expect(compressed.farewell == .compressionNotAllowed)
@@ -287,7 +287,7 @@ import Testing
         peer.say(Auth(credential: Self.first))
         stage.run(for: .seconds(60))
         #expect(peer.farewell == .unauthenticated)
-        let expiry = RelayNote.refused(.named("alice"), .unauthenticated, cause: "the credential has expired")
+        let expiry = RelayNote.link(.refused(.named("alice"), .unauthenticated, cause: "the credential has expired"))
         #expect(stage.relay.notes.contains(expiry))
         stage.run(for: .seconds(60))
         #expect(stage.relay.engine.statistics.connections == 0)
@@ -327,7 +327,7 @@ import Testing
         }
         #expect(peer.farewell == .unauthenticated)
         let cause = "the credential is for another account"
-        #expect(stage.relay.notes.contains(.refused(.named("alice"), .unauthenticated, cause: cause)))
+        #expect(stage.relay.notes.contains(.link(.refused(.named("alice"), .unauthenticated, cause: cause))))
     }
 
     // C-71, Specs/hostile.md row 56
@@ -388,6 +388,6 @@ import Testing
         let identity = Identity(.named("alice"), claims: Claims(roles: ["guest"]))
         stage.act { $0.authenticated(peer.key, .accepted(identity, grant, presented: nil), now: $1) }
         #expect(asked == [[], ["guest"]])
-        #expect(stage.link(of: peer, { $0.claims.roles }) == ["guest"])
+        #expect(stage.relayLink(of: peer, { $0.claims.roles }) == ["guest"])
     }
 }

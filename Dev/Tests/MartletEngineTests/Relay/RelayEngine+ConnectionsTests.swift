@@ -23,7 +23,7 @@ import Testing
         #expect(welcome.epoch == Epoch(rawValue: 1))
         #expect(welcome.resumed == nil)
         #expect(welcome.resumeLifetime == .seconds(300))
-        #expect(stage.relay.notes == [.linked(DeviceKey(account: .alice, device: DeviceID(rawValue: 1)), welcome.link)])
+        #expect(stage.relay.notes == [.link(.linked(DeviceKey(account: .alice, device: DeviceID(rawValue: 1)), welcome.link))])
     }
 
     // C-18
@@ -163,7 +163,7 @@ import Testing
 
     // W-41, W-42
     @Test func `a welcome contains the lower limits and the common features of both sides`() throws {
-        let stage = RelayStage { $0.features = [.receipts, .zlib] }
+        let stage = RelayStage { $0.link.features = [.receipts, .zlib] }
         let peer = try #require(stage.connect())
         let limits = Limits(
             maxBodyByteCount: 20_000, maxMessageByteCount: 1 << 24, linkWindow: 20_000, sessionWindow: 1 << 20)
@@ -181,7 +181,7 @@ import Testing
         let peer = try #require(stage.connect())
         peer.greet("alice")
         #expect(peer.farewell == .unauthenticated)
-        #expect(stage.relay.notes == [.refused(.alice, .unauthenticated)])
+        #expect(stage.relay.notes == [.link(.refused(.alice, .unauthenticated))])
         #expect(stage.relay.engine.statistics.links == 0)
         #expect(stage.relay.engine.statistics.connections == 0)
     }
@@ -202,12 +202,12 @@ import Testing
         let peer = stage.member("alice", of: .lobby)
         let (who, id) = try #require(stage.link(of: peer, { ($0.who, $0.id) }))
         peer.cut()
-        #expect(stage.relay.notes.last == .suspended(who, id))
+        #expect(stage.relay.notes.last == .link(.suspended(who, id)))
     }
 
     // C-11
     @Test func `a connection beyond the bound is refused until another connection ends`() throws {
-        let stage = RelayStage { $0.maxConnections = 2 }
+        let stage = RelayStage { $0.link.maxConnections = 2 }
         let first = try #require(stage.connect())
         _ = try #require(stage.connect())
         #expect(stage.connect() == nil)
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test func `a link beyond the bound is rejected with serverBusy`() throws {
-        let stage = RelayStage { $0.maxLinks = 1 }
+        let stage = RelayStage { $0.link.maxLinks = 1 }
         let first = stage.member("alice")
         let second = stage.member("bob")
         #expect(second.farewell == .serverBusy)
@@ -368,11 +368,11 @@ import Testing
         #expect(stage.relay.log[.lobby] == nil)
         #expect(newer.closedAt == nil)
         // The link is not reported as suspended.
-        #expect(stage.relay.notes.contains { if case .suspended = $0 { true } else { false } } == false)
+        #expect(stage.relay.notes.contains { if case .link(.suspended) = $0 { true } else { false } } == false)
     }
 
     @Test func `a resume fences the older connection also without room for suspended links`() throws {
-        let stage = RelayStage { $0.maxSuspendedLinks = 0 }
+        let stage = RelayStage { $0.link.maxSuspendedLinks = 0 }
         let older = stage.member("alice")
         let welcome = try #require(older.log.last(Welcome.self))
         let newer = try #require(stage.connect())
@@ -412,8 +412,8 @@ import Testing
 
     // C-41, C-52
     @Test func `a connection that is silent for the idle timeout is closed without a goaway`() throws {
-        #expect(RelayConfiguration().idleTimeout >= HeartbeatInterval.lowPowerRange.upperBound + .seconds(5))
-        let stage = RelayStage { $0.idleTimeout = .seconds(100) }
+        #expect(RelayConfiguration().link.idleTimeout >= HeartbeatInterval.lowPowerRange.upperBound + .seconds(5))
+        let stage = RelayStage { $0.link.idleTimeout = .seconds(100) }
         let peer = stage.member("alice")
         let other = stage.member("bob")
         stage.run(for: .seconds(60))
@@ -463,12 +463,12 @@ import Testing
         let stage = RelayStage()
         stage.relay.credentialLifetime = .seconds(60)
         stage.member("alice").cut()
-        #expect(stage.relay.engine.connections.heldCount == 0)
+        #expect(stage.relay.engine.server.connections.heldCount == 0)
     }
 
     // C-42, C-62
     @Test(arguments: [0, 2]) func `a goaway removes no suspended link, for any bound`(bound: Int) {
-        let stage = RelayStage { $0.maxSuspendedLinks = bound }
+        let stage = RelayStage { $0.link.maxSuspendedLinks = bound }
         for name in ["a", "b"] { stage.member(name).cut() }
         let leaver = stage.member("c", of: .lobby)
         leaver.say(GoAway(Notice(code: .none)))

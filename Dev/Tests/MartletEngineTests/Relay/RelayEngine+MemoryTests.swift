@@ -13,7 +13,7 @@ import Testing
     private func hall(budget: Int, cutsMallory: Bool) -> (stage: RelayStage, alice: RawPeer, mallory: [RawPeer]) {
         let stage = RelayStage {
             $0.memoryBudget = budget
-            $0.slowConsumerTimeout = .seconds(3600)
+            $0.link.slowConsumerTimeout = .seconds(3600)
         }
         let alice = stage.member("alice", of: .lobby)
         let mallory = (1...4).map { stage.member("mallory", device: $0, of: .lobby) }
@@ -46,17 +46,17 @@ import Testing
         let (stage, alice, _) = hall(budget: 1 << 20, cutsMallory: true)
         let engine = stage.relay.engine.statistics
         #expect(engine.links < 7 && engine.suspendedLinks >= 1)
-        #expect(stage.link(of: alice, { $0.sessions.count }) == 1 && alice.closedAt == nil)
+        #expect(stage.relayLink(of: alice, { $0.sessions.count }) == 1 && alice.closedAt == nil)
         #expect(stage.relay.engine.memoryByteCount <= 1 << 20)
     }
 
     @Test func `sessions of connected links of the account that holds most are reset with slowConsumer`() {
         let (stage, alice, mallory) = hall(budget: 700 << 10, cutsMallory: false)
         #expect(stage.relay.engine.statistics.links == 6)
-        #expect(mallory.contains { stage.link(of: $0, { link in link.sessions.isEmpty }) == true })
-        #expect(stage.link(of: alice, { $0.sessions.count }) == 1)
+        #expect(mallory.contains { stage.relayLink(of: $0, { link in link.sessions.isEmpty }) == true })
+        #expect(stage.relayLink(of: alice, { $0.sessions.count }) == 1)
         #expect(stage.relay.engine.memoryByteCount <= 700 << 10)
-        for peer in mallory where stage.link(of: peer, { $0.sessions.isEmpty }) == true {
+        for peer in mallory where stage.relayLink(of: peer, { $0.sessions.isEmpty }) == true {
             peer.isReading = true
             peer.read()
             #expect(peer.log.last(Reset.self)?.code == .slowConsumer)
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `of four links of an account with equal memory, sessions of one are reset if that suffices`() {
         let (stage, _, mallory) = hall(budget: 850 << 10, cutsMallory: false)
-        let resetCount = mallory.count { stage.link(of: $0, { link in link.sessions.isEmpty }) == true }
+        let resetCount = mallory.count { stage.relayLink(of: $0, { link in link.sessions.isEmpty }) == true }
         #expect(resetCount == 1)
     }
 
@@ -125,7 +125,7 @@ import Testing
             stage.relay.engine.deadlinePassed(now: stage.now)
             var closed = 0
             while let output = stage.relay.engine.nextOutput(now: stage.now) {
-                if case .close = output { closed += 1 }
+                if case .link(.close) = output { closed += 1 }
             }
             closedInTurn.append(closed)
         } while stage.relay.engine.deadline == .zero
@@ -144,7 +144,7 @@ import Testing
         }
         _ = crowd(at: stage)
         #expect(alice.log.all(Reset.self).isEmpty && bob.log.all(Reset.self).isEmpty)
-        #expect(stage.link(of: alice, { $0.sessions.count }) == 1 && stage.link(of: bob, { $0.sessions.count }) == 1)
+        #expect(stage.relayLink(of: alice, { $0.sessions.count }) == 1 && stage.relayLink(of: bob, { $0.sessions.count }) == 1)
         #expect(stage.relay.engine.memoryByteCount <= 300_000)
     }
 
@@ -181,9 +181,9 @@ import Testing
         stage.run(for: .seconds(1))
         #expect(slow.contains { $0.closedAt != nil } && alice.closedAt == nil)
         #expect(stage.relay.engine.memoryByteCount <= 300_000)
-        #expect(stage.link(of: alice, { $0.sessions.count }) == 1)
+        #expect(stage.relayLink(of: alice, { $0.sessions.count }) == 1)
         for peer in slow where peer.closedAt == nil { stage.act { engine, _ in engine.noteUnsent(0, on: peer.key) } }
-        #expect(stage.relay.engine.connections.byteCount == 5000)
+        #expect(stage.relay.engine.server.connections.byteCount == 5000)
     }
 
     @Test func `a suspended link queues a bounded number of bytes, and the rest follows after a resume`() throws {

@@ -9,9 +9,7 @@ import Testing
 
 @Suite struct RelayLinkTests {
     private func isIdle(_ stage: RelayStage) -> Bool {
-        stage.relay.engine.sessions.links.slots.allSatisfy {
-            stage.relay.engine.sessions.links.read($0, { link in link.hasIdleMemory }) != true
-        }
+        stage.relay.engine.isIdle
     }
 
     @Test func `idle links and rooms hold no memory of queues, and continue with the next message`() {
@@ -22,7 +20,7 @@ import Testing
         #expect(!isIdle(stage))
         stage.run(for: .seconds(3))
         #expect(isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.read(0, { $0.isBusy }) == false)
-        #expect(MemoryLayout<RelayConnection>.size <= 80)
+        #expect(MemoryLayout<ServerConnection>.size <= 80)
         alice.text("hello", counter: 1)
         #expect(bob.log.frames.last?.header.type == .data)
         #expect(!isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.read(0, { $0.isBusy }) == true)
@@ -87,17 +85,12 @@ import Testing
             clients.reduce(0) { $0 + $1.engine.counters.bytesSent + $1.engine.counters.bytesReceived }
         }
 
-        var isIdle: Bool {
-            let relay = world.relay
-            return relay.engine.sessions.links.slots.allSatisfy {
-                relay.engine.sessions.links.read($0, { link in link.hasIdleMemory }) != true
-            }
-        }
+        var isIdle: Bool { world.relay.engine.isIdle }
 
         /// The number of framers that connections keep.
         var framerCount: Int {
             let relay = world.relay
-            return relay.engine.connections.slots.count { relay.engine.connections.find($0)?.framer != nil }
+            return relay.engine.server.connections.slots.count { relay.engine.server.connections.find($0)?.framer != nil }
         }
 
         var streamCount: Int {
@@ -178,5 +171,15 @@ import Testing
         peer.send(Array(packet[..<3]))
         peer.finish()
         #expect(peer.closedAt != nil)
+    }
+}
+
+extension RelayEngine {
+    /// Whether no link holds memory that only a busy one needs.
+    fileprivate var isIdle: Bool {
+        sessions.links.slots.allSatisfy {
+            guard sessions.links.isLive($0) else { return true }
+            return !sessions.links[$0].link.hasIdleMemory && !sessions.relayLinks[$0].hasIdleMemory
+        }
     }
 }

@@ -60,18 +60,18 @@ import Testing
             var all: [String] = []
             while let output = engine.nextOutput(now: RoomRouterTests.now) {
                 switch output {
-                case .authenticate: all.append("authenticate")
-                case .transmit(let keys): for _ in keys { all.append("transmit") }
-                case .close(_, let afterFlush): all.append(afterFlush ? "close after flush" : "close")
-                case .pauseReading: all.append("pause")
-                case .resumeReading: all.append("resume")
-                case .transfer(_, let loop): all.append("transfer to \(loop)")
+                case .link(.authenticate): all.append("authenticate")
+                case .link(.transmit(let keys)): for _ in keys { all.append("transmit") }
+                case .link(.close(_, let afterFlush)): all.append(afterFlush ? "close after flush" : "close")
+                case .link(.pauseReading): all.append("pause")
+                case .link(.resumeReading): all.append("resume")
+                case .link(.transfer(_, let loop)): all.append("transfer to \(loop)")
                 case .send(let loop, let messages): all.append("send \(loop) \(messages.count)")
                 case .authorize: all.append("authorize")
                 case .load(let room): all.append("load \(room.text)")
-                case .continueExchange, .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
+                case .link(.continueExchange), .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
                     .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note,
-                    .policyOverdue:
+                    .policyOverdue, .link(.note):
                     break
                 }
             }
@@ -111,7 +111,7 @@ import Testing
     //
     @Test func `a loop with fifteen sixteenths of its connections rejects one that it adopts for a new link`() throws {
         var configuration = RelayConfiguration()
-        configuration.maxConnections = 16
+        configuration.link.maxConnections = 16
         let pair = Pair(configuration)
         for number in 1...16 {
             let key = try #require(pair.accept())
@@ -128,7 +128,7 @@ import Testing
     // C-11, C-45
     @Test func `a full loop adopts no connection, and a draining one rejects it`() throws {
         var configuration = RelayConfiguration()
-        configuration.maxConnections = 1
+        configuration.link.maxConnections = 1
         let pair = Pair(configuration)
         for isFirst in [true, false] {
             let key = try #require(pair.accept())

@@ -71,7 +71,7 @@ import Testing
         stage.run(for: .seconds(1))
         let transientCount = try #require(stage.link(of: alice, { $0.link.transientCount(on: .first) }))
         #expect((1..<Session.maxTransients).contains(transientCount))
-        #expect(stage.link(of: alice, { $0.hasPending }) == true)
+        #expect(stage.relayLink(of: alice, { $0.hasPending }) == true)
         alice.isReading = true
         alice.read()
         stage.run(for: .seconds(1))
@@ -80,7 +80,7 @@ import Testing
         let presences = alice.log.all(Transient.self)
         #expect(presences.count == 40 && presences.allSatisfy { $0.content == .presence(.away) })
         #expect(Set(presences.compactMap(\.sender)).count == 40)
-        #expect(stage.link(of: alice, { $0.hasPending }) == false)
+        #expect(stage.relayLink(of: alice, { $0.hasPending }) == false)
     }
 
     // C-23, R-37
@@ -248,10 +248,10 @@ import Testing
         }
         alice.say(Close(), on: .first)
         #expect(reliableTypes(alice) == [.opened])
-        #expect(stage.link(of: alice, { $0.sessions.count }) == 1)
+        #expect(stage.relayLink(of: alice, { $0.sessions.count }) == 1)
         stage.run(for: .seconds(5))
         #expect(reliableTypes(alice) == [.opened, .response, .response, .close])
-        #expect(stage.link(of: alice, { $0.sessions.count }) == 0)
+        #expect(stage.relayLink(of: alice, { $0.sessions.count }) == 0)
         #expect(alice.log.all(Response.self).map(\.status) == [.none, .unknownAttachment])
         #expect(stage.relay.engine.statistics.rooms == 0)
     }

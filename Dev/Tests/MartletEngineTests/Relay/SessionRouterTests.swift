@@ -49,12 +49,12 @@ import Testing
         stage.run(for: .milliseconds(1))
         #expect(stage.relay.engine.statistics.suspendedLinks == 0)
         #expect(resume(late, "bob", on: stage) == nil)
-        #expect(stage.relay.notes.contains { if case .ended(let who, _) = $0 { who.account == .bob } else { false } })
+        #expect(stage.relay.notes.contains { if case .link(.ended(let who, _)) = $0 { who.account == .bob } else { false } })
     }
 
     // C-62
     @Test func `a suspended link beyond the bound removes the one suspended for longest`() throws {
-        let stage = RelayStage { $0.maxSuspendedLinks = 2 }
+        let stage = RelayStage { $0.link.maxSuspendedLinks = 2 }
         let peers = ["a", "b", "c"].map { stage.member($0) }
         for peer in peers {
             stage.run(for: .seconds(1))
@@ -68,7 +68,7 @@ import Testing
 
     // C-62, Specs/hostile.md row 33
     @Test func `an account with many suspended links loses its own and no other account's`() throws {
-        let stage = RelayStage { $0.maxSuspendedLinks = 8 }
+        let stage = RelayStage { $0.link.maxSuspendedLinks = 8 }
         let honest = ["a", "b", "c"].map { stage.member($0) }
         for peer in honest { peer.cut() }
         for device in 1...40 as ClosedRange<UInt64> {
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func `a link suspended repeatedly counts from its last suspension`() throws {
-        let stage = RelayStage { $0.maxSuspendedLinks = 2 }
+        let stage = RelayStage { $0.link.maxSuspendedLinks = 2 }
         let restless = stage.member("a")
         restless.cut()
         let quiet = stage.member("b")
@@ -131,9 +131,9 @@ import Testing
         #expect(engine.connections == 0)
         #expect(engine.rooms == 0)
         #expect(stage.relay.engine.deadline == nil)
-        #expect(stage.relay.engine.connections.heldCount == 0 && stage.relay.engine.sessions.links.heldCount == 0)
+        #expect(stage.relay.engine.server.connections.heldCount == 0 && stage.relay.engine.sessions.links.heldCount == 0)
         #expect(stage.relay.engine.sessions.links.slots.count <= 2)
-        #expect(stage.relay.engine.connections.slots.count <= 2)
+        #expect(stage.relay.engine.server.connections.slots.count <= 2)
     }
 
     // MARK: Rooms
@@ -271,7 +271,7 @@ import Testing
 
     //
     @Test func `a message beyond the relay's limit is refused`() throws {
-        let stage = RelayStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
+        let stage = RelayStage { $0.link.limits = Limits(maxMessageByteCount: 20_000) }
         let peer = stage.member("alice", of: .lobby)
         let content = Message.textContent(String(repeating: "x", count: 19_900))
         let body = Message.encodeClient(counter: 1, kind: .text, content: content)

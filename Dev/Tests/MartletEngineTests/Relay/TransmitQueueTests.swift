@@ -8,8 +8,8 @@ import Testing
 @Suite struct TransmitQueueTests {
     private func wait(on stage: RelayStage) -> Instant? {
         let engine = stage.relay.loops.loops[0]
-        let timeout = engine.engine.configuration.slowConsumerTimeout
-        return engine.engine.transmits.deadline(in: engine.engine.connections, timeout: timeout)
+        let timeout = engine.engine.configuration.link.slowConsumerTimeout
+        return engine.engine.server.transmits.deadline(in: engine.engine.server.connections, timeout: timeout)
     }
 
     /// Reads at most one frame of the relay's output.
@@ -72,7 +72,7 @@ import Testing
         for nonce in UInt64(1)...80 {
             stage.run(for: .milliseconds(100))
             for other in others { other.say(Ping(nonce: nonce)) }
-            #expect(stage.relay.engine.transmits.waitCount <= 22)
+            #expect(stage.relay.engine.server.transmits.waitCount <= 22)
         }
         others[0].isReading = false
         others[0].say(Ping(nonce: 81))
@@ -93,7 +93,7 @@ import Testing
 
     // C-60, C-61
     @Test func `an unauthenticated peer that does not read has the timeout of the handshake`() throws {
-        let stage = RelayStage { $0.authTimeout = .seconds(25) }
+        let stage = RelayStage { $0.link.authTimeout = .seconds(25) }
         let peer = try refused(on: stage)
         let began = stage.now
         stage.run(for: .seconds(24))
@@ -104,7 +104,7 @@ import Testing
 
     // C-61
     @Test func `a wait that began during the handshake continues after it`() throws {
-        let stage = RelayStage { $0.authTimeout = .seconds(25) }
+        let stage = RelayStage { $0.link.authTimeout = .seconds(25) }
         let peer = try refused(on: stage)
         let began = stage.now
         stage.run(for: .seconds(12))

@@ -237,7 +237,7 @@ import Testing
     //
     @Test func `a relay without the feature is sent no session of the kind`() throws {
         var configuration = RelayConfiguration()
-        configuration.features.remove(.attachments)
+        configuration.link.features.remove(.attachments)
         let world = VirtualWorld(relay: configuration)
         let alice = world.addClient("alice") { $0.link.features = .all }
         let lobby = try world.open(.lobby, for: alice)

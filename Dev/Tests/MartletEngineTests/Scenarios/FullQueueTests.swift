@@ -30,7 +30,7 @@ import Testing
             mallory.send(bytes)
             mallory.acknowledgeAll()
             stage.run(for: .milliseconds(30))
-            let queued = try #require(stage.link(of: bob, { $0.backlog }))
+            let queued = try #require(stage.relayLink(of: bob, { $0.backlog }))
             #expect(queued.requests <= RelayLink.maxRequestByteCount)
             #expect(queued.others < RelayLink.maxOthersByteCount)
         }
@@ -48,7 +48,7 @@ import Testing
         #expect(Set(bob.log.all(CancelRequest.self).map(\.correlation)) == passed)
         mallory.say(request(9999), on: .first)
         #expect(bob.log.all(Request.self).count == passed.count + 1)
-        #expect(stage.link(of: bob, { $0.hasPending }) == false)
+        #expect(stage.relayLink(of: bob, { $0.hasPending }) == false)
     }
 
     // Specs/hostile.md row 47
@@ -68,7 +68,7 @@ import Testing
                     reader.say(Receipt.progress(Receipt.Progress(mark, upTo: offset)), on: .first)
                 }
             }
-            let others = try #require(stage.link(of: alice, { $0.backlog.others }))
+            let others = try #require(stage.relayLink(of: alice, { $0.backlog.others }))
             try #require(others < RelayLink.maxOthersByteCount)
         }
         #expect(!readers.contains(where: isReset))

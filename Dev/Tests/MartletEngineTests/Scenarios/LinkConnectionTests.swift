@@ -14,7 +14,7 @@ import Testing
 
         init(_ features: Features, relay: Features = .all, carrier: Carrier = .reliable, compresses: Bool = false) {
             var configuration = RelayConfiguration()
-            configuration.features = relay
+            configuration.link.features = relay
             world = VirtualWorld(relay: configuration)
             client = world.addClient("ada", carrier: carrier) {
                 $0.link.features = features

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `beyond fifteen sixteenths of the connections a hello is rejected, and a link is resumed`() throws {
-        let stage = RelayStage { $0.maxConnections = 16 }
+        let stage = RelayStage { $0.link.maxConnections = 16 }
         let alice = stage.member("alice", of: .lobby)
         let welcome = try #require(alice.log.last(Welcome.self))
         let bob = stage.member("bob", of: .lobby)

@@ -183,7 +183,7 @@ import Testing
         let stage = RolesStage()
         let peer = stage.member("server")
         #expect(peer.log.last(Reject.self)?.notice.code == .forbidden)
-        #expect(stage.relay.notes.last == .refused(.named("server"), .forbidden))
+        #expect(stage.relay.notes.last == .link(.refused(.named("server"), .forbidden)))
         #expect(RelayStage().member("server", of: .lobby).log.last(Opened.self) != nil)
     }
 

@@ -45,13 +45,13 @@ extension VirtualRelay {
 
 extension RelayEngine {
     fileprivate var heldCount: Int {
-        var count = connections.heldCount + sessions.links.heldCount + sessions.dirty.count + transmits.heldCount
+        var count = server.connections.heldCount + sessions.links.heldCount + server.transmits.heldCount
         for slot in sessions.rooms.local.rooms.slots {
             count +=
                 sessions.rooms.local.rooms.read(slot) {
                     $0.members.slotCount + $0.requests.count + $0.publication.publishers.count
                 } ?? 0
         }
-        return count + MartletEngineTests.heldCount(in: outputs)
+        return count + MartletEngineTests.heldCount(in: sessions.outputs)
     }
 }

@@ -58,16 +58,23 @@ final class RelayStage {
 
     /// The bytes in the connection's framer and behind its hello.
     func heldByteCount(_ peer: RawPeer) -> Int {
-        guard let slot = relay.engine.connections.slot(peer.key) else { return 0 }
-        return relay.engine.connections[slot].heldByteCount
+        guard let slot = relay.engine.server.connections.slot(peer.key) else { return 0 }
+        return relay.engine.server.connections[slot].heldByteCount
     }
 
     /// A value of a peer's link; nil if there is none.
-    func link<Value>(of peer: RawPeer, _ value: (borrowing RelayLink) -> Value) -> Value? {
-        guard let slot = relay.engine.connections.slot(peer.key),
-            let link = relay.engine.connections[slot].linkSlot
-        else { return nil }
-        return value(relay.engine.sessions.links[link])
+    func link<Value>(of peer: RawPeer, _ value: (borrowing ServerLink) -> Value) -> Value? {
+        linkSlot(of: peer).map { value(relay.engine.sessions.links[$0]) }
+    }
+
+    /// A value of the relay's state of a peer's link; nil if there is none.
+    func relayLink<Value>(of peer: RawPeer, _ value: (borrowing RelayLink) -> Value) -> Value? {
+        linkSlot(of: peer).map { value(relay.engine.sessions.relayLinks[$0]) }
+    }
+
+    private func linkSlot(of peer: RawPeer) -> Int? {
+        let slot = relay.engine.server.connections.slot(peer.key)
+        return slot.flatMap { relay.engine.server.connections[$0].linkSlot }
     }
 
     /// The frames that are queued for a peer; nil if it has no link.
@@ -85,19 +92,19 @@ final class RelayStage {
         work += drained.work.map { (now + $0.1, $0.0) }
         for output in drained.network {
             switch output {
-            case .transmit(let keys): for key in keys { peer(key)?.read() }
-            case .close(let key, let afterFlush):
+            case .link(.transmit(let keys)): for key in keys { peer(key)?.read() }
+            case .link(.close(let key, let afterFlush)):
                 guard let peer = peer(key) else { continue }
                 if afterFlush { peer.read() }
                 peer.closedAt = now
                 relay.engine.closed(key, now: now)
-            case .pauseReading(let key): peer(key)?.isPaused = true
-            case .resumeReading(let key): peer(key)?.isPaused = false
+            case .link(.pauseReading(let key)): peer(key)?.isPaused = true
+            case .link(.resumeReading(let key)): peer(key)?.isPaused = false
             default: break
             }
         }
         if !drained.network.isEmpty { return settle() }
-        guard readsOn, !relay.engine.unread.isEmpty else { return }
+        guard readsOn, !relay.engine.server.unread.isEmpty else { return }
         relay.engine.deadlinePassed(now: now)
         settle()
     }

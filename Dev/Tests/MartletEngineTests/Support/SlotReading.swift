@@ -10,7 +10,7 @@ extension SlotTable where Element: ~Copyable {
 
 extension LinkTable {
     /// A value of the link in a slot; nil if the slot is free.
-    func read<Value>(_ slot: Int, _ value: (borrowing RelayLink) -> Value) -> Value? {
+    func read<Value>(_ slot: Int, _ value: (borrowing ServerLink) -> Value) -> Value? {
         isLive(slot) ? value(self[slot]) : nil
     }
 }

@@ -24,10 +24,10 @@ enum HandshakeTarget {
     /// A relay and unauthenticated peers. Some authenticate, lose their connection, and resume.
     private static func runRelay(_ program: inout ByteProgram) {
         var configuration = RelayConfiguration()
-        configuration.resumeLifetime = .seconds(60)
+        configuration.link.resumeLifetime = .seconds(60)
         let options = program.byte()
-        if options & 1 != 0 { configuration.maxConnections = 2 }
-        if options & 2 != 0 { configuration.maxLinks = 1 }
+        if options & 1 != 0 { configuration.link.maxConnections = 2 }
+        if options & 2 != 0 { configuration.link.maxLinks = 1 }
         let world = VirtualWorld(relay: configuration, seed: 1)
         world.relay.exchange = { number, message in
             let byteCount = message?.bytes.count ?? number
@@ -50,7 +50,7 @@ enum HandshakeTarget {
             for peer in peers { peer.poll() }
         }
         world.relay.authenticationDelay = .zero
-        wait(configuration.authTimeout + .seconds(1), in: world, peers)
+        wait(configuration.link.authTimeout + .seconds(1), in: world, peers)
         let isOver = peers.allSatisfy { $0.key == nil || $0.isWelcome }
         hold(isOver, "an unauthenticated peer is still connected")
     }

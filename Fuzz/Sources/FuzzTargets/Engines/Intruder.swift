@@ -77,9 +77,9 @@ final class Intruder {
         if phase == .closing { cut() }
     }
 
-    private var phase: RelayConnection.Phase? {
-        guard let key, let slot = world.relay.engine.connections.slot(key) else { return nil }
-        return world.relay.engine.connections.find(slot)?.phase
+    private var phase: ServerConnection.Phase? {
+        guard let key, let slot = world.relay.engine.server.connections.slot(key) else { return nil }
+        return world.relay.engine.server.connections.find(slot)?.phase
     }
 
     private func read(_ key: ConnectionKey) {
@@ -149,15 +149,15 @@ final class Intruder {
 
     /// Checks the relay's state for this peer.
     private func checkBounds() {
-        guard let key, let slot = world.relay.engine.connections.slot(key),
-            let connection = world.relay.engine.connections.find(slot)
+        guard let key, let slot = world.relay.engine.server.connections.slot(key),
+            let connection = world.relay.engine.server.connections.find(slot)
         else { return }
         let storage = connection.framer?.framer.storageByteCount ?? 0
         let held = connection.entry?.held.count ?? 0
         guard let link = connection.linkSlot else {
             hold(storage <= 16 * 1024, "\(storage) bytes for a frame of an unauthenticated peer")
-            hold(held <= RelayConnection.maxHeldByteCount, "\(held) bytes held")
-            let patience = world.relay.engine.configuration.authTimeout + .milliseconds(1)
+            hold(held <= ServerConnection.maxHeldByteCount, "\(held) bytes held")
+            let patience = world.relay.engine.configuration.link.authTimeout + .milliseconds(1)
             hold(
                 connection.phase == .closing || world.now <= connectedAt + patience,
                 "an unauthenticated peer exceeds its deadline")
@@ -165,6 +165,7 @@ final class Intruder {
         }
         let limits = world.relay.engine.sessions.links[link].link.limits
         hold(storage <= 2 * (FrameHeader.byteCount + limits.maxBodyByteCount), "\(storage) bytes for a frame")
-        LinkBounds.check(world.relay.engine.sessions.links[link])
+        LinkBounds.check(
+                    world.relay.engine.sessions.links[link], world.relay.engine.sessions.relayLinks[link])
     }
 }

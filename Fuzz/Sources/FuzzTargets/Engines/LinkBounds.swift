@@ -8,23 +8,23 @@ enum LinkBounds {
     /// The maximum number of queued control frames of the link: pongs and timed pings.
     private static let maxControlFrames = Link.maxQueuedPongs + 8
 
-    static func check(_ device: borrowing RelayLink) {
-        check(device.link)
+    static func check(_ server: borrowing ServerLink, _ device: borrowing RelayLink) {
+        check(server.link)
         var queued = 0
-        for slot in device.link.sessions.liveSlots {
-            queued += device.link.sessions[slot].send.byteCount
-            queued += device.link.sessions[slot].send.count * RelayLink.entryByteCount
+        for slot in server.link.sessions.liveSlots {
+            queued += server.link.sessions[slot].send.byteCount
+            queued += server.link.sessions[slot].send.count * RelayLink.entryByteCount
         }
         // The excess beyond the bounds: the last message that fitted, of bulk and of interactive sessions, the first
         // request, and frames other than messages. The link's own frames on its sessions are bounded by count.
         let last =
-            RelayLink.maxRequestByteCount + 3 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
+            RelayLink.maxRequestByteCount + 3 * (server.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
         let own = 2 * Link.maxSessions * (RelayLink.entryByteCount + 64) + SendStream.maxEntries * 64
         let most = RelayLink.maxQueuedByteCount + RelayLink.maxOthersByteCount + last + own
         hold(queued <= most, "\(queued) bytes wait for a device")
         hold(device.sessions.count <= Link.maxSessions, "\(device.sessions.count) sessions are members")
         let credited = device.sessions.values.reduce(0) { $0 + $1.held.creditByteCount }
-        hold(credited <= device.link.limits.linkWindow, "\(credited) bytes of credit wait for their rooms")
+        hold(credited <= server.link.limits.linkWindow, "\(credited) bytes of credit wait for their rooms")
         let uncredited = device.sessions.values.reduce(0) { $0 + $1.held.uncreditedCost }
         hold(uncredited <= RelayLink.maxHeldByteCount, "\(uncredited) bytes without credit wait for their rooms")
         hold(uncredited == device.heldByteCount, "\(uncredited) bytes are counted as \(device.heldByteCount)")

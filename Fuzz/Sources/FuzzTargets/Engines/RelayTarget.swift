@@ -37,14 +37,14 @@ enum RelayTarget {
         init(_ program: inout ByteProgram) {
             let options = program.byte()
             var configuration = RelayConfiguration()
-            configuration.resumeLifetime = .seconds(60)
+            configuration.link.resumeLifetime = .seconds(60)
             if options & 1 != 0 {
-                configuration.limits = Limits(
+                configuration.link.limits = Limits(
                     maxBodyByteCount: 17 << 10, maxMessageByteCount: 20 << 10, linkWindow: 40 << 10,
                     sessionWindow: 20 << 10, maxSessions: 4)
             }
-            if options & 2 != 0 { configuration.maxLinks = 4 }
-            if options & 4 != 0 { configuration.maxSuspendedLinks = 1 }
+            if options & 2 != 0 { configuration.link.maxLinks = 4 }
+            if options & 4 != 0 { configuration.link.maxSuspendedLinks = 1 }
             let world = VirtualWorld(relay: configuration, seed: UInt64(options))
             self.world = world
             pair = HonestPair(in: world, carrier: options & 8 == 0 ? .reliable : .unreliable)
@@ -91,7 +91,8 @@ enum RelayTarget {
             for intruder in intruders { intruder.poll() }
             for index in world.relay.engine.sessions.links.slots
             where world.relay.engine.sessions.links.isLive(index) {
-                LinkBounds.check(world.relay.engine.sessions.links[index])
+                LinkBounds.check(
+                    world.relay.engine.sessions.links[index], world.relay.engine.sessions.relayLinks[index])
             }
         }
 

@@ -52,13 +52,13 @@ private final class FaultyWorld {
         let (options, weather, distance) = (program.byte(), program.byte(), program.byte())
         let carrier: Carrier = options & 1 == 0 ? .reliable : .unreliable
         var configuration = RelayConfiguration()
-        configuration.resumeLifetime = .seconds(60)
+        configuration.link.resumeLifetime = .seconds(60)
         if options & 2 != 0 {
-            configuration.limits = Limits(
+            configuration.link.limits = Limits(
                 maxBodyByteCount: 17 << 10, maxMessageByteCount: 48 << 10, linkWindow: 17 << 10,
                 sessionWindow: 17 << 10, maxSessions: 2)
         }
-        if options & 4 != 0 { configuration.features = [] }
+        if options & 4 != 0 { configuration.link.features = [] }
         world = VirtualWorld(relay: configuration, seed: UInt64(options))
         world.relay.storeDelay = .milliseconds(Int64(options >> 6) * 60)
         let trouble = carrier == .unreliable ? Int(weather & 3) * 40 : 0

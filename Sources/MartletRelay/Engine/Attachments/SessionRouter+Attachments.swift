@@ -10,9 +10,9 @@ extension SessionRouter {
     ) throws(LinkError) {
         switch type {
         case .request:
-            links[slot].noteRequest()
+            relayLinks[slot].noteRequest()
             budget.charge(TurnBudget.attachmentUnits)
-            let permissions = links[slot].sessions[at: index].permissions
+            let permissions = relayLinks[slot].sessions[at: index].permissions
             let received: ReceivedRequest
             do throws(LinkError) {
                 received = try ReceivedRequest(parsing: body)
@@ -28,10 +28,10 @@ extension SessionRouter {
                 answer(response, on: session, of: slot)
             }
         case .cancel:
-            if !links[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
+            if !relayLinks[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
             rooms.call(.cancel(handle, correlation: try Link.parse(CancelRequest.self, body).correlation))
         case .transient:
-            if !links[slot].takeTransient(now: now) { try links[slot].link.chargeUnproductive(now: now) }
+            if !relayLinks[slot].takeTransient(now: now) { try links[slot].link.chargeUnproductive(now: now) }
         default:
             links[slot].link.release(credit, on: session)
             throw .peer(.protocolViolation)

@@ -10,7 +10,7 @@ extension RelayEngine {
         noteEvent()
         let account = configuration.reservedAccount
         if account == nil, case .publish = command {
-            outputs.append(.commandEnded(id, .failure(.noServerAccount)))
+            sessions.outputs.append(.commandEnded(id, .failure(.noServerAccount)))
             return
         }
         let actor = DeviceKey(

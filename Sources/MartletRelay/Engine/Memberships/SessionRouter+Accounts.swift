@@ -18,14 +18,14 @@ extension SessionRouter {
         guard open.room.text.utf8.elementsEqual(account.text.utf8) else {
             return links[slot].link.reset(session, code: .forbidden)
         }
-        guard links[slot].accountSession == .control else {
+        guard relayLinks[slot].accountSession == .control else {
             return links[slot].link.reset(session, code: .alreadyOpen)
         }
-        if let wait = links.takeOpen(slot, now: now) {
+        if let wait = relayLinks.takeOpen(slot, now: now) {
             return links[slot].link.reset(session, code: .serverBusy, retryAfter: wait.retryAfter(now: now))
         }
-        links.addSession(session, RelayLink.Membership(room: nil, isBulk: false), of: slot)
-        links[slot].accountSession = session
+        relayLinks.addSession(session, RelayLink.Membership(room: nil, isBulk: false), of: slot)
+        relayLinks[slot].accountSession = session
         perform(accounts.opened(MemberKey(link: links[slot].key, session: session), of: account), now: now)
     }
 
@@ -48,10 +48,10 @@ extension SessionRouter {
 
     /// Accepts the session, and processes the frames that it has sent before.
     private mutating func accept(_ key: MemberKey, now: Instant) {
-        guard let slot = links.slot(key.link), links[slot].accountSession == key.session else { return }
+        guard let slot = links.slot(key.link), relayLinks[slot].accountSession == key.session else { return }
         markDirty(slot)
         links[slot].link.accept(key.session, Opened(head: 0, first: 1))
-        var held = links[slot].takeHeld(of: key.session)
+        var held = relayLinks[slot].takeHeld(of: key.session)
         while let (type, body, credit) = held.popFirst() {
             do throws(LinkError) {
                 try deliver(type, .body(body.rawBytes), on: key.session, credit, of: slot, now: now)
@@ -62,7 +62,7 @@ extension SessionRouter {
                 return
             }
         }
-        if links[slot].sessions[key.session]?.isClosing == true { closeAccount(key.session, of: slot, now: now) }
+        if relayLinks[slot].sessions[key.session]?.isClosing == true { closeAccount(key.session, of: slot, now: now) }
     }
 
     /// The client has closed the session, which ends when its requests are answered.
@@ -83,7 +83,7 @@ extension SessionRouter {
 
     /// The session has closed or was reset.
     mutating func endAccount(_ session: SessionID, of slot: Int) {
-        guard links.removeSession(session, of: slot) != nil else { return }
+        guard relayLinks.removeSession(session, of: slot, &links[slot].link) != nil else { return }
         accountEnded(MemberKey(link: links[slot].key, session: session), of: links[slot].who.account)
     }
 
@@ -102,7 +102,7 @@ extension SessionRouter {
         links[slot].link.release(credit, on: session)
         switch type {
         case .request:
-            links[slot].noteRequest()
+            relayLinks[slot].noteRequest()
             try content.withBody { body throws(LinkError) in
                 switch try ReceivedRequest(parsing: body) {
                 case .valid(let request): requested(request, key, of: slot, now: now)
@@ -113,7 +113,7 @@ extension SessionRouter {
             let correlation = try content.withBody { body throws(LinkError) in
                 try Link.parse(CancelRequest.self, body).correlation
             }
-            if !links[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
+            if !relayLinks[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
             accounts[key]?.cancel(correlation)
         default: throw .peer(.protocolViolation)
         }
@@ -131,11 +131,11 @@ extension SessionRouter {
         if isOfMemberships {
             budget.charge(TurnBudget.operationUnits)
             // Specs/hostile.md row 76
-            guard links.mayOperate(slot, now: now) else {
-                return respond(.tooManyRequests, retryAfter: links.operatesAt(slot).retryAfter(now: now))
+            guard relayLinks.mayOperate(slot, now: now) else {
+                return respond(.tooManyRequests, retryAfter: relayLinks.operatesAt(slot).retryAfter(now: now))
             }
             let isInvitation = method == .invite && configuration.roomRoles == nil
-            links.spendOperation(isInvitation ? Self.invitationUnits : Self.requestUnits, of: slot, now: now)
+            relayLinks.spendOperation(isInvitation ? Self.invitationUnits : Self.requestUnits, of: slot, now: now)
         }
         guard let number = accounts[key]?.begin(request.correlation, deadline: request.deadline, now: now) else {
             return respond(.tooManyRequests)
@@ -210,7 +210,7 @@ extension SessionRouter {
     private mutating func send(_ response: Response, on session: SessionID, of slot: Int) {
         let body = EncodedBody(response.encode())
         let isTooLong = body.byteCount > links[slot].link.limits.maxMessageByteCount
-        guard isTooLong || !links[slot].sendRequest(.response, body, on: session) else { return }
+        guard isTooLong || !relayLinks[slot].sendRequest(.response, body, on: session, &links[slot].link) else { return }
         let status: ErrorCode = isTooLong ? .messageTooLarge : .serverBusy
         answer(Response(correlation: response.correlation, status: status), on: session, of: slot)
     }
@@ -219,12 +219,12 @@ extension SessionRouter {
 
     /// Begins the next read of a link's account session, and sends what is due.
     mutating func continueAccount(of slot: Int, now: Instant) {
-        let session = links[slot].accountSession
+        let session = relayLinks[slot].accountSession
         let key = MemberKey(link: links[slot].key, session: session)
         if accounts[key]?.isClosing == true { endIfAnswered(session, of: slot, now: now) }
         guard accounts[key] != nil else { return }
-        let isSuspended = links[slot].sessions[session]?.isSuspended == true
-        let hasRoom = links[slot].connection != nil && !isSuspended && links[slot].takesUpdates()
+        let isSuspended = relayLinks[slot].sessions[session]?.isSuspended == true
+        let hasRoom = links[slot].connection != nil && !isSuspended && relayLinks[slot].takesUpdates(links[slot].link)
         if accounts[key]?.takeListAgain(hasRoom: hasRoom, now: now) == true {
             send(.update, EncodedBody(RoomUpdate(nil).encode()), on: session, of: slot)
         }

@@ -1,4 +1,3 @@
-import MartletLink
 
 /// The duration over which the clients of a relay spread their attempts after its end, by their number (C-92).
 ///

@@ -1,5 +1,13 @@
-import MartletLink
 import MartletWire
+
+/// The name of a connection: a slot of the engine and the generation of its use. An old key finds nothing.
+package struct ConnectionKey: Hashable, Sendable {
+    let slot: Int32
+    let generation: UInt32
+
+    /// The slot, which no other open connection has.
+    package var index: Int { Int(slot) }
+}
 
 /// The connections of an engine by slot, with their timers and their part of the memory budget.
 ///
@@ -11,7 +19,7 @@ import MartletWire
 /// | free | nothing | `insert` |
 /// | in use | a connection, its timers, its bytes | `remove` |
 struct ConnectionTable: ~Copyable {
-    private var connections = SlotTable<RelayConnection>()
+    private var connections = SlotTable<ServerConnection>()
     private var generation: UInt32 = 0
     private var timers = SlotTimers()
     /// The expiries of the connections' credentials.
@@ -29,7 +37,7 @@ struct ConnectionTable: ~Copyable {
     @inline(__always)
     func isLive(_ slot: Int) -> Bool { connections.isLive(slot) }
 
-    subscript(slot: Int) -> RelayConnection {
+    subscript(slot: Int) -> ServerConnection {
         @inline(__always) unsafeAddress { unsafe connections.address(slot) }
         @inline(__always) unsafeMutableAddress { unsafe connections.mutableAddress(slot) }
     }
@@ -41,7 +49,7 @@ struct ConnectionTable: ~Copyable {
         return connections.isLive(slot) && connections[slot].generation == key.generation ? slot : nil
     }
 
-    func find(_ slot: Int) -> RelayConnection? { connections.find(slot) }
+    func find(_ slot: Int) -> ServerConnection? { connections.find(slot) }
 
     func key(_ slot: Int) -> ConnectionKey {
         ConnectionKey(slot: Int32(slot), generation: connections[slot].generation)
@@ -49,10 +57,10 @@ struct ConnectionTable: ~Copyable {
 
     /// The phase of a slot's connection; nil when the slot is free.
     @inline(__always)
-    func phase(_ slot: Int) -> RelayConnection.Phase? { isLive(slot) ? connections[slot].phase : nil }
+    func phase(_ slot: Int) -> ServerConnection.Phase? { isLive(slot) ? connections[slot].phase : nil }
 
     /// Adds a connection that was accepted here or transferred from another loop.
-    mutating func insert(_ connection: RelayConnection) -> Int {
+    mutating func insert(_ connection: ServerConnection) -> Int {
         generation &+= 1
         let slot = connections.insert(connection)
         connections[slot].start(generation: generation)
@@ -74,7 +82,7 @@ struct ConnectionTable: ~Copyable {
 
     /// Sets the timer of a connection to its deadline, unless the timer is earlier. A timer that fires early is set
     /// again.
-    mutating func arm(_ slot: Int, _ configuration: RelayConfiguration) {
+    mutating func arm(_ slot: Int, _ configuration: LinkServerConfiguration) {
         if isLive(slot), let due = connections[slot].arm(configuration) { timers.set(slot, at: due) }
     }
 
@@ -94,7 +102,7 @@ struct ConnectionTable: ~Copyable {
     mutating func popExpiredCredential(now: Instant) -> Int? { credentialExpiries.popExpired(now: now) }
 
     /// Takes the next connection whose deadline has passed, and the deadline's error code.
-    mutating func popOverdue(_ configuration: RelayConfiguration, now: Instant) -> (slot: Int, code: ErrorCode)? {
+    mutating func popOverdue(_ configuration: LinkServerConfiguration, now: Instant) -> (slot: Int, code: ErrorCode)? {
         while let slot = timers.popExpired(now: now) {
             guard isLive(slot) else { continue }
             connections[slot].disarm()

@@ -1,4 +1,3 @@
-import MartletLink
 import MartletWire
 
 /// One connection at the relay, from accept to close (C-8).
@@ -11,15 +10,15 @@ import MartletWire
 ///
 /// | phase | owns | ends |
 /// |---|---|---|
-/// | awaitingHello | a `ConnectionEntry` | a hello; a fault; `handshakeTimeout`, after a refused resume `authTimeout` |
-/// | authenticating | a `ConnectionEntry` with the input behind the hello | the authenticator's answer; `authTimeout` |
+/// | awaitingHello | a `ServerHandshake` | a hello; a fault; `handshakeTimeout`, after a refused resume `authTimeout` |
+/// | authenticating | a `ServerHandshake` with the input behind the hello | the authenticator's answer; `authTimeout` |
 /// | challenged | the same; the early frames read so far | an auth frame; a fault; `authTimeout` |
 /// | attached | the slot of its link | a fault; `idleTimeout`; `frameTimeout` of an incomplete frame |
 /// | closing | its outbox, until the carrier has taken it | `closed` |
 ///
 /// While a connection is authenticating, its input is not parsed: one read is kept and reading is paused. While it is
 /// challenged, its input is searched for the auth frame, and all other frames are kept (C-69).
-struct RelayConnection {
+struct ServerConnection {
     enum Phase: Equatable {
         case awaitingHello
         case authenticating
@@ -44,7 +43,7 @@ struct RelayConnection {
     /// Whether `UnreadInput` has input of the connection.
     var hasUnread = false
     /// The state of the handshake; nil after a link was attached.
-    private(set) var entry: ConnectionEntry?
+    private(set) var handshake: ServerHandshake?
     /// The framer that holds an incomplete frame. Between frames the engine's shared framer serves.
     var framer: FramerBox?
     /// Handshake frames and a goaway that are queued.
@@ -65,7 +64,7 @@ struct RelayConnection {
     init(carrier: Carrier, now: Instant) {
         self.carrier = carrier
         lastReceived = now
-        entry = ConnectionEntry(acceptedAt: now)
+        handshake = ServerHandshake(acceptedAt: now)
     }
 
     /// Starts the connection in a table, as accepted or as transferred from another loop.
@@ -85,10 +84,10 @@ struct RelayConnection {
     /// A hello was received; the authenticator decides.
     mutating func authenticate(_ hello: Hello, now: Instant) {
         phase = .authenticating
-        entry?.hello = hello
-        entry?.askedAt = now
-        entry?.challengeCount = 0
-        entry?.skipsFrames = false
+        handshake?.hello = hello
+        handshake?.askedAt = now
+        handshake?.challengeCount = 0
+        handshake?.skipsFrames = false
         partialSince = nil
     }
 
@@ -96,10 +95,10 @@ struct RelayConnection {
     /// searched for the answer.
     mutating func challenge() -> [UInt8] {
         phase = .challenged
-        guard let entry else { return [] }
-        entry.challengeCount += 1
-        defer { entry.held = [] }
-        return entry.held
+        guard let handshake else { return [] }
+        handshake.challengeCount += 1
+        defer { handshake.held = [] }
+        return handshake.held
     }
 
     /// The peer has answered the challenge; the authenticator decides.
@@ -111,30 +110,30 @@ struct RelayConnection {
     /// A resume was refused; false when the connection may not send another hello.
     mutating func awaitAnotherHello(maxResumeAttempts: Int) -> Bool {
         phase = .awaitingHello
-        guard let entry else { return false }
-        entry.resumeAttempts += 1
-        entry.skipsFrames = true
-        return carrier == .reliable && entry.resumeAttempts < maxResumeAttempts
+        guard let handshake else { return false }
+        handshake.resumeAttempts += 1
+        handshake.skipsFrames = true
+        return carrier == .reliable && handshake.resumeAttempts < maxResumeAttempts
     }
 
     /// The handshake is over: bodies may be as long as the link's limits permit (W-7).
     mutating func attach(_ link: Int, maxBodyByteCount: Int) {
         phase = .attached(link: Int32(link))
-        entry = nil
+        handshake = nil
         self.maxBodyByteCount = UInt32(maxBodyByteCount)
         framer?.framer.maxBodyByteCount = maxBodyByteCount
     }
 
     mutating func close() {
         phase = .closing
-        entry?.held = []
+        handshake?.held = []
     }
 
     // MARK: Input
 
     mutating func noteReceived(byteCount: Int, now: Instant) {
         lastReceived = now
-        entry?.receivedByteCount += byteCount
+        handshake?.receivedByteCount += byteCount
     }
 
     // MARK: Memory
@@ -150,12 +149,12 @@ struct RelayConnection {
     }
 
     /// Bytes received that were not parsed.
-    var heldByteCount: Int { (framer?.framer.storageByteCount ?? 0) + (entry?.held.count ?? 0) }
+    var heldByteCount: Int { (framer?.framer.storageByteCount ?? 0) + (handshake?.held.count ?? 0) }
 
     // MARK: Time
 
     /// The instant to which the timer has to be set; nil when it is early enough already.
-    mutating func arm(_ configuration: RelayConfiguration) -> Instant? {
+    mutating func arm(_ configuration: LinkServerConfiguration) -> Instant? {
         guard let due = deadline(configuration)?.at else { return nil }
         if let armedAt, armedAt <= due { return nil }
         armedAt = due
@@ -168,15 +167,15 @@ struct RelayConnection {
     /// The next deadline and its error code (C-10, C-60).
     ///
     /// The method is mutating because the table copies an element for a call that does not mutate.
-    mutating func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
+    mutating func deadline(_ configuration: LinkServerConfiguration) -> (at: Instant, code: ErrorCode)? {
         switch phase {
         case .closing: return nil
         case .awaitingHello, .authenticating, .challenged:
-            guard let entry else { return nil }
-            if phase == .awaitingHello, entry.resumeAttempts == 0 {
-                return (entry.acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
+            guard let handshake else { return nil }
+            if phase == .awaitingHello, handshake.resumeAttempts == 0 {
+                return (handshake.acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
             }
-            return (entry.acceptedAt + configuration.authTimeout, .authTimeout)
+            return (handshake.acceptedAt + configuration.authTimeout, .authTimeout)
         case .attached:
             let idle = lastReceived + configuration.idleTimeout
             guard let partialSince, partialSince + configuration.frameTimeout < idle else {
@@ -188,7 +187,7 @@ struct RelayConnection {
 }
 
 /// The state of a connection's handshake.
-final class ConnectionEntry {
+final class ServerHandshake {
     let acceptedAt: Instant
     var hello: Hello?
     /// The instant at which the authentication began.
@@ -231,7 +230,7 @@ struct Admission {
 
 /// A connection during its transfer from the engine of one loop to that of another loop.
 package struct TransferredConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
-    let connection: RelayConnection
+    let connection: ServerConnection
 }
 
 /// A reference to a framer, which cannot be copied, for tables of connections and links.

@@ -1,4 +1,3 @@
-import MartletLink
 public import MartletWire
 
 /// The identity of a peer that an authenticator has verified (C-26).
@@ -49,5 +48,19 @@ public struct Claims: Hashable, Sendable {
         guard let index = values.index(forKey: name) else { return false }
         let (key, found) = values[index]
         return key.utf8.elementsEqual(name.utf8) && found.utf8.elementsEqual(value.utf8)
+    }
+}
+
+/// A device of an account. The key includes the account, so that no account can use a device of another account (C-2).
+public struct DeviceKey: Hashable, Sendable {
+    /// The authenticated account.
+    public var account: AccountName
+    /// The ID of the device.
+    public var device: DeviceID
+
+    /// A device of an account.
+    public init(account: AccountName, device: DeviceID) {
+        self.account = account
+        self.device = device
     }
 }

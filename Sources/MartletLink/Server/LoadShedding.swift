@@ -1,4 +1,3 @@
-import MartletLink
 
 /// The refusal of new links by a loop that is near its limits, so that the existing ones are served.
 ///

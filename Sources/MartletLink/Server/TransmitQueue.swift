@@ -1,4 +1,3 @@
-import MartletLink
 
 /// The connections that have something to send, until the driver calls `transmit` for them.
 ///
@@ -87,7 +86,7 @@ struct TransmitQueue {
             }
         }
         requested.removeSubrange(kept...)
-        guard waits.count > RelayEngine.maxQueued(current: connections.count) else { return }
+        guard waits.count > Deque<Wait>.maxCount(valid: connections.count) else { return }
         for _ in waits.indices {
             if let first = waits.popFirst(), isCurrent(first, in: connections) { waits.append(first) }
         }

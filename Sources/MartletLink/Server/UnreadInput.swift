@@ -1,4 +1,3 @@
-import MartletLink
 import MartletWire
 
 /// The unread input of connections that have spent their budget of a turn, in the order in which they continue.

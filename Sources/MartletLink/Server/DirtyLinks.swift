@@ -1,4 +1,3 @@
-import MartletLink
 
 /// The slots of links that have changed since they were last asked for output.
 ///

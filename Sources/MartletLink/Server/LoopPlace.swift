@@ -1,4 +1,3 @@
-import MartletLink
 package import MartletWire
 
 /// The loop of an engine, and the loops of rooms and accounts: a room, and all links of an account, belong to the loop
@@ -21,7 +20,7 @@ package struct LoopPlace: Equatable, Sendable {
         self.count = count
     }
 
-    var number: UInt8 { UInt8(index) }
+    package var number: UInt8 { UInt8(index) }
 
     /// The loop of a room.
     package func loop(of room: RoomName) -> Int { loop(of: room.text) }

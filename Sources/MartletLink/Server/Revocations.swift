@@ -1,4 +1,3 @@
-import MartletLink
 import MartletWire
 
 /// Recently revoked accounts, for authentications in progress: their proof is older than the revocation, also during a
