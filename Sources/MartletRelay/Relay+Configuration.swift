@@ -85,8 +85,10 @@ extension Relay {
                 return "\(wrong.name) is \(wrong.value), not \(range)"
             }
             let times: [(name: String, value: Duration)] = [
-                ("engine.link.handshakeTimeout", engine.link.handshakeTimeout), ("engine.link.authTimeout", engine.link.authTimeout),
-                ("engine.link.frameTimeout", engine.link.frameTimeout), ("engine.link.idleTimeout", engine.link.idleTimeout),
+                ("engine.link.handshakeTimeout", engine.link.handshakeTimeout),
+                ("engine.link.authTimeout", engine.link.authTimeout),
+                ("engine.link.frameTimeout", engine.link.frameTimeout),
+                ("engine.link.idleTimeout", engine.link.idleTimeout),
                 ("engine.link.slowConsumerTimeout", engine.link.slowConsumerTimeout),
                 ("engine.policyTimeout", engine.policyTimeout), ("engine.undeliveredDelay", engine.undeliveredDelay),
             ]

@@ -11,7 +11,8 @@ import Testing
     @Test func `events without meaning for an audit → no record`() throws {
         let key = DeviceKey(account: alice, device: DeviceID(rawValue: 7))
         let events: [RelayEvent] = [
-            .note(.link(.suspended(key, LinkID(rawValue: 1))), peer: nil), .note(.link(.ended(key, LinkID(rawValue: 1))), peer: nil),
+            .note(.link(.suspended(key, LinkID(rawValue: 1))), peer: nil),
+            .note(.link(.ended(key, LinkID(rawValue: 1))), peer: nil),
             .note(.link(.faulted(.badMagic)), peer: nil), .connectionsRefused(3, latest: nil),
             .policyFailed(lobby, CancellationError()), .undeliveredFailed(lobby, CancellationError()),
             .undeliveredReportsDropped(3),

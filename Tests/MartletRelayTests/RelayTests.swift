@@ -88,7 +88,8 @@ struct RelayTests {
             try fault { $0.engine.link.maxConnections = 0 }
                 == .invalidConfiguration("engine.link.maxConnections is 0, not at least 1"))
         #expect(
-            try fault { $0.engine.link.authTimeout = .zero } == .invalidConfiguration("engine.link.authTimeout is not positive"))
+            try fault { $0.engine.link.authTimeout = .zero }
+                == .invalidConfiguration("engine.link.authTimeout is not positive"))
         #expect(
             try fault { $0.limits.maxHandshakes = -1 }
                 == .invalidConfiguration("limits.maxHandshakes is -1, not at least 1"))

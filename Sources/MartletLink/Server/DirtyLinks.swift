@@ -1,4 +1,3 @@
-
 /// The slots of links that have changed since they were last asked for output.
 ///
 /// The engine processes them in groups: a group's links stay in the processor's cache, and the first members of a large

@@ -28,6 +28,12 @@ package protocol LinkServerUser: ~Copyable {
     /// The remaining work of the connection that is read.
     var budget: TurnBudget { get set }
 
+    /// Whether new connections and links are refused for lack of memory.
+    var isMemoryFull: Bool { get }
+
+    /// Whether new links are refused for lack of memory.
+    var isMemoryShort: Bool { get }
+
     /// Queues an output for the driver, behind all earlier ones.
     mutating func queue(_ output: LinkServerOutput)
 
@@ -95,10 +101,6 @@ package struct LinkServer: ~Copyable {
     package let configuration: LinkServerConfiguration
     /// The wall clock in milliseconds since 1970, for the expiry of credentials.
     package var wallClock: UInt64 = 0
-    /// Whether new connections and links are refused for lack of memory.
-    package var isMemoryFull = false
-    /// Whether new links are refused for lack of memory.
-    package var isMemoryShort = false
     private(set) var connections = ConnectionTable()
     private(set) var transmits = TransmitQueue()
     private(set) var unread = UnreadInput()
@@ -123,8 +125,10 @@ package struct LinkServer: ~Copyable {
     // MARK: Connections
 
     /// A connection was accepted. Returns nil when there are too many; the driver then closes it at once (C-11).
-    package mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
-        guard connections.count < configuration.maxConnections, !isMemoryFull else {
+    package mutating func accepted(
+        _ carrier: Carrier, _ user: borrowing some LinkServerUser & ~Copyable, now: Instant
+    ) -> ConnectionKey? {
+        guard connections.count < configuration.maxConnections, !user.isMemoryFull else {
             statistics.connectionsRefused += 1
             return nil
         }
@@ -332,7 +336,7 @@ package struct LinkServer: ~Copyable {
         else { return nil }
         let slot = connections.insert(transferred.connection)
         let key = connections.key(slot)
-        if let notice = refusal(of: admission.hello, now: now) {
+        if let notice = refusal(of: admission.hello, user, now: now) {
             end(slot, with: .reject, notice, &user, now: now)
         } else {
             finishHandshake(slot, handshake, admission, &user, now: now)
@@ -347,10 +351,12 @@ package struct LinkServer: ~Copyable {
 
     /// The reason why a hello is not currently served: the server drains, or is near its limits and the hello resumes
     /// no link. Nil if it is served.
-    private mutating func refusal(of hello: Hello, now: Instant) -> Notice? {
+    private mutating func refusal(
+        of hello: Hello, _ user: borrowing some LinkServerUser & ~Copyable, now: Instant
+    ) -> Notice? {
         if let drainNotice { return drainNotice }
         guard hello.resume == nil,
-            load.refusesLink(connectionCount: connections.count, isMemoryShort: isMemoryShort, now: now)
+            load.refusesLink(connectionCount: connections.count, isMemoryShort: user.isMemoryShort, now: now)
         else { return nil }
         statistics.linksRefused += 1
         return Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter)
@@ -581,7 +587,7 @@ package struct LinkServer: ~Copyable {
         guard hello.spokenVersions.contains(where: { $0.major == WireVersion.current.major }) else {
             throw .peer(.unsupportedVersion)
         }
-        if let notice = refusal(of: hello, now: now) { return end(slot, with: .reject, notice, &user, now: now) }
+        if let notice = refusal(of: hello, user, now: now) { return end(slot, with: .reject, notice, &user, now: now) }
         connections[slot].authenticate(hello, now: now)
         connections.arm(slot, configuration)
         user.queue(.pauseReading(connections.key(slot)))  // C-9
@@ -709,7 +715,7 @@ package struct LinkServer: ~Copyable {
         case .replaces(let slot): endLink(slot, nil, &user, now: now)
         case .refused(let code): return code
         }
-        return user.links.count < configuration.maxLinks && !isMemoryFull ? nil : .serverBusy
+        return user.links.count < configuration.maxLinks && !user.isMemoryFull ? nil : .serverBusy
     }
 
     // MARK: Authentication

@@ -1,4 +1,3 @@
-
 /// The refusal of new links by a loop that is near its limits, so that the existing ones are served.
 ///
 /// | state | owns | ends |

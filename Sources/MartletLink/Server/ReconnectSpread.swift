@@ -1,4 +1,3 @@
-
 /// The duration over which the clients of a relay spread their attempts after its end, by their number (C-92).
 ///
 /// A relay that begins counts few clients, although many may be on their way. The arrivals of up to two seconds,

@@ -1,6 +1,7 @@
 package import MartletWire
 
-/// A slot in a server's table of links. Each use of a slot has a different generation, so that an old key finds nothing.
+/// A slot in a server's table of links. Each use of a slot has a different generation, so that an old key finds
+/// nothing.
 package struct LinkKey: Hashable, Sendable {
     package let slot: Int32
     package let generation: UInt32

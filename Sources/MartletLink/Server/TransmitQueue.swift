@@ -1,4 +1,3 @@
-
 /// The connections that have something to send, until the driver calls `transmit` for them.
 ///
 /// The driver calls `transmit` when a carrier has room. A peer whose carrier has no room for longer than a timeout is a

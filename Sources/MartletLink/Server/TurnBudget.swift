@@ -1,4 +1,3 @@
-
 /// The work that one connection may cause before the engine reads others.
 ///
 /// | state | owns | ends |

@@ -12,15 +12,14 @@ extension RelayEngine {
     /// Evicts rooms and links at the end of a turn while the budget is exceeded, of links with many sessions one in a
     /// turn. Returns true when something was evicted; the caller processes the effects before the next call.
     mutating func evictIfNeeded(now: Instant) -> Bool {
-        if sessions.rooms.local.hasMaxRooms, memory.mayEvictForRooms(now: now), let largest = linkWithMostSessions() {
+        if sessions.rooms.local.hasMaxRooms, sessions.memory.mayEvictForRooms(now: now),
+            let largest = linkWithMostSessions()
+        {
             server.endLink(largest.slot, Notice(code: .serverBusy), &sessions, now: now)
             return true
         }
-        let answer = memory.check(memoryByteCount, now: now)
-        defer {
-            sessions.rooms.local.isFull = memory.isFull
-            (server.isMemoryFull, server.isMemoryShort) = (memory.isFull, memory.isShort)
-        }
+        let answer = sessions.memory.check(memoryByteCount, now: now)
+        defer { sessions.rooms.local.isFull = sessions.memory.isFull }
         let goal: Int
         switch answer {
         case .fits, .wait: return false
@@ -36,13 +35,13 @@ extension RelayEngine {
         // The rooms of the link are evicted before the next one ends.
         if memoryByteCount > goal, let largest = linkWithMostSessions() {
             server.endLink(largest.slot, Notice(code: .serverBusy), &sessions, now: now)
-            memory.linkEnded()
+            sessions.memory.linkEnded()
             return true
         }
         while memoryByteCount > goal, let slot = sessions.suspendedLinkToEnd() {
             server.endLink(slot, nil, &sessions, now: now)
         }
-        memory.evicted(remaining: memoryByteCount)
+        sessions.memory.evicted(remaining: memoryByteCount)
         return true
     }
 

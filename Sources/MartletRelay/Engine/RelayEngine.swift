@@ -47,7 +47,6 @@ package struct RelayEngine: ~Copyable {
 
     var server: LinkServer
     var sessions: SessionRouter
-    var memory: MemoryLedger
     private var messagesStored: UInt64 = 0
     /// Whether the connections of a group of links are reported before further effects of rooms.
     private var isFlushingGroup = false
@@ -67,7 +66,6 @@ package struct RelayEngine: ~Copyable {
         if !configuration.keepsMemberships { configuration.link.features.remove(.accountSession) }
         configuration.link.reservedAccount = configuration.reservedAccount
         self.configuration = configuration
-        memory = MemoryLedger(budget: configuration.memoryBudget / place.count)
         server = LinkServer(configuration.link, place: place)
         sessions = SessionRouter(configuration, firstID: seed, place: place)
     }
@@ -81,7 +79,7 @@ package struct RelayEngine: ~Copyable {
     /// A connection was accepted. Returns nil when there are too many; the driver then closes it at once (C-11).
     package mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
         noteEvent()
-        return server.accepted(carrier, now: now)
+        return server.accepted(carrier, sessions, now: now)
     }
 
     /// A connection has closed. Its link is suspended.
@@ -130,7 +128,7 @@ package struct RelayEngine: ~Copyable {
     /// - Precondition: `nextOutput` has returned nil since the last event.
     package var deadline: Instant? {
         assert(isDrained, "the driver reads the deadline before it has performed all outputs")
-        guard !memory.continues else { return .zero }
+        guard !sessions.memory.continues else { return .zero }
         return server.deadline(sessions)
             .orEarlier(sessions.rooms.local.deadline)
             .orEarlier(sessions.authorizations.deadline)
@@ -327,7 +325,7 @@ package struct RelayEngine: ~Copyable {
             } else if !evictIfNeeded(now: now) {
                 server.endTurn(now: now)
                 sessions.endTurn()
-                memory.endTurn()
+                sessions.memory.endTurn()
                 isDrained = true
                 return nil
             }

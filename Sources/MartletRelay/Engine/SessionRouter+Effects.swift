@@ -74,7 +74,8 @@ extension SessionRouter {
 
     /// Notes a session that the roles of its room have not admitted.
     private mutating func noteRefusedEntry(of session: SessionID, of slot: Int) {
-        guard let index = relayLinks[slot].sessions.index(of: session), relayLinks[slot].sessions[at: index].handle == nil,
+        guard let index = relayLinks[slot].sessions.index(of: session),
+            relayLinks[slot].sessions[at: index].handle == nil,
             let room = relayLinks[slot].sessions[at: index].room
         else { return }
         refusedEntries.append((.roomRefused(links[slot].who, room), links[slot].connection))
@@ -110,7 +111,9 @@ extension SessionRouter {
 
     /// Queues a frame of a session. A session whose queue is full is reset and continues from its cursor.
     mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
-        if !relayLinks[slot].send(type, body, on: session, &links[slot].link) { reset(session, .slowConsumer, of: slot) }
+        if !relayLinks[slot].send(type, body, on: session, &links[slot].link) {
+            reset(session, .slowConsumer, of: slot)
+        }
     }
 
     /// Resets a session with queued frames that have the body of an erased message.
@@ -130,7 +133,9 @@ extension SessionRouter {
     /// is not reset for a frame of another member; the requester receives the error (S-44, R-41, Specs/hostile.md row
     /// 39).
     private mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
-        if let index = relayLinks[slot].sessions.index(of: key.session), relayLinks[slot].sessions[at: index].isAttachment {
+        if let index = relayLinks[slot].sessions.index(of: key.session),
+            relayLinks[slot].sessions[at: index].isAttachment
+        {
             guard relayLinks[slot].sendAttachment(body, on: key.session, &links[slot].link) else {
                 return reset(key.session, .slowConsumer, of: slot)
             }

@@ -45,7 +45,8 @@ extension SessionRouter {
     private mutating func isOpen(_ room: RoomName, isAttachment: Bool, onLink slot: Int) -> Bool {
         // The room's index finds the sessions that it has admitted, without a comparison of names.
         let admitted = rooms.local.index(of: room)
-        for index in relayLinks[slot].sessions.indices where relayLinks[slot].sessions[at: index].isAttachment == isAttachment {
+        for index in relayLinks[slot].sessions.indices
+        where relayLinks[slot].sessions[at: index].isAttachment == isAttachment {
             if let name = relayLinks[slot].sessions[at: index].room {
                 if name == room { return true }
             } else if let handle = relayLinks[slot].sessions[at: index].handle, Int(handle.room) == admitted,

@@ -3,7 +3,8 @@ import MartletWire
 
 /// Passes frames of sessions to rooms, and effects of rooms to sessions.
 ///
-/// The router owns the links of the loop and its rooms, and is the user of the `LinkServer`, which owns the connections.
+/// The router owns the links of the loop and its rooms, and is the user of the `LinkServer`, which owns the
+/// connections.
 ///
 /// | state of a session | owns | ends |
 /// |---|---|---|
@@ -22,6 +23,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var links: LinkTable
     var relayLinks: RelayLinks
     var rooms: RoomRouter
+    var memory: MemoryLedger
     /// Actions for the driver, in their order.
     var outputs = Deque<RelayOutput>()
     var authorizations = RoomAuthorizations()
@@ -45,12 +47,17 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
         self.configuration = configuration
         links = LinkTable(loop: place.number, firstID: firstID)
+        memory = MemoryLedger(budget: configuration.memoryBudget / place.count)
         relayLinks = RelayLinks(rate: configuration.accountRate)
         rooms = RoomRouter(place: place, configuration)
         accounts = AccountSessions(place: place)
     }
 
     // MARK: Links
+
+    var isMemoryFull: Bool { memory.isFull }
+
+    var isMemoryShort: Bool { memory.isShort }
 
     mutating func queue(_ output: LinkServerOutput) { outputs.append(.link(output)) }
 
@@ -228,7 +235,8 @@ struct SessionRouter: LinkServerUser, ~Copyable {
             guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
-            if let (handle, gain) = relayLinks[slot].takeCredit(of: session, acknowledged: byteCount, links[slot].link) {
+            if let (handle, gain) = relayLinks[slot].takeCredit(of: session, acknowledged: byteCount, links[slot].link)
+            {
                 rooms.credit(handle, byteCount: gain)
             }
         case .opened, .pong, .reconnectSpread, .goAway, .auth:

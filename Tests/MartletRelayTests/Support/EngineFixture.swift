@@ -88,7 +88,8 @@ final class EngineFixture: @unchecked Sendable {
 
     /// A value of a peer's link; nil if there is none.
     func link<Value>(of peer: VirtualPeer, _ value: (borrowing Link) -> Value) -> Value? {
-        guard let slot = engine.server.connections.slot(peer.key), let link = engine.server.connections[slot].linkSlot else {
+        guard let slot = engine.server.connections.slot(peer.key), let link = engine.server.connections[slot].linkSlot
+        else {
             return nil
         }
         return value(engine.sessions.links[link].link)

@@ -21,7 +21,9 @@ import Testing
         mallory.send(fault.bytes(&mallory.maker))
         #expect(mallory.farewell == fault.code)
         #expect(mallory.closedAt == stage.now)
-        #expect(stage.relay.notes.last { if case .link(.faulted) = $0 { true } else { false } } == .link(.faulted(fault.code)))
+        #expect(
+            stage.relay.notes.last { if case .link(.faulted) = $0 { true } else { false } }
+                == .link(.faulted(fault.code)))
         #expect(stage.relay.engine.statistics.faults == 1)
         #expect(bob.closedAt == nil)
         #expect(bob.log.all(Message.self).map(\.text) == ["before"])

@@ -23,7 +23,10 @@ import Testing
         #expect(welcome.epoch == Epoch(rawValue: 1))
         #expect(welcome.resumed == nil)
         #expect(welcome.resumeLifetime == .seconds(300))
-        #expect(stage.relay.notes == [.link(.linked(DeviceKey(account: .alice, device: DeviceID(rawValue: 1)), welcome.link))])
+        #expect(
+            stage.relay.notes == [
+                .link(.linked(DeviceKey(account: .alice, device: DeviceID(rawValue: 1)), welcome.link))
+            ])
     }
 
     // C-18

@@ -119,7 +119,7 @@ import Testing
     @Test func `one link with many sessions ends in a turn, and the eviction continues in the next turn`() {
         let stage = RelayStage()
         _ = crowd(at: stage)
-        stage.relay.engine.memory = MemoryLedger(budget: stage.relay.engine.memoryByteCount / 2)
+        stage.relay.engine.sessions.memory = MemoryLedger(budget: stage.relay.engine.memoryByteCount / 2)
         var closedInTurn: [Int] = []
         repeat {
             stage.relay.engine.deadlinePassed(now: stage.now)
@@ -131,7 +131,7 @@ import Testing
         } while stage.relay.engine.deadline == .zero
         #expect(closedInTurn.dropLast().allSatisfy { $0 == 1 } && closedInTurn.last == 0)
         #expect((4...6).contains(closedInTurn.count))
-        #expect(stage.relay.engine.memoryByteCount <= stage.relay.engine.memory.budget)
+        #expect(stage.relay.engine.memoryByteCount <= stage.relay.engine.sessions.memory.budget)
     }
 
     // Specs/hostile.md row 48
@@ -144,7 +144,9 @@ import Testing
         }
         _ = crowd(at: stage)
         #expect(alice.log.all(Reset.self).isEmpty && bob.log.all(Reset.self).isEmpty)
-        #expect(stage.relayLink(of: alice, { $0.sessions.count }) == 1 && stage.relayLink(of: bob, { $0.sessions.count }) == 1)
+        #expect(
+            stage.relayLink(of: alice, { $0.sessions.count }) == 1
+                && stage.relayLink(of: bob, { $0.sessions.count }) == 1)
         #expect(stage.relay.engine.memoryByteCount <= 300_000)
     }
 

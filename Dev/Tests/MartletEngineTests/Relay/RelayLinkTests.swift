@@ -90,7 +90,9 @@ import Testing
         /// The number of framers that connections keep.
         var framerCount: Int {
             let relay = world.relay
-            return relay.engine.server.connections.slots.count { relay.engine.server.connections.find($0)?.framer != nil }
+            return relay.engine.server.connections.slots.count {
+                relay.engine.server.connections.find($0)?.framer != nil
+            }
         }
 
         var streamCount: Int {

@@ -49,7 +49,9 @@ import Testing
         stage.run(for: .milliseconds(1))
         #expect(stage.relay.engine.statistics.suspendedLinks == 0)
         #expect(resume(late, "bob", on: stage) == nil)
-        #expect(stage.relay.notes.contains { if case .link(.ended(let who, _)) = $0 { who.account == .bob } else { false } })
+        #expect(
+            stage.relay.notes.contains { if case .link(.ended(let who, _)) = $0 { who.account == .bob } else { false } }
+        )
     }
 
     // C-62
@@ -131,7 +133,8 @@ import Testing
         #expect(engine.connections == 0)
         #expect(engine.rooms == 0)
         #expect(stage.relay.engine.deadline == nil)
-        #expect(stage.relay.engine.server.connections.heldCount == 0 && stage.relay.engine.sessions.links.heldCount == 0)
+        #expect(
+            stage.relay.engine.server.connections.heldCount == 0 && stage.relay.engine.sessions.links.heldCount == 0)
         #expect(stage.relay.engine.sessions.links.slots.count <= 2)
         #expect(stage.relay.engine.server.connections.slots.count <= 2)
     }

@@ -38,8 +38,8 @@ import Testing
         let alice = stage.member("alice", of: .lobby)
         for number in 0..<30 { #expect(stage.member("m\(number)").farewell == nil) }
         let budget = stage.relay.engine.memoryByteCount * 10 / 9
-        stage.relay.engine.memory = MemoryLedger(budget: budget)
-        stage.relay.engine.memory.evicted(remaining: budget)
+        stage.relay.engine.sessions.memory = MemoryLedger(budget: budget)
+        stage.relay.engine.sessions.memory.evicted(remaining: budget)
         try expectRefusal(of: "late", at: stage)
         alice.text("hello", counter: 1)
         #expect(alice.accepted == [1] && alice.resets == [])

@@ -166,6 +166,6 @@ final class Intruder {
         let limits = world.relay.engine.sessions.links[link].link.limits
         hold(storage <= 2 * (FrameHeader.byteCount + limits.maxBodyByteCount), "\(storage) bytes for a frame")
         LinkBounds.check(
-                    world.relay.engine.sessions.links[link], world.relay.engine.sessions.relayLinks[link])
+            world.relay.engine.sessions.links[link], world.relay.engine.sessions.relayLinks[link])
     }
 }

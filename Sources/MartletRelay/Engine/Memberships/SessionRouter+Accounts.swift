@@ -210,7 +210,9 @@ extension SessionRouter {
     private mutating func send(_ response: Response, on session: SessionID, of slot: Int) {
         let body = EncodedBody(response.encode())
         let isTooLong = body.byteCount > links[slot].link.limits.maxMessageByteCount
-        guard isTooLong || !relayLinks[slot].sendRequest(.response, body, on: session, &links[slot].link) else { return }
+        guard isTooLong || !relayLinks[slot].sendRequest(.response, body, on: session, &links[slot].link) else {
+            return
+        }
         let status: ErrorCode = isTooLong ? .messageTooLarge : .serverBusy
         answer(Response(correlation: response.correlation, status: status), on: session, of: slot)
     }
