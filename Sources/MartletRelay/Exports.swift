@@ -9,6 +9,7 @@
 @_exported public import struct MartletAuthentication.TokenClaims
 @_exported public import enum MartletAuthentication.TokenError
 @_exported public import struct MartletAuthentication.TokenVerifier
+@_exported public import struct MartletLink.AuthenticationFailure
 @_exported public import struct MartletLink.AuthenticationRequest
 @_exported public import struct MartletLink.Claims
 @_exported public import struct MartletLink.DeviceKey

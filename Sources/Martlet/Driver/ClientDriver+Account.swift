@@ -1,4 +1,5 @@
 import MartletLink
+import MartletTransport
 import MartletWire
 
 /// The account's own session: the list of its rooms, and requests that belong to no room.

@@ -1,4 +1,5 @@
 import MartletLink
+import MartletTransport
 import MartletWire
 
 /// The requests of a client that have no outcome.

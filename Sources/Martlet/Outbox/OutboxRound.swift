@@ -1,4 +1,5 @@
 import MartletLink
+import MartletTransport
 import MartletWire
 
 /// The operations on an outbox that are stored in one transaction, and their results.

@@ -1,3 +1,4 @@
+import MartletTransport
 public import MartletWire
 
 /// The messages of the outbox.

@@ -1,4 +1,5 @@
 import MartletLink
+import MartletTransport
 import MartletWire
 
 /// The rooms of the account, and requests that belong to no room. These methods share one session of the account. The

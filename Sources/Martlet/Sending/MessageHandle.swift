@@ -1,4 +1,5 @@
 import MartletLink
+import MartletTransport
 public import MartletWire
 import Synchronization
 

@@ -1,4 +1,5 @@
 import MartletLink
+import MartletTransport
 import MartletWire
 import Synchronization
 

@@ -1,4 +1,5 @@
 import MartletLink
+import MartletTransport
 import MartletWire
 
 /// The pending sends of a room in the order of the calls (C-107).

@@ -1,12 +1,12 @@
 import CMartletCrypto
 
 /// The functions H, HMAC and Hi of RFC 5802 §2.2 with SHA-256 (RFC 7677).
-enum SCRAMHash {
+package enum SCRAMHash {
     /// The number of bytes of a digest, a code and a key.
     static let byteCount = martlet_sha256_byte_count
 
     /// H: the SHA-256 of these bytes.
-    static func digest(_ bytes: [UInt8]) -> [UInt8] {
+    package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: byteCount)
         unsafe martlet_sha256(bytes, bytes.count, &digest)
         return digest

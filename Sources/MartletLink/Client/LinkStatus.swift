@@ -1,9 +1,9 @@
-package import MartletWire
+public import MartletWire
 
 /// The state of a client and its cause, for display.
-package struct LinkStatus: Equatable, Sendable, CustomStringConvertible {
+public struct LinkStatus: Equatable, Sendable, CustomStringConvertible {
     /// The state of the connection.
-    package enum State: Equatable, Sendable {
+    public enum State: Equatable, Sendable {
         /// The client has not been started.
         case idle
         /// A connection attempt is in progress. Attempts are counted from 1 since the last established connection.
@@ -23,30 +23,30 @@ package struct LinkStatus: Equatable, Sendable, CustomStringConvertible {
     }
 
     /// The state of the connection.
-    package var state = State.idle
+    public var state = State.idle
     /// The failure that ended the last connection or attempt; nil while the client is online.
-    package var lastFailure: ConnectionFailure?
+    public var lastFailure: ConnectionFailure?
     /// The error code of the last failure: that of the server, or that with which the client ended a connection on
     /// which the server violated the protocol. It is nil if the failure has none.
-    package var lastCode: ErrorCode?
+    public var lastCode: ErrorCode?
     /// The explanation that the server sent with the last failure, at most 256 bytes. It must not be parsed (C-43).
-    package var lastReason: String?
+    public var lastReason: String?
     /// The connection or attempt that ended with the last failure; nil while the client is online.
     package var failedConnection: ConnectionID?
     /// The quality of the link.
-    package var quality = LinkQuality.unknown
+    public var quality = LinkQuality.unknown
     /// The epoch of the link: 1 for a new link, and one more after each resume; nil before the first welcome.
-    package var epoch: UInt32?
+    public var epoch: UInt32?
     /// The number of connections established after the first.
-    package var reconnects: UInt64 = 0
+    public var reconnects: UInt64 = 0
     /// The number of reconnects that resumed the link.
-    package var resumes: UInt64 = 0
+    public var resumes: UInt64 = 0
 
     /// Whether the connection is established.
-    package var isOnline: Bool { state == .online }
+    public var isOnline: Bool { state == .online }
 
     /// The instant of the next attempt; nil if the client is not waiting.
-    package var nextAttempt: Instant? {
+    public var nextAttempt: Instant? {
         switch state {
         case .waiting(let until, _), .paused(let until, _): until
         default: nil
@@ -54,7 +54,7 @@ package struct LinkStatus: Equatable, Sendable, CustomStringConvertible {
     }
 
     /// A description of the status in one line, without times.
-    package var description: String {
+    public var description: String {
         let line: String
         switch state {
         case .idle: line = "not started"

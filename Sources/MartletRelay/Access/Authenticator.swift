@@ -1,5 +1,5 @@
 import MartletLink
-public import MartletWire
+import MartletWire
 
 /// Determines the identity of a client.
 ///
@@ -45,37 +45,9 @@ public enum AuthenticationStep: Equatable, Sendable {
     case accepted(Identity, final: [UInt8]?)
 }
 
-/// The reason for a refusal, and the notice that the client receives (C-27).
-public struct AuthenticationFailure: Error, Equatable, Sendable {
-    /// The notice sent to the client.
-    public var notice: Notice
-    /// The cause for the logs of the relay, without the credential; nil if the notice is sufficient. The cause is not
-    /// sent to the client.
-    public var cause: String?
-
-    /// Creates a refusal with this notice.
-    public init(_ notice: Notice, cause: String? = nil) {
-        self.notice = notice
-        self.cause = cause
-    }
-
-    /// The credential is not valid.
-    public static let unauthenticated = AuthenticationFailure(Notice(code: .unauthenticated))
-    /// The credential is not valid. The cause is written to the log of the relay and not sent to the client.
-    public static func unauthenticated(because cause: String) -> AuthenticationFailure {
-        AuthenticationFailure(Notice(code: .unauthenticated), cause: cause)
-    }
-
+extension AuthenticationFailure {
     /// The client has no credential.
     static let missingCredential = AuthenticationFailure.unauthenticated(because: "the client has no credential")
-
-    /// The account may not use this relay.
-    public static let forbidden = AuthenticationFailure(Notice(code: .forbidden))
-
-    /// Another relay is responsible. `endpoint` is its address, of 1 to 512 bytes.
-    public static func redirected(to endpoint: String) -> AuthenticationFailure {
-        AuthenticationFailure(Notice(code: .redirected, redirect: endpoint))
-    }
 }
 
 /// Accepts every client as the requested account, for experiments and for networks with their own authentication.

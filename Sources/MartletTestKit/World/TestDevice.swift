@@ -1,5 +1,5 @@
 public import Martlet
-import MartletTransport
+package import MartletTransport
 import MartletWire
 
 /// A device in a virtual world: an outbox, a path to the relay, and one client after another.
@@ -65,6 +65,9 @@ public final class TestDevice: @unchecked Sendable {  // used by the thread that
             to: relay, as: credentials, outbox: FencedOutbox(outbox, process.fence), configuration: configuration,
             on: process.loop)
     }
+
+    /// Returns a loop on the device, for programs without a `Client`.
+    package func makeLoop() -> EventLoop { EventLoop(on: host, name: "\(account)-\(number)-link") }
 
     /// Creates and starts a client.
     ///

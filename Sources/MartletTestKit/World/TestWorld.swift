@@ -1,7 +1,7 @@
 public import Martlet
 package import MartletLink
 public import MartletRelay
-import MartletTransport
+package import MartletTransport
 import MartletWire
 
 /// A virtual network in which real clients and relays run, on one thread and in virtual time.
@@ -207,6 +207,11 @@ public final class TestWorld: @unchecked Sendable {  // used by the thread that 
         try relay.restart()
         relays.append(relay)
         return relay
+    }
+
+    /// Returns a loop on a machine of its own, for servers without a `Relay`.
+    package func makeServerLoop() -> EventLoop {
+        EventLoop(on: VirtualHost(network, path: nil, seed: seeds.next()), name: "server")
     }
 
     /// A random number that the seed determines.

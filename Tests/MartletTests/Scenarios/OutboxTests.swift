@@ -1,5 +1,6 @@
 import MartletLink
 import MartletRelay
+import MartletTransport
 import Synchronization
 import Testing
 

@@ -1,3 +1,4 @@
+import MartletTransport
 import Testing
 
 @testable import Martlet

@@ -1,5 +1,3 @@
-import MartletTransport
-
 /// The result of one asynchronous call. It is resolved once, by the first call of `resolve`, and awaited once.
 package final class Promise<Value: Sendable>: Sendable {
     private enum State {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Martlet
+@testable import MartletTransport
 
 @Suite("Promise", .timeLimit(.minutes(10)))
 struct PromiseTests {
@@ -21,7 +21,7 @@ struct PromiseTests {
     {
         let promise = Promise<Int>()
         let task = Task {
-            await until { Task.isCancelled }
+            while !Task.isCancelled { await Task.yield() }
             return try await promise.value { promise.resolve(.failure(CancellationError())) }
         }
         task.cancel()
@@ -29,7 +29,7 @@ struct PromiseTests {
         let resolved = Promise<Int>()
         resolved.resolve(.success(1))
         let other = Task {
-            await until { Task.isCancelled }
+            while !Task.isCancelled { await Task.yield() }
             return try await resolved.value { resolved.resolve(.failure(CancellationError())) }
         }
         other.cancel()

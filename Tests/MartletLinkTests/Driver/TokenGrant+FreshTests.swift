@@ -1,8 +1,7 @@
-import MartletLink
 import MartletWire
 import Testing
 
-@testable import MartletRelay
+@testable import MartletLink
 
 @Suite("Fresh resume tokens")
 struct TokenGrantFreshTests {

@@ -1,0 +1,21 @@
+// Types of other modules that the public API uses. A program with links and without rooms imports MartletLink only.
+@_exported public import class MartletTransport.EventLoop
+@_exported public import struct MartletTransport.IPAddress
+@_exported public import struct MartletTransport.SocketAddress
+@_exported public import struct MartletTransport.TCPOptions
+@_exported public import struct MartletTransport.TLSClientOptions
+@_exported public import enum MartletTransport.TLSError
+@_exported public import struct MartletTransport.TLSIdentity
+@_exported public import struct MartletTransport.TLSPin
+@_exported public import struct MartletTransport.TLSServerOptions
+@_exported public import enum MartletTransport.TransportError
+@_exported public import struct MartletWire.AccountName
+@_exported public import struct MartletWire.Credential
+@_exported public import struct MartletWire.DeviceID
+@_exported public import struct MartletWire.ErrorCode
+@_exported public import struct MartletWire.Features
+@_exported public import struct MartletWire.Limits
+@_exported public import struct MartletWire.LinkID
+@_exported public import struct MartletWire.Notice
+@_exported public import struct MartletWire.PeerCertificate
+@_exported public import enum MartletWire.SessionKind

@@ -1,0 +1,69 @@
+import MartletTransport
+import MartletWire
+import Testing
+
+@testable import MartletLink
+
+@Suite("Listeners on sockets", .timeLimit(.minutes(10)))
+struct LinkListenerTests {
+    private let exposed = SocketAddress(.anyV4, port: 0)
+
+    @Test func `a message to a listener on this machine is answered`() async throws {
+        let listener = LinkListener(port: 0)
+        try listener.start()
+        let port = try #require(listener.port)
+        let serving = Task {
+            for await link in listener.links {
+                for try await session in link.sessions {
+                    for try await message in session.messages { try await session.send(message.reversed()) }
+                }
+            }
+        }
+        let client = try LinkClient(to: "martlet://127.0.0.1:\(port)", as: "alice")
+        let session = try await client.open("a")
+        try await session.send([1, 2, 3])
+        var messages = session.messages.makeAsyncIterator()
+        #expect(try await messages.next() == [3, 2, 1])
+        await client.close()
+        await #expect(throws: LinkFailure.stopped) { _ = try await client.open("b") }
+        await listener.close()
+        try await serving.value
+        // The port is free.
+        let again = LinkListener(port: port)
+        try again.start()
+        await again.close()
+    }
+
+    // W-1
+    @Test func `a listener without TLS on another address is not started`() throws {
+        let listener = LinkListener(LinkListener.Configuration(addresses: [exposed])) { Identity($0.account) }
+        #expect(throws: LinkSetupError.plaintextNotAllowed("\(exposed)")) { try listener.start() }
+    }
+
+    @Test func `a listener without authentication on another address is not started`() throws {
+        var configuration = LinkListener.Configuration(addresses: [exposed])
+        configuration.allowsPlaintext = true
+        let listener = LinkListener(configuration)
+        #expect(throws: LinkSetupError.authenticationRequired(exposed)) { try listener.start() }
+    }
+
+    @Test func `a listener without addresses, or on one in use, is not started`() async throws {
+        #expect(throws: LinkSetupError.noAddresses) {
+            try LinkListener(LinkListener.Configuration(addresses: [])).start()
+        }
+        let listener = LinkListener(port: 0)
+        let address = try #require(try listener.start().first)
+        #expect(throws: LinkSetupError.cannotListen(address, .addressInUse)) {
+            try LinkListener(LinkListener.Configuration(addresses: [address])).start()
+        }
+        #expect(throws: LinkSetupError.alreadyStarted) { try listener.start() }
+        await listener.close()
+    }
+
+    @Test func `a client of an invalid address or account, or of another machine without TLS, is not created`() {
+        #expect(throws: LinkSetupError.invalidEndpoint("a b")) { _ = try LinkClient(to: "a b", as: "alice") }
+        #expect(throws: LinkSetupError.invalidAccount("")) { _ = try LinkClient(to: "localhost", as: "") }
+        let plain = "martlet://192.0.2.1:7300"
+        #expect(throws: LinkSetupError.plaintextNotAllowed(plain)) { _ = try LinkClient(to: plain, as: "alice") }
+    }
+}
