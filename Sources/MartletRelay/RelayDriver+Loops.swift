@@ -20,8 +20,8 @@ extension RelayDriver {
 
     /// Stops reading a connection until the other loops have processed their messages.
     func throttle(_ key: ConnectionKey) {
-        guard let peer = peers[key], !peer.isThrottled else { return }
-        peer.isThrottled = true
+        guard let connection = acceptor[key], !connection.isThrottled else { return }
+        connection.isThrottled = true
         throttled.append(key)
     }
 
@@ -30,18 +30,20 @@ extension RelayDriver {
         guard loop < traffic.count else { return }
         traffic[loop].confirm()
         guard !traffic.contains(where: \.isFull) else { return }
-        for key in throttled { peers[key]?.isThrottled = false }
+        for key in throttled { acceptor[key]?.isThrottled = false }
         throttled = []
     }
 
     // MARK: - Connections
 
     func transfer(_ key: ConnectionKey, to loop: Int) {
-        guard let peer = peers[key], let transferred = engine.transfer(key) else { return }
-        guard loop < drivers.count, let transport = peer.transport.move(to: drivers[loop].loop) else {
-            return peer.transport.abort()
+        guard let connection = acceptor[key], let peer = peer(key), let transferred = engine.transfer(key) else {
+            return
         }
-        release(peer)
+        guard loop < drivers.count, let transport = connection.transport.move(to: drivers[loop].loop) else {
+            return connection.transport.abort()
+        }
+        acceptor.remove(connection)
         let other = drivers[loop]
         other.loop.execute { [admitted = peer.admitted] in other.adopt(transport, transferred, admitted) }
     }

@@ -34,14 +34,12 @@ extension RelayDriver {
         switch output {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
         case .continueExchange(let key, let message): continueExchange(key, message, now: now)
-        case .transmit(let keys):
+        case .transmit:
             // The store works while the connections are written to.
             submitAppends()
-            for key in keys { peers[key]?.transport.flush() }
+            acceptor.perform(output)
             noteUnsent()
-        case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
-        case .pauseReading(let key): peers[key]?.isPaused = true
-        case .resumeReading(let key): peers[key]?.isPaused = false
+        case .close, .pauseReading, .resumeReading: acceptor.perform(output)
         case .transfer(let key, let loop): transfer(key, to: loop)
         case .note(let note, let key): report(note, on: key)
         }
@@ -50,44 +48,44 @@ extension RelayDriver {
     private func report(_ note: LinkNote, on key: ConnectionKey?) {
         // The engine has refused a message of an exchange without the authenticator. The exchange counts as a failed
         // authentication (C-67, C-69).
-        if case .refused(_, .unauthenticated, _) = note, let peer = key.flatMap({ peers[$0] }),
+        if case .refused(_, .unauthenticated, _) = note, let peer = key.flatMap({ peer($0) }),
             let exchange = peer.exchange.take()
         {
             peer.admitted.authenticationEnded(of: exchange.peer, .refused(.unauthenticated), now: now)
         }
         // The limits of C-67 apply to the next hello too.
-        if case .refused(_, .resumeRejected, _) = note, let peer = key.flatMap({ peers[$0] }) {
+        if case .refused(_, .resumeRejected, _) = note, let peer = key.flatMap({ peer($0) }) {
             peer.admitted.handshakeResumed()
         }
         report(.link(note), on: key)
     }
 
     private func report(_ note: RelayNote, on key: ConnectionKey?) {
-        parts.onEvent(.note(note, peer: key.flatMap { peers[$0] }?.transport.remoteAddress))
+        parts.onEvent(.note(note, peer: key.flatMap { acceptor[$0] }?.transport.remoteAddress))
     }
 
     // MARK: - The authenticator
 
     /// Delays the authentication of an account, or refuses it, after failures (C-67, Specs/hostile.md row 53).
     private func authenticate(_ key: ConnectionKey, _ claim: AuthenticationRequest, now: Instant) {
-        guard let peer = peers[key] else { return }
+        guard let transport = acceptor[key]?.transport else { return }
         var request = claim
-        request.certificate = peer.transport.security?.peerCertificate
+        request.certificate = transport.security?.peerCertificate
         if request.mechanism != nil {
-            request.channelBinding = peer.transport.exportSecret(
+            request.channelBinding = transport.exportSecret(
                 label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
             // TLS without a channel binding permits no exchange (C-68).
-            if request.channelBinding == nil, peer.transport.security != nil {
+            if request.channelBinding == nil, transport.security != nil {
                 let cause = "the TLS connection has no channel binding"
                 return engine.authenticated(key, .refused(Notice(code: .unauthenticated), cause: cause), now: now)
             }
         }
-        start(of: peer, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
+        start(on: key, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
     }
 
     private func continueExchange(_ key: ConnectionKey, _ message: Credential, now: Instant) {
-        guard let peer = peers[key], let pending = peer.exchange.take() else { return }
-        start(of: peer, pending.peer, now: now) {
+        guard let pending = peer(key)?.exchange.take() else { return }
+        start(on: key, pending.peer, now: now) {
             [parts, account = pending.peer.account, exchange = pending.exchange] in
             await parts.proceed(exchange, of: account, with: message)
         }
@@ -97,19 +95,20 @@ extension RelayDriver {
     /// each message of an exchange, because authentications on other connections may have failed since it began, or be
     /// in progress (C-67, Specs/hostile.md row 64).
     private func start(
-        of peer: PeerConnection, _ asked: AskedPeer, now: Instant,
+        on key: ConnectionKey, _ asked: AskedPeer, now: Instant,
         _ call: @escaping @Sendable () async -> AuthenticationVerdict
     ) {
+        guard let peer = peer(key) else { return }
         switch peer.admitted.decisionBegan(of: asked, now: now) {
-        case .refuse(let notice): engine.authenticated(peer.key, .refused(notice, cause: notice.reason), now: now)
-        case .decide: ask(peer.key, asked, now: now, call)
+        case .refuse(let notice): engine.authenticated(key, .refused(notice, cause: notice.reason), now: now)
+        case .decide: ask(key, asked, now: now, call)
         case .wait(let delay):
             var asked = asked
             asked.waited += delay
-            let timer = LoopTimer(on: loop) { [weak self, key = peer.key, asked] in
-                guard let self, let peer = self.peers[key] else { return }
+            let timer = LoopTimer(on: loop) { [weak self, asked] in
+                guard let self, let peer = self.peer(key) else { return }
                 peer.authenticationDelay = nil
-                self.start(of: peer, asked, now: self.enter(), call)
+                self.start(on: key, asked, now: self.enter(), call)
             }
             peer.authenticationDelay = timer
             timer.set(deadline: (now + delay).nanoseconds)
@@ -120,7 +119,7 @@ extension RelayDriver {
         _ key: ConnectionKey, _ asked: AskedPeer, now: Instant,
         _ call: @escaping @Sendable () async -> AuthenticationVerdict
     ) {
-        guard let peer = peers[key] else { return }
+        guard let peer = peer(key) else { return }
         guard authentications < parts.configuration.maxAuthentications else {
             peer.admitted.authenticationEnded(of: asked, .refused(AuthenticationFailure(parts.busy)), now: now)
             return engine.authenticated(key, .refused(parts.busy), now: now)
@@ -141,7 +140,7 @@ extension RelayDriver {
         _ key: ConnectionKey, _ asked: AskedPeer, _ number: UInt64, _ verdict: AuthenticationVerdict
     ) {
         authentications -= 1
-        peers[key]?.authentication = nil
+        peer(key)?.authentication = nil
         let answer: AuthenticationAnswer
         switch verdict {
         case .accepted(let identity, _) where wasRevoked(identity.account, sinceAuthentication: number):
@@ -150,7 +149,7 @@ extension RelayDriver {
             let presented = asked.presentedToken.map { TokenDigest(of: $0) }
             answer = .accepted(identity, .fresh(using: loop.random), presented: presented, final: final)
         case .challenge(let message, let exchange):
-            peers[key]?.exchange = PendingExchange(exchange, of: asked)
+            peer(key)?.exchange = PendingExchange(exchange, of: asked)
             answer = .challenge(message)
         case .refused(let failure): answer = .refused(failure.notice, cause: failure.cause ?? failure.notice.reason)
         }

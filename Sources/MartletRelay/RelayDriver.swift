@@ -10,7 +10,7 @@ import MartletWire
 ///
 /// `@unchecked Sendable`: the loop accesses all state, and `enter` checks that. Other threads retain the driver and
 /// submit work with `loop.execute`.
-final class RelayDriver: TurnEndHandler, @unchecked Sendable {
+final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable {
     /// The unread input in bytes beyond which reads are small.
     static let maxUnreadByteCount = 4 << 20
     /// The size of a small read, in bytes.
@@ -22,7 +22,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     let loop: EventLoop
     let parts: RelayParts
     var engine: RelayEngine
-    private(set) var peers = PeerTable()
+    let acceptor = LinkAcceptor()
     /// The drivers of all loops in order; empty while the relay does not run.
     private(set) var drivers: [RelayDriver] = []
     /// The traffic to each loop.
@@ -47,8 +47,6 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     var commands: [UInt64: CheckedContinuation<RoomCommandResult, Never>] = [:]
     /// The number of commands so far.
     var commandCount: UInt64 = 0
-    /// Connections whose unsent bytes have not been reported to the engine since their last fill.
-    private var filled: [ConnectionKey] = []
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private lazy var touchTimer = LoopTimer(on: loop) { [weak self] in self?.touchRooms() }
@@ -175,15 +173,11 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     }
 
     func start(_ transport: any Transport, _ key: ConnectionKey, _ admitted: AdmittedPeer) {
-        let peer = PeerConnection(key, on: transport, admitted, of: self)
-        peers.insert(peer)
-        transport.start(peer)
+        acceptor.start(transport, key, RelayPeer(admitted), of: self)
     }
 
-    /// Removes a connection that moves to another loop.
-    func release(_ peer: PeerConnection) {
-        peers.remove(peer)
-    }
+    /// The peer of a connection; nil after its last event.
+    func peer(_ key: ConnectionKey) -> RelayPeer? { acceptor[key]?.state as? RelayPeer }
 
     func received(_ bytes: RawSpan, on key: ConnectionKey) {
         engine.receive(bytes, on: key, now: enter())
@@ -192,25 +186,28 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     /// A fill changes the engine's deadline, so a fill after the end of the turn requests another end.
     func fill(_ buffer: inout OutputRawSpan, on key: ConnectionKey) -> Bool {
-        if filled.last != key { filled.append(key) }
+        acceptor.noteFill(key)
         return engine.transmit(on: key, into: &buffer, now: enter())
     }
 
     /// Reports the unsent bytes of connections, which count in the engine's memory budget.
     func noteUnsent() {
-        for key in filled { engine.noteUnsent(peers[key]?.transport.unsentByteCount ?? 0, on: key) }
-        filled.removeAll(keepingCapacity: true)
+        acceptor.takeUnsent { engine.noteUnsent($0, on: $1) }
     }
 
     func ended(_ key: ConnectionKey) {
         engine.endOfStream(key, now: enter())
     }
 
-    func closed(_ peer: PeerConnection) {
-        peer.authentication?.cancel()
-        peer.authenticationDelay = nil
-        peers.remove(peer)
-        engine.closed(peer.key, now: enter())
+    func closed(_ connection: AcceptedConnection, _ reason: CloseReason) {
+        if case .error(.tls(let error)) = reason {
+            parts.onEvent(.tlsFailed(error, peer: connection.transport.remoteAddress))
+        }
+        let peer = connection.state as? RelayPeer
+        peer?.authentication?.cancel()
+        peer?.authenticationDelay = nil
+        acceptor.remove(connection)
+        engine.closed(connection.key, now: enter())
     }
 
     // MARK: - Operator
@@ -238,13 +235,13 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         enter()
         isClosing = true
         endReports()
-        peers.forEach { $0.transport.abort() }
+        acceptor.abortAll()
     }
 
     // MARK: - Idle state
 
     /// Whether there is no connection and no call of the store.
-    var isIdle: Bool { peers.isEmpty && storeCalls == 0 }
+    var isIdle: Bool { acceptor.isEmpty && storeCalls == 0 }
 
     /// Resumes with true when the driver is idle, and with false at the deadline `end` of the loop's clock.
     func waitUntilIdle(until end: UInt64?, _ continuation: CheckedContinuation<Bool, Never>) {
