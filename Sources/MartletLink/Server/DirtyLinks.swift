@@ -7,11 +7,12 @@
 /// |---|---|---|
 /// | dirty | an entry in the group | `takeAll` |
 /// | kept | an entry before the group | `takeAll` |
+@usableFromInline
 struct DirtyLinks: Sendable {
     /// The number of links of a group.
     static let groupCount = 64
 
-    private var slots: [Int] = []
+    @usableFromInline var slots: [Int] = []
     /// The number of links in front that belong to no group, because they wait until no effects of rooms remain.
     private var keptCount = 0
     /// Memory for the next links.
@@ -23,6 +24,7 @@ struct DirtyLinks: Sendable {
 
     var isGroupFull: Bool { slots.count - keptCount >= DirtyLinks.groupCount }
 
+    @inlinable @inline(__always)
     mutating func append(_ slot: Int) {
         slots.append(slot)
     }
