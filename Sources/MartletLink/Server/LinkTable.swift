@@ -1,4 +1,4 @@
-package import MartletWire
+import MartletWire
 
 /// The links of one loop: their indexes, timers and suspensions, and those that have changed in this turn.
 ///

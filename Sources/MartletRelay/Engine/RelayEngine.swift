@@ -338,7 +338,9 @@ package struct RelayEngine: ~Copyable {
             return self.note(note, on: connection)
         }
         let fault = sessions.apply(effect, now: now)
-        finishCall(fault, now: now)
+        if fault != nil || !sessions.refusedEntries.isEmpty || !sessions.accountFaults.isEmpty {
+            finishCall(fault, now: now)
+        }
     }
 
     /// Reports a note about the peer of a connection.
