@@ -10,11 +10,11 @@
 @usableFromInline
 struct DirtyLinks: Sendable {
     /// The number of links of a group.
-    static let groupCount = 64
+    @usableFromInline static let groupCount = 64
 
     @usableFromInline var slots: [Int] = []
     /// The number of links in front that belong to no group, because they wait until no effects of rooms remain.
-    private var keptCount = 0
+    @usableFromInline var keptCount = 0
     /// Memory for the next links.
     private var spare: [Int] = []
 
@@ -22,7 +22,7 @@ struct DirtyLinks: Sendable {
 
     var isEmpty: Bool { slots.isEmpty }
 
-    var isGroupFull: Bool { slots.count - keptCount >= DirtyLinks.groupCount }
+    @inlinable var isGroupFull: Bool { slots.count - keptCount >= DirtyLinks.groupCount }
 
     @inlinable @inline(__always)
     mutating func append(_ slot: Int) {

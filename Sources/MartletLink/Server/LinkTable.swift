@@ -145,6 +145,7 @@ package struct LinkTable: ~Copyable {
     package var hasDirty: Bool { !dirty.isEmpty }
 
     /// Whether the changed links are enough for a group.
+    @inlinable
     package var isGroupFull: Bool { dirty.isGroupFull }
 
     /// Takes the changed links, in the order of their changes.
@@ -164,6 +165,14 @@ package struct LinkTable: ~Copyable {
 
     /// The earliest timer of a connected link.
     var deadline: Instant? { timers.earliest }
+
+    /// Sets the timer of a connected link to its deadline, the release of idle memory included.
+    ///
+    /// - Parameter hasIdleMemory: Whether the user of the link has memory that only a busy link needs.
+    package mutating func arm(_ slot: Int, hasIdleMemory: Bool, now: Instant) {
+        let deadline = links[slot].deadline(hasIdleMemory: hasIdleMemory, now: now)
+        if let deadline { arm(slot, at: deadline) }
+    }
 
     /// Sets the timer of a connected link to an instant, unless the timer is earlier. Setting it for every
     /// acknowledgement would cost more than a timer that fires early.

@@ -119,9 +119,7 @@ package struct ServerLink: ~Copyable, Sendable {
     // MARK: Time
 
     /// The link's next deadline, the release of idle memory included.
-    ///
-    /// - Parameter hasIdleMemory: Whether the user of the link has memory that only a busy link needs.
-    package func deadline(hasIdleMemory: Bool, now: Instant) -> Instant? {
+    func deadline(hasIdleMemory: Bool, now: Instant) -> Instant? {
         let deadline = link.deadline
         guard !link.hasUnacknowledged, hasIdleMemory || link.hasIdleMemory else { return deadline }
         return deadline.orEarlier(Self.releaseTime(after: now))

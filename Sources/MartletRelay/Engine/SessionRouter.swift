@@ -152,8 +152,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     /// Sets the timer of a link to its deadline.
     mutating func arm(_ slot: Int, now: Instant) {
         let hasIdleMemory = !links[slot].link.hasUnacknowledged && relayLinks[slot].hasIdleMemory
-        let deadline = links[slot].deadline(hasIdleMemory: hasIdleMemory, now: now)
-        if let deadline { links.arm(slot, at: deadline) }
+        links.arm(slot, hasIdleMemory: hasIdleMemory, now: now)
     }
 
     mutating func transmit(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> Bool {
