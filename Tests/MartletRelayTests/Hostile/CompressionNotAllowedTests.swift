@@ -20,7 +20,7 @@ struct CompressionNotAllowedTests {
 
     @Test("compression that was not negotiated closes as compressionNotAllowed", arguments: RelayBackend.allCases)
     func notAgreed(backend: RelayBackend) async throws {
-        try await backend.run({ $0.features = [] }) { fixture in
+        try await backend.run({ $0.link.features = [] }) { fixture in
             let peer = try await fixture.member()
             await peer.write { $0.frame(.data, [1, 2, 3], on: .first, compression: .zlib) }
             #expect(try await peer.finalNotice()?.code == .compressionNotAllowed)

@@ -8,7 +8,7 @@ import Testing
 struct SlowHandshakeTests {
     @Test("connection without a hello closes after 5 s", arguments: RelayBackend.allCases)
     func silence(backend: RelayBackend) async throws {
-        try await backend.run(shorten: { $0.handshakeTimeout = .milliseconds(50) }) { fixture in
+        try await backend.run(shorten: { $0.link.handshakeTimeout = .milliseconds(50) }) { fixture in
             let peer = try await fixture.connect()
             // Nothing was received, so no reply is allowed.
             #expect(try await peer.finalNotice() == nil)
@@ -18,7 +18,7 @@ struct SlowHandshakeTests {
 
     @Test("partial hello closes after 5 s", arguments: RelayBackend.allCases)
     func pieces(backend: RelayBackend) async throws {
-        try await backend.run(shorten: { $0.handshakeTimeout = .milliseconds(50) }) { fixture in
+        try await backend.run(shorten: { $0.link.handshakeTimeout = .milliseconds(50) }) { fixture in
             let peer = try await fixture.connect()
             await peer.send(Array(FrameWriter.bytes(.hello, FrameWriter.hello().encode()).dropLast()))
             #expect(peer.heldByteCount(at: fixture) ?? 0 <= 16 * 1024)
@@ -45,7 +45,7 @@ struct SlowHandshakeTests {
 
     @Test("partial frame closes after 30 s", arguments: RelayBackend.allCases)
     func frame(backend: RelayBackend) async throws {
-        try await backend.run(shorten: { $0.frameTimeout = .milliseconds(50) }) { fixture in
+        try await backend.run(shorten: { $0.link.frameTimeout = .milliseconds(50) }) { fixture in
             let peer = try await fixture.member()
             await peer.write { Array($0.text("never whole", counter: 1, on: .first).dropLast()) }
             #expect(try await peer.finalNotice()?.code == .frameTimeout)

@@ -12,7 +12,7 @@ struct TLVCountTests {
         let limits = Limits(
             maxBodyByteCount: byteCount, maxMessageByteCount: byteCount, linkWindow: byteCount, sessionWindow: byteCount
         )
-        try await backend.run({ $0.limits = limits }) { fixture in
+        try await backend.run({ $0.link.limits = limits }) { fixture in
             let peer = try await fixture.connect()
             try await peer.hello(FrameWriter.hello(limits: limits))
             await peer.write { $0.frame(.ack, TLVBytes.empty(1_000_000)) }

@@ -127,7 +127,7 @@ final class EngineFixture: @unchecked Sendable {
                 engine.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
             case .attachment(let id, _): engine.attachmentAnswered(id, .failed(.unavailable))
             case .policyOverdue, .undelivered, .commandEnded: break
-            case .send, .transfer: preconditionFailure("this relay has one loop")
+            case .send, .link(.transfer): preconditionFailure("this relay has one loop")
             }
         }
         for peer in peers.values { fill(peer) }

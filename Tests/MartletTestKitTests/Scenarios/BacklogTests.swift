@@ -11,7 +11,7 @@ struct BacklogTests {
     @Test("messages that wait in 20 rooms, and a relay that permits four sessions → all sent")
     func fewSessions() throws {
         let count = try world.run(timeLimit: .seconds(3600)) { [world] in
-            let relay = try world.startRelay { $0.engine.limits = Limits(maxSessions: 4) }
+            let relay = try world.startRelay { $0.engine.link.limits = Limits(maxSessions: 4) }
             let alice = try await leaveMessages(in: 20, with: relay)
             try relay.restart()
             _ = try await alice.start()
@@ -37,7 +37,7 @@ struct BacklogTests {
 
     @Test func `messages in rooms without a session, and a kill of the client → the next client sends all`() throws {
         let count = try world.run(timeLimit: .seconds(3600)) { [world] in
-            let relay = try world.startRelay { $0.engine.limits = Limits(maxSessions: 4) }
+            let relay = try world.startRelay { $0.engine.link.limits = Limits(maxSessions: 4) }
             let alice = try await leaveMessages(in: 20, with: relay)
             let later = try await alice.start()
             // The rooms of the application have all sessions.
@@ -55,7 +55,7 @@ struct BacklogTests {
     // C-75
     @Test func `a message with a time to live in a room without a session, which it outlasts → expired`() throws {
         let failures = try world.run(timeLimit: .seconds(3600)) { [world] in
-            let relay = try world.startRelay { $0.engine.limits = Limits(maxSessions: 4) }
+            let relay = try world.startRelay { $0.engine.link.limits = Limits(maxSessions: 4) }
             let alice = world.device("alice", outbox: QueuedOutbox())
             try await leaveMessages(of: alice, in: 5, with: relay, timeToLive: .seconds(600))
             let later = try await alice.start()
