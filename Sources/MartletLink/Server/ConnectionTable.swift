@@ -1,6 +1,6 @@
 import MartletWire
 
-/// The name of a connection: a slot of the engine and the generation of its use. An old key finds nothing.
+/// The name of a connection: its slot at the server and the generation of its use. An old key finds nothing.
 @usableFromInline
 package struct ConnectionKey: Hashable, Sendable {
     @usableFromInline let slot: Int32
@@ -27,7 +27,7 @@ package struct ConnectionKey: Hashable, Sendable {
     }
 }
 
-/// The connections of an engine by slot, with their timers and their part of the memory budget.
+/// The connections of a server by slot, with their timers and their part of the memory budget.
 ///
 /// A driver names a connection by a key, which consists of the slot and the generation of its use. A key of an earlier
 /// use finds nothing.

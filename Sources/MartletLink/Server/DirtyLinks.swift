@@ -1,7 +1,7 @@
 /// The slots of links that have changed since they were last asked for output.
 ///
-/// The engine processes them in groups: a group's links stay in the processor's cache, and the first members of a large
-/// room are sent to before the last ones are processed.
+/// The server processes them in groups: a group's links stay in the processor's cache, and the first receivers of a
+/// message are sent to before the last ones are processed.
 ///
 /// | state of a link | owns | ends |
 /// |---|---|---|
@@ -13,7 +13,7 @@ struct DirtyLinks: Sendable {
     @usableFromInline static let groupCount = 64
 
     @usableFromInline var slots: [Int] = []
-    /// The number of links in front that belong to no group, because they wait until no effects of rooms remain.
+    /// The number of links in front that belong to no group, because they wait until no events of the user remain.
     @usableFromInline var keptCount = 0
     /// Memory for the next links.
     private var spare: [Int] = []

@@ -1,10 +1,10 @@
-/// The work that one connection may cause before the engine reads others.
+/// The work that one connection may cause before the server reads others.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
 /// | idle | nothing | a connection begins to be read |
-/// | counting | its remaining units | they are spent, or the engine's turn ends |
-/// | spent | nothing: the rest of its input waits in `UnreadInput` | the engine's turn ends |
+/// | counting | its remaining units | they are spent, or the server's turn ends |
+/// | spent | nothing: the rest of its input waits in `UnreadInput` | the server's turn ends |
 ///
 /// A unit is the work of a frame without effects on others, or of `bytesPerUnit` bytes of bodies after inflating.
 /// Reads of one connection that follow each other in one turn share a budget.

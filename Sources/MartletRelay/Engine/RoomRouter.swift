@@ -1,5 +1,5 @@
-import MartletLink
-import MartletWire
+package import MartletLink
+package import MartletWire
 
 /// The rooms of this loop, and the messages to the rooms and links of other loops.
 ///
@@ -102,4 +102,9 @@ extension RoomEffect {
             nil
         }
     }
+}
+
+extension LoopPlace {
+    /// The loop of a room, which gives its log one order without a lock.
+    package func loop(of room: RoomName) -> Int { loop(ofName: room.text) }
 }
