@@ -28,6 +28,8 @@ struct SessionRouter: ~Copyable {
     var overdueRooms: [RoomName] = []
     /// Entries that roles of rooms have refused, with the connections of their links, for the log.
     var refusedEntries: [(note: RelayNote, connection: Int?)] = []
+    /// The questions of the rooms of this turn for the store.
+    private(set) var storeQuestions: [StoreQuestion] = []
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     /// The sessions of accounts.
@@ -137,6 +139,15 @@ struct SessionRouter: ~Copyable {
         guard links.isLive(slot), !links[slot].isDirty else { return }
         links[slot].isDirty = true
         dirty.append(slot)
+    }
+
+    /// A room asks the store.
+    mutating func ask(_ question: StoreQuestion) { storeQuestions.append(question) }
+
+    /// Takes the questions for the store.
+    mutating func takeStoreQuestions() -> [StoreQuestion] {
+        defer { storeQuestions = [] }
+        return storeQuestions
     }
 
     /// Takes the dirty links, in the reverse order: receivers of messages precede publishers, which wait for an
