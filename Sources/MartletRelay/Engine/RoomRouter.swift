@@ -97,8 +97,7 @@ extension RoomEffect {
             .waitsForCredit(let key, _), .release(let key, _), .charge(let key, _), .answered(let key, _):
             key
         case .note(_, let key): key
-        case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .attachment, .changed,
-            .watched, .undelivered, .commandEnded:
+        case .store, .request, .attachment, .changed, .watched, .undelivered, .commandEnded:
             nil
         }
     }

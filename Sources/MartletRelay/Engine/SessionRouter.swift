@@ -31,6 +31,8 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var overdueRooms: [RoomName] = []
     /// Entries that roles of rooms have refused, with the connections of their links, for the log.
     var refusedEntries: [(note: RelayNote, connection: Int?)] = []
+    /// The questions of the rooms of this turn for the store.
+    private(set) var storeQuestions: [StoreQuestion] = []
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     /// The sessions of accounts.
@@ -123,6 +125,15 @@ struct SessionRouter: LinkServerUser, ~Copyable {
 
     @inline(__always)
     mutating func markDirty(_ slot: Int) { links.markDirty(slot) }
+
+    /// A room asks the store.
+    mutating func ask(_ question: StoreQuestion) { storeQuestions.append(question) }
+
+    /// Takes the questions for the store.
+    mutating func takeStoreQuestions() -> [StoreQuestion] {
+        defer { storeQuestions = [] }
+        return storeQuestions
+    }
 
     /// Updates a changed link. A link for which messages are held back remains changed until no effects of rooms
     /// remain.

@@ -7,6 +7,12 @@ extension EventLoop {
         unsafe martlet_current_loop() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// The loop in whose turn the caller runs; nil outside of a turn.
+    package static var current: EventLoop? {
+        guard let current = unsafe martlet_current_loop() else { return nil }
+        return unsafe Unmanaged<EventLoop>.fromOpaque(current).takeUnretainedValue()
+    }
+
     /// Traps unless the caller runs on this loop. The check costs the load of a thread-local variable.
     public func preconditionOnLoop(_ function: StaticString = #function) {
         precondition(isOnLoop, "\(function) must be called on the loop \(name)")

@@ -331,7 +331,7 @@ extension SessionRouter {
 
     /// The next read, or request of an application, for the driver.
     mutating func nextAccountOutput() -> RelayOutput? {
-        if let (id, read) = reads.popFirst() { return .readMemberships(id, read) }
+        if let (id, read) = reads.popFirst() { return .store([.readMemberships(id, read)]) }
         if let (id, request) = accountRequests.popFirst() { return .accountRequest(id, request) }
         return nil
     }
