@@ -2,6 +2,7 @@
 ///
 /// Parsers accept fields in any order, skip unknown tags and refuse unknown critical ones (W-28). Encoders use one
 /// order, so equal values have equal bytes.
+@usableFromInline
 package protocol FrameBody: Equatable, Sendable {
     /// The type in the header of the frame.
     static var type: FrameType { get }
@@ -18,6 +19,7 @@ package protocol FrameBody: Equatable, Sendable {
 
 extension FrameBody {
     /// Returns the encoded body.
+    @inlinable
     package func encode() -> [UInt8] {
         var writer = TLVWriter()
         encode(into: &writer)
