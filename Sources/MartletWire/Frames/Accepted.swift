@@ -21,6 +21,7 @@ package struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
     }
 
     /// The counters of the messages.
+    @usableFromInline
     package var counters: ClosedRange<UInt64> { firstCounter...(firstCounter + UInt64(count - 1)) }
 
     /// The offsets of the messages.

@@ -49,6 +49,7 @@ package enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
     }
 
     /// The layout of the same message with the fields of the relay.
+    @inlinable
     package var stamped: BodyLayout {
         switch self {
         case .text: .delivery

@@ -1,4 +1,5 @@
 /// A client's message after validation by a relay: its borrowed body, or its values if it arrived in a compact form.
+@usableFromInline
 package struct ClientMessage: ~Escapable, BitwiseCopyable {
     /// The counter of the message, at least 1.
     package let counter: UInt64
@@ -41,6 +42,7 @@ package struct ClientMessage: ~Escapable, BitwiseCopyable {
     }
 
     /// Whether the message is an edit or a deletion.
+    @usableFromInline
     package var isChange: Bool {
         guard !isText, !layout.isMessage, let kind = MessageView.kind(in: bytes) else { return false }
         return kind == .edit || kind == .delete

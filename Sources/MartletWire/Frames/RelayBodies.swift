@@ -2,6 +2,7 @@
 ///
 /// The stamps of the bodies differ only in the offset, their first field. The other fields are encoded once for a
 /// device. The buffer is kept for the next device.
+@usableFromInline
 package struct RelayBodies: ~Copyable, Sendable {
     /// The maximum size in bytes of a buffer that `begin` keeps.
     static let maxKeptByteCount = 32 * 1024
@@ -27,12 +28,15 @@ package struct RelayBodies: ~Copyable, Sendable {
     }
 
     /// The number of bytes that the stamp adds to each client's body.
+    @usableFromInline
     package var stampByteCount: Int { Self.offsetByteCount + stamp.count }
 
     /// The number of bytes written since `begin`.
+    @usableFromInline
     package var byteCount: Int { writer.byteCount }
 
     /// A copy of the bytes written since `begin`.
+    @usableFromInline
     package var bytes: [UInt8] { writer.bytes }
 
     private static var offsetByteCount: Int { TLVLimits.headByteCount + 8 }

@@ -16,9 +16,11 @@ package enum FramerStep: Sendable {
 /// The announced length of a body allocates no memory: the storage grows with the received bytes up to the size of the
 /// frame, and is released between frames (W-7). Packets may stand between frames if they are allowed, and their frames
 /// are reported like plain ones (W-76). A packet is then a unit of the stream, as a plain frame is.
+@usableFromInline
 package struct Framer: ~Copyable {
     /// The maximum number of bytes of a body, clamped to `FrameHeader.largestBodyByteCount`. A new value applies to
     /// headers that are parsed later.
+    @usableFromInline
     package var maxBodyByteCount: Int {
         didSet { maxBodyByteCount = Self.clamped(maxBodyByteCount) }
     }
@@ -107,6 +109,7 @@ package struct Framer: ~Copyable {
     }
 
     /// The number of bytes of an incomplete unit.
+    @usableFromInline
     package var bufferedByteCount: Int { partial.count }
 
     /// The number of bytes of storage that is allocated.
