@@ -113,7 +113,7 @@ public struct RelayStatistics: Equatable, Sendable {
     public var undeliveredReportsDropped: UInt64 = 0
 
     /// No objects and no events.
-    public init() {}
+    package init() {}
 
     /// The past events of a server.
     init(_ server: LinkServerStatistics) {
@@ -126,7 +126,7 @@ public struct RelayStatistics: Equatable, Sendable {
     }
 
     /// The sum of two loops of one relay.
-    public static func + (left: RelayStatistics, right: RelayStatistics) -> RelayStatistics {
+    package static func + (left: RelayStatistics, right: RelayStatistics) -> RelayStatistics {
         var sum = left
         sum.connections += right.connections
         sum.connectionsAccepted += right.connectionsAccepted

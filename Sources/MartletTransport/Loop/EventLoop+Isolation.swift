@@ -3,7 +3,7 @@ import CMartletSystem
 /// The check that a caller runs on the loop: a thread-local variable names the thread's current loop.
 extension EventLoop {
     /// Whether the caller runs in a turn of this loop.
-    public var isOnLoop: Bool {
+    package var isOnLoop: Bool {
         unsafe martlet_current_loop() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -14,7 +14,7 @@ extension EventLoop {
     }
 
     /// Traps unless the caller runs on this loop. The check costs the load of a thread-local variable.
-    public func preconditionOnLoop(_ function: StaticString = #function) {
+    package func preconditionOnLoop(_ function: StaticString = #function) {
         precondition(isOnLoop, "\(function) must be called on the loop \(name)")
     }
 
