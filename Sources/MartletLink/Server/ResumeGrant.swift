@@ -1,7 +1,7 @@
 package import MartletWire
 
-/// The hash of a resume token, which the server keeps in place of the token: a reader of its memory cannot resume a link
-/// (C-37).
+/// The hash of a resume token, which the server keeps in place of the token: a reader of its memory cannot resume a
+/// link (C-37).
 package struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
     /// SHA-256 of the token's 32 bytes, as four big-endian words.
     package let words: (UInt64, UInt64, UInt64, UInt64)

@@ -137,7 +137,8 @@ extension SessionRouter {
     private mutating func askAgain(in name: RoomName?, of slot: Int, now: Instant) {
         accounts[MemberKey(link: links[slot].key, session: relayLinks[slot].accountSession)]?.forgetDecisions()
         for session in relayLinks[slot].sessions.keys {
-            guard let index = relayLinks[slot].sessions.index(of: session), name == nil || room(at: index, of: slot) == name
+            guard let index = relayLinks[slot].sessions.index(of: session),
+                name == nil || room(at: index, of: slot) == name
             else { continue }
             // A question that waits or is in flight may have been asked before the change.
             let open = authorizations.withdraw(relayLinks[slot].sessions[at: index].question)

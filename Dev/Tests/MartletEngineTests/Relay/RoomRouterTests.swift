@@ -72,7 +72,8 @@ import Testing
                     for question in questions {
                         if case .load(let room) = question { all.append("load \(room.text)") }
                     }
-                case .link(.continueExchange), .accountRequest, .attachment, .request, .undelivered, .commandEnded, .note,
+                case .link(.continueExchange), .accountRequest, .attachment, .request, .undelivered, .commandEnded,
+                    .note,
                     .policyOverdue, .link(.note):
                     break
                 }
