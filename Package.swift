@@ -125,8 +125,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "MartletObservation",
-            dependencies: ["Martlet", "MartletTimeline", "MartletLink", "MartletWire"], swiftSettings: settings),
+            name: "MartletObservation", dependencies: ["Martlet", "MartletTimeline"], swiftSettings: settings),
         .target(
             name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CMartletPcap"],
             swiftSettings: settings),
@@ -139,7 +138,7 @@ let package = Package(
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
                 "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
-                "MartletWire", "MartletWebhook", "CMartletCrypto", "CMartletSystem",
+                "MartletWire", "MartletWebhook", "CMartletSystem",
             ],
             swiftSettings: settings),
         .target(
@@ -176,10 +175,7 @@ let package = Package(
         .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "MartletSQLiteTests",
-            dependencies: [
-                "MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport",
-                "MartletToolTestSupport",
-            ],
+            dependencies: ["MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport"],
             swiftSettings: settings),
         .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
         .testTarget(
@@ -194,8 +190,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MartletObservationTests",
-            dependencies: ["MartletObservation", "MartletRelay", "MartletRelaySQLite"],
-            swiftSettings: settings),
+            dependencies: ["MartletObservation", "MartletRelay"], swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",
             dependencies: ["MartletDecode", "MartletToolTestSupport"], swiftSettings: settings),

@@ -59,7 +59,7 @@ let package = Package(
             packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "MartletDifferentialTests",
-            dependencies: products("MartletDecode", "MartletTestSupport", "MartletToolTestSupport")
+            dependencies: products("MartletDecode", "MartletToolTestSupport")
                 + ["MartletDifferential"],
             packageAccess: false, swiftSettings: settings),
         .testTarget(

@@ -189,7 +189,7 @@ def properties(registry, entry):
     return [Property(registry, entry.name, field, rows[field.rstrip("?*+")]) for field in entry.fields]
 
 
-def initializer(found):
+def initializer(found, access):
     notes = [note for _, note in (item.rounding for item in found) if note]
     conditions = [item.condition for item in found if item.condition[0]]
     yield comment(" ".join(["Creates the frame.", *notes]))
@@ -197,9 +197,9 @@ def initializer(found):
         text = " ".join(note for _, note in conditions)
         yield "    ///\n" + wrapped_note("- Precondition: " + text)
     if not found:
-        yield "    public init() {}"
+        yield f"    {access} init() {{}}"
         return
-    yield call("public init", [item.parameter for item in found], 4, " {")
+    yield call(f"{access} init", [item.parameter for item in found], 4, " {")
     for test, note in conditions:
         message = note[:-1].replace("`", "")
         line = f'        precondition({test}, "{message}")'
@@ -236,28 +236,29 @@ def encoder(found, access):
 
 
 def structure(registry, entry, name, about, conforms):
-    """A structure with the fields of a type."""
+    """A structure with the fields of a type. Applications use the contents of several types, and no frame."""
+    is_frame = conforms == "FrameBody"
+    access, coding = ("package", "package ") if is_frame else ("public", "")
     found = properties(registry, entry)
     lists = [
         f"{comment(f'The maximum number of elements of `{item.name}`.')}\n"
-        f"    public static let {item.bound} = {item.limit}" for item in found if item.is_list]
+        f"    {access} static let {item.bound} = {item.limit}" for item in found if item.is_list]
     lists += [
         f"{comment(f'The maximum number of bytes of `{item.name}`.')}\n"
         f"    package static let max{item.name[0].upper()}{item.name[1:]}ByteCount = {item.form.tag.most}"
         for item in found if item.form.is_text and not item.form.is_clipped and item.form.tag.most]
-    stored = [f"{comment(item.doc)}\n    public let {item.name}: {item.type}" for item in found]
-    kind = [type_constant(entry)] if conforms == "FrameBody" else []
-    access = "public " if conforms == "FrameBody" else ""
+    stored = [f"{comment(item.doc)}\n    {access} let {item.name}: {item.type}" for item in found]
+    kind = [type_constant(entry)] if is_frame else []
     blocks = ["\n".join([*kind, *lists])] * bool(kind or lists) + ["\n".join(stored)] * bool(stored)
-    parse, encode = "\n".join(parser(found, access)), "\n".join(encoder(found, access))
-    if access:
+    parse, encode = "\n".join(parser(found, coding)), "\n".join(encoder(found, coding))
+    if is_frame:
         parse, encode = f"{PARSING}\n{parse}", f"{ENCODING}\n{encode}"
-    blocks += ["\n".join(initializer(found)), parse, encode]
-    return f"{comment(about, '')}\npublic struct {name}: {conforms} {{\n" + "\n\n".join(blocks) + "\n}"
+    blocks += ["\n".join(initializer(found, access)), parse, encode]
+    return f"{comment(about, '')}\n{access} struct {name}: {conforms} {{\n" + "\n\n".join(blocks) + "\n}"
 
 
 def type_constant(entry):
-    return f"    /// The type `{entry.name}`, {entry.number}.\n    public static let type = FrameType.{entry.name}"
+    return f"    /// The type `{entry.name}`, {entry.number}.\n    package static let type = FrameType.{entry.name}"
 
 
 PARSING = f"    /// Creates the frame from its body.\n{ERRORS}"
@@ -267,12 +268,12 @@ ENCODING = "    /// Appends the fields of the body."
 def wrapper(entry):
     """A structure with the contents of several types."""
     name, kind = entry.contents[0].lower() + entry.contents[1:], entry.contents
-    return (f"{comment(entry.about, '')}\npublic struct {entry.body}: FrameBody {{\n{type_constant(entry)}\n\n"
-            f"    /// The contents.\n    public let {name}: {kind}\n\n    /// Creates the frame.\n"
-            f"    public init(_ {name}: {kind}) {{ self.{name} = {name} }}\n\n{PARSING}\n"
-            f"    public init(parsing body: RawSpan) throws(WireError) {{ {name} = try {kind}(parsing: body) }}\n\n"
+    return (f"{comment(entry.about, '')}\npackage struct {entry.body}: FrameBody {{\n{type_constant(entry)}\n\n"
+            f"    /// The contents.\n    package let {name}: {kind}\n\n    /// Creates the frame.\n"
+            f"    package init(_ {name}: {kind}) {{ self.{name} = {name} }}\n\n{PARSING}\n"
+            f"    package init(parsing body: RawSpan) throws(WireError) {{ {name} = try {kind}(parsing: body) }}\n\n"
             f"{ENCODING}\n"
-            f"    public func encode(into writer: inout TLVWriter) {{ {name}.encode(into: &writer) }}\n}}")
+            f"    package func encode(into writer: inout TLVWriter) {{ {name}.encode(into: &writer) }}\n}}")
 
 
 def contents(registry):
@@ -296,17 +297,17 @@ def frame(registry):
     cases = "\n".join(f"{comment(entry.doc)}\n    case {entry.case}({entry.body})" for entry in registry.types)
     parse = [f"case .{e.name}: .{e.case}(try {e.body}(parsing: body))" for e in registry.types]
     return source(
-        f"{comment(FRAME, '')}\npublic enum Frame: Equatable, Sendable {{\n{cases}\n"
+        f"{comment(FRAME, '')}\npackage enum Frame: Equatable, Sendable {{\n{cases}\n"
         "    /// A frame of an unknown type that is not critical.\n    case unknown(FrameType)\n}",
         extension(
             "Frame",
             f"{comment('Parses the complete body of a frame type.')}\n    ///\n"
             "    /// - Throws: `WireError.unknownCriticalFrame`, or the errors of ``FrameBody/init(parsing:)``.\n"
-            + switch("public static func parse(type: FrameType, body: RawSpan) throws(WireError) -> Frame", "",
+            + switch("package static func parse(type: FrameType, body: RawSpan) throws(WireError) -> Frame", "",
                      [*parse, "default: try unknown(checking: type)"], of="type"),
-            switch("public var type: FrameType", "The type in the header of the frame.",
+            switch("package var type: FrameType", "The type in the header of the frame.",
                    [*(f"case .{e.case}: .{e.name}" for e in registry.types), "case .unknown(let type): type"]),
-            switch("public var body: (any FrameBody)?", "The body as its own type; nil for an unknown type.",
+            switch("package var body: (any FrameBody)?", "The body as its own type; nil for an unknown type.",
                    [*(f"case .{e.case}(let body): body" for e in registry.types), "case .unknown: nil"]),
             between="\n\n"))
 

@@ -6,6 +6,7 @@ from registries.model import COLUMNS, NOTICE, grouped, wrapped
 
 WIRE = "Sources/MartletWire/Registry/"
 DECODE = "Sources/MartletDecode/Fields/"
+FIRST_CONTENT_TAG = 0x0160
 UNKNOWN = "default: hexadecimal(rawValue)"
 NAME = "The name in the specification, or the number in hexadecimal."
 
@@ -22,11 +23,11 @@ def comment(text, indent="    "):
     return textwrap.fill(text, COLUMNS, initial_indent=indent + "/// ", subsequent_indent=indent + "/// ")
 
 
-def computed(kind, entries):
+def computed(kind, entries, access=lambda entry: "public"):
     """Returns constants that other modules can inline."""
     return extension(kind, *(
         f"{comment(entry.doc)}\n    @inlinable\n"
-        f"    public static var {entry.name}: {kind} {{ {kind}(rawValue: {entry.number}) }}"
+        f"    {access(entry)} static var {entry.name}: {kind} {{ {kind}(rawValue: {entry.number}) }}"
         for entry in entries if entry.doc))
 
 
@@ -40,7 +41,7 @@ def registered(kind, entries, what):
     words = wrapped([f".{entry.name}" for entry in entries], " " * 8)
     return extension(
         kind, comment(f"All {what}s of version 1.0, in the order of their numbers."),
-        f"    public static let registered: [{kind}] = [\n{words}\n    ]")
+        f"    package static let registered: [{kind}] = [\n{words}\n    ]")
 
 
 def switch(declaration, doc, cases, of="self"):
@@ -79,11 +80,15 @@ def types(registry):
     return source(
         computed("FrameType", registry.types), registered("FrameType", registry.types, "type"),
         described("FrameType", registry.types), extension("FrameType", switch(
-            "public var rule: FrameRule?", "The rule of the type; nil for an unknown type.", rules)))
+            "package var rule: FrameRule?", "The rule of the type; nil for an unknown type.", rules)))
 
 
 def tags(registry):
-    return source(computed("Tag", registry.tags), registered("Tag", registry.tags, "tag"),
+    def access(entry):
+        """Applications read and write the fields of contents."""
+        return "public" if entry.value_of_number >= FIRST_CONTENT_TAG else "package"
+
+    return source(computed("Tag", registry.tags, access), registered("Tag", registry.tags, "tag"),
                   described("Tag", registry.tags))
 
 
@@ -135,7 +140,8 @@ def choices(registry):
         cases = "\n".join(
             f"{indent}    /// {choice.doc}\n{indent}    case {choice.name} = {choice.number}"
             for choice in entry.choices if choice.doc)
-        return (f"{comment(entry.enumDoc, indent)}\n{indent}public enum {name}: UInt8, CaseIterable, Sendable {{\n"
+        access = "package" if indent else "public"
+        return (f"{comment(entry.enumDoc, indent)}\n{indent}{access} enum {name}: UInt8, CaseIterable, Sendable {{\n"
                 f"{cases}\n{indent}}}")
 
     blocks = []

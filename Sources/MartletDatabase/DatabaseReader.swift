@@ -60,17 +60,25 @@ package final class DatabaseReader<Context: DatabaseContext>: Sendable {
         }
     }
 
+    /// Queues a job.
+    package func submit<Value: Sendable>(
+        _ body: @escaping @Sendable (Context) throws -> Value,
+        _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        let job = Job<Context>(body, completion)
+        if let context = inline?.context {
+            Self.perform(job, context)
+        } else if let refusal = queue.append([job]) {
+            job.fail(refusal)
+        }
+    }
+
     /// Queues a job and waits until it is done.
     nonisolated(nonsending) package func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Context) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let job = Job<Context>(body) { continuation.resume(with: $0) }
-            if let context = inline?.context {
-                Self.perform(job, context)
-            } else if let refusal = queue.append([job]) {
-                job.fail(refusal)
-            }
+            submit(body) { continuation.resume(with: $0) }
         }
     }
 

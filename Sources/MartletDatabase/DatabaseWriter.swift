@@ -113,17 +113,8 @@ package final class DatabaseWriter<Context: DatabaseContext>: Sendable {
         submit([Job(body, completion)])
     }
 
-    /// Queues jobs that are performed in one transaction, unless one of them fails. `completion` is called once, with a
-    /// result for each of them.
-    package func submit<Value: Sendable>(
-        _ bodies: [@Sendable (Context) throws -> Value],
-        _ completion: @escaping @Sendable ([Result<Value, any Error>]) -> Void
-    ) {
-        let results = JobResults(count: bodies.count, completion)
-        submit(bodies.enumerated().map { index, body in Job(body) { results.set($0, at: index) } })
-    }
-
-    private func submit(_ jobs: [Job<Context>]) {
+    /// Queues jobs that are performed in one transaction, unless one of them fails.
+    package func submit(_ jobs: [Job<Context>]) {
         guard let refusal = queue.append(jobs) else { return }
         for job in jobs { job.fail(refusal) }
     }

@@ -1,5 +1,3 @@
-import MartletTransport
-
 /// A job of a writer.
 package struct Job<Context: DatabaseContext>: Sendable {
     /// Changes the database, and returns the call of the completion.
@@ -18,32 +16,6 @@ extension Job {
             return { completion(.success(value)) }
         }
         fail = { completion(.failure($0)) }
-    }
-}
-
-/// The results of jobs that were queued together.
-final class JobResults<Value: Sendable>: Sendable {
-    private struct State {
-        var results: [Result<Value, any Error>?]
-        var missingCount: Int
-    }
-
-    private let state: Guarded<State>
-    private let completion: @Sendable ([Result<Value, any Error>]) -> Void
-
-    init(count: Int, _ completion: @escaping @Sendable ([Result<Value, any Error>]) -> Void) {
-        state = Guarded(State(results: Array(repeating: nil, count: count), missingCount: count))
-        self.completion = completion
-    }
-
-    /// Sets the result of a job. The last one calls the completion.
-    func set(_ result: Result<Value, any Error>, at index: Int) {
-        let complete = state.withLock { state -> [Result<Value, any Error>]? in
-            state.results[index] = result
-            state.missingCount -= 1
-            return state.missingCount == 0 ? state.results.compactMap(\.self) : nil
-        }
-        if let complete { completion(complete) }
     }
 }
 

@@ -141,10 +141,10 @@ public final class Relay: Sendable {
     private func listen() throws -> Running {
         guard !parts.configuration.addresses.isEmpty else { throw RelayError.noAddresses }
         if let fault = parts.configuration.fault { throw RelayError.invalidConfiguration(fault) }
-        guard parts.configuration.engine.roomRoles == nil || parts.roleStore != nil else {
+        guard parts.configuration.engine.roomRoles == nil || parts.store.features.contains(.roles) else {
             throw RelayError.rolesNotKept
         }
-        guard parts.undeliveredHandler == nil || parts.membershipStore != nil else {
+        guard parts.undeliveredHandler == nil || parts.store.features.contains(.memberships) else {
             throw RelayError.membershipsNotKept
         }
         let tls = try makeTLS()

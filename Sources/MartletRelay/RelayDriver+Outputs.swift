@@ -13,14 +13,8 @@ extension RelayDriver {
         case .link(let output): perform(output, now: now)
         case .authorize(let question, let request): authorize(question, request, now: now)
         case .policyOverdue(let room): parts.onEvent(.policyFailed(room, RoomPolicyTimeout()))
-        case .load(let room): load(room)
-        case .append(let room, let entries, let erasures): append(entries, erasing: erasures, to: room)
-        case .saveProgress(let room, let progress): save(progress, of: room)
-        case .saveRoles(let room, let roles, let creation): save(roles, of: room, creation)
-        case .saveMemberships(let room, let changes): save(changes, of: room)
-        case .readMemberships(let id, let read): readMemberships(id, read)
+        case .store(let questions): ask(questions)
         case .accountRequest(let id, let request): answer(request, for: id)
-        case .read(let room, let id, let range): read(range, of: room, id)
         case .attachment(let id, let call): perform(call, id)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .undelivered(let reports): report(reports)
@@ -35,8 +29,6 @@ extension RelayDriver {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
         case .continueExchange(let key, let message): continueExchange(key, message, now: now)
         case .transmit:
-            // The store works while the connections are written to.
-            submitAppends()
             acceptor.perform(output)
             noteUnsent()
         case .close, .pauseReading, .resumeReading: acceptor.perform(output)
@@ -171,136 +163,50 @@ extension RelayDriver {
 
     // MARK: - The store
 
-    private func load(_ room: RoomName) {
-        if let store = parts.immediateStore {
-            return engine.loaded(room, parts.storing(room) { try store.load(room) }.value)
-        }
-        callStore(room) { store in
-            try await store.load(room)
-        } then: { driver, snapshot in
-            driver.engine.loaded(room, snapshot.value)
-        }
-    }
-
-    private func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) {
-        let offset = entries.last?.offset
-        if parts.configuration.disk?.level == .exhausted {
-            return appended(entries.count, to: room, upTo: offset, .failed)
-        }
-        if let store = parts.immediateStore {
-            let eraser = erasures.isEmpty ? nil : parts.immediateErasureStore
-            let done = parts.storing(room) {
-                try eraser?.append(entries, erasing: erasures, to: room) ?? store.append(entries, to: room)
-            }
-            return appended(entries.count, to: room, upTo: offset, done)
-        }
-        guard parts.groupingStore == nil else {
-            appends.append(RoomAppend(room: room, entries: entries, erasures: erasures))
-            return
-        }
-        let eraser = erasures.isEmpty ? nil : parts.erasureStore
-        callStore(room) { store in
-            guard let eraser else { return try await store.append(entries, to: room) }
-            return try await eraser.append(entries, erasing: erasures, to: room)
-        } then: { driver, done in
-            driver.appended(entries.count, to: room, upTo: offset, done)
-        }
-    }
-
-    /// Passes the appends of this turn to the store.
-    func submitAppends() {
-        guard let store = parts.groupingStore, !appends.isEmpty else { return }
-        let submitted = appends
-        appends = []
-        storeCalls += 1
-        store.append(submitted) { [loop] results in
-            loop.execute {
-                self.storeCalls -= 1
-                self.enter()
-                for (append, result) in zip(submitted, results) {
-                    let done = self.parts.storing(append.room) { try result.get() }
-                    self.appended(append.entries.count, to: append.room, upTo: append.entries.last?.offset, done)
-                }
+    /// Passes the questions of a turn to the store. Without free space of the disk, messages are refused.
+    func ask(_ questions: [StoreQuestion]) {
+        let isFull = parts.configuration.disk?.level == .exhausted
+        var calls: [RoomStoreCall] = []
+        calls.reserveCapacity(questions.count)
+        for question in questions {
+            if isFull, case .append(let append) = question {
+                parts.appendEnded(isDone: false)
+                let answer = Result<UInt64, RoomStoreError>.failure(.other(DiskFull()))
+                engine.answered(.append(append.room, upTo: nil, messageCount: 0, answer), now: now)
+            } else {
+                calls.append(question.call { self.storeAnswered($0) })
             }
         }
+        storeCalls += calls.count
+        isAskingStore = true
+        parts.store.perform(calls)
+        isAskingStore = false
     }
 
-    private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<UInt64>) {
-        parts.appendEnded(done)
-        switch done {
-        case .done(let first): engine.stored(room, upTo: offset, first: first, messageCount: count)
-        case .failed, .tooManyRooms, .rolesFull: engine.stored(room, upTo: nil, messageCount: count)
-        case .logLost: engine.logLost(room)
+    /// Takes an answer of the store at once if the store gives it within `perform`, and otherwise in a turn of the
+    /// loop, together with those that have arrived since the last turn.
+    private func storeAnswered(_ answer: StoreAnswer) {
+        if loop.isOnLoop, isAskingStore { return take(answer) }
+        let isFirst = storeAnswers.withLock { answers in
+            answers.append(answer)
+            return answers.count == 1
         }
+        if isFirst { loop.execute { self.takeStoreAnswers() } }
     }
 
-    private func save(_ progress: [AccountName: AccountProgress], of room: RoomName) {
-        if let store = parts.immediateStore {
-            _ = parts.storing(room) { try store.saveProgress(progress, of: room) }
-            return
+    private func takeStoreAnswers() {
+        enter()
+        let answers = storeAnswers.withLock { answers in
+            defer { answers = [] }
+            return answers
         }
-        callStore(room) { store in
-            try await store.saveProgress(progress, of: room)
-        } then: { _, _ in
-        }
+        for answer in answers { take(answer) }
     }
 
-    /// Notifies the store of rooms that have members. An error is reported for the first of these rooms.
-    func touch(_ rooms: [RoomName]) {
-        guard let first = rooms.first else { return }
-        callStore(first) { store in
-            try await store.touch(rooms)
-        } then: { _, _ in
-        }
-    }
-
-    private func save(_ roles: [UInt8], of room: RoomName, _ creation: RoomCreation?) {
-        if let store = parts.immediateRoleStore {
-            return saved(room, parts.storing(room) { try store.saveRoles(roles, of: room, creation: creation) })
-        }
-        // `Relay.start` refuses a store that keeps no roles.
-        guard let store = parts.roleStore else { return engine.rolesSaved(room, .failed) }
-        callStore(room) { _ in
-            try await store.saveRoles(roles, of: room, creation: creation)
-        } then: { driver, done in
-            driver.saved(room, done)
-        }
-    }
-
-    private func saved(_ room: RoomName, _ done: StoreAnswer<Void>) {
-        switch done {
-        case .done: engine.rolesSaved(room, .saved)
-        case .tooManyRooms: engine.rolesSaved(room, .tooManyRooms)
-        case .rolesFull: engine.rolesSaved(room, .full)
-        case .failed, .logLost: engine.rolesSaved(room, .failed)
-        }
-    }
-
-    private func read(_ range: ReadRange, of room: RoomName, _ id: ReadID) {
-        if let store = parts.immediateStore {
-            let history = parts.storing(room) { try store.read(range, of: room) }.value
-            return engine.read(id, history?.entries, first: history?.firstOffset ?? 1)
-        }
-        callStore(room) { store in
-            try await store.read(range, of: room)
-        } then: { driver, history in
-            driver.engine.read(id, history.value?.entries, first: history.value?.firstOffset ?? 1)
-        }
-    }
-
-    func callStore<Answer: Sendable>(
-        _ room: RoomName, _ call: @escaping @Sendable (any RoomStore) async throws -> Answer,
-        then: @escaping @Sendable (RelayDriver, StoreAnswer<Answer>) -> Void
-    ) {
-        storeCalls += 1
-        loop.startTask { [parts, loop] in
-            let answer = await parts.storing(room) { try await call(parts.store) }
-            loop.execute {
-                self.storeCalls -= 1
-                self.enter()
-                then(self, answer)
-            }
-        }
+    private func take(_ answer: StoreAnswer) {
+        storeCalls -= 1
+        parts.note(answer)
+        engine.answered(answer, now: now)
     }
 
     // MARK: - Attachments
@@ -367,3 +273,6 @@ extension RelayDriver {
                 correlation: correlation, status: answer.status, reason: answer.reason, content: answer.content))
     }
 }
+
+/// The disk has no free space for messages.
+private struct DiskFull: Error {}

@@ -30,10 +30,12 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     /// The connections throttled because of the traffic.
     var throttled: [ConnectionKey] = []
     private(set) var isClosing = false
-    /// The appends of this turn that were not passed to the store.
-    var appends: [RoomAppend] = []
-    /// Calls of the store in progress. A shutdown waits for them.
+    /// Calls of the stores in progress. A shutdown waits for them.
     var storeCalls = 0
+    /// Whether `perform` of the store has not returned.
+    var isAskingStore = false
+    /// Answers of the store that wait for a turn.
+    let storeAnswers = Guarded<[StoreAnswer]>([])
     var authentications = 0
     /// The number of authentications started so far.
     var authenticationsStarted: UInt64 = 0
@@ -65,7 +67,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         configuration.link.busyRetryAfter = parts.configuration.busyRetryAfter
         if parts.attachments == nil { configuration.link.features.remove(.attachments) }
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
-        configuration.keepsMemberships = parts.membershipStore != nil
+        configuration.keepsMemberships = parts.store.features.contains(.memberships)
         configuration.reportsUndelivered = parts.undeliveredHandler != nil
         engine = RelayEngine(configuration: configuration, seed: random.next(), place: place)
     }
@@ -140,7 +142,6 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     private func performOutputs() {
         let now = now
         while let output = engine.nextOutput(now: now) { perform(output, now: now) }
-        submitAppends()
     }
 
     private func deadlinePassed() {
@@ -150,7 +151,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     /// Notifies the store of the rooms that have members, once in an interval.
     private func touchRooms() {
         enter()
-        touch(engine.residentRooms)
+        let rooms = engine.residentRooms
+        if !rooms.isEmpty { ask([.touch(rooms)]) }
         touchTimer.set(deadline: loop.deadline(after: parts.configuration.touchInterval))
     }
 

@@ -7,20 +7,6 @@ import Synchronization
 final class RelayParts: Sendable {
     let configuration: Relay.Configuration
     let store: any RoomStore
-    /// The store, if it is synchronous.
-    let immediateStore: (any ImmediateRoomStore)?
-    /// The store, if it takes the appends of a turn together.
-    let groupingStore: (any GroupingRoomStore)?
-    /// The store, if it erases messages.
-    let erasureStore: (any RoomErasureStore)?
-    /// The store, if it is synchronous and erases messages.
-    let immediateErasureStore: (any ImmediateRoomErasureStore)?
-    /// The store, if it keeps roles.
-    let roleStore: (any RoomRoleStore)?
-    /// The store, if it keeps membership records.
-    let membershipStore: (any RoomMembershipStore)?
-    /// The store, if it is synchronous and keeps roles.
-    let immediateRoleStore: (any ImmediateRoomRoleStore)?
     let authenticator: any Authenticator
     let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
@@ -39,13 +25,6 @@ final class RelayParts: Sendable {
     ) {
         self.configuration = configuration
         self.store = store
-        immediateStore = store as? any ImmediateRoomStore
-        groupingStore = store as? any GroupingRoomStore
-        erasureStore = store as? any RoomErasureStore
-        immediateErasureStore = store as? any ImmediateRoomErasureStore
-        roleStore = store as? any RoomRoleStore
-        membershipStore = store as? any RoomMembershipStore
-        immediateRoleStore = store as? any ImmediateRoomRoleStore
         self.authenticator = authenticator
         self.policy = policy
         self.requestHandler = requestHandler
@@ -144,32 +123,31 @@ final class RelayParts: Sendable {
         }
     }
 
-    /// Calls the store and reports its error as an event.
-    func storing<Answer>(_ room: RoomName, _ call: () throws -> Answer) -> StoreAnswer<Answer> {
-        do { return .done(try call()) } catch { return failed(room, error) }
-    }
-
-    /// Calls an asynchronous store and reports its error as an event.
-    func storing<Answer: Sendable>(_ room: RoomName, _ call: () async throws -> Answer) async -> StoreAnswer<Answer> {
-        do { return .done(try await call()) } catch { return failed(room, error) }
-    }
-
-    /// Reports the first append that succeeds after one that failed.
-    func appendEnded<Answer>(_ answer: StoreAnswer<Answer>) {
+    /// Reports the error of an answer of the store as an event.
+    func note(_ answer: StoreAnswer) {
         switch answer {
-        case .failed: hasFailedAppend.store(true, ordering: .relaxed)
-        case .done where hasFailedAppend.load(ordering: .relaxed):
-            if hasFailedAppend.exchange(false, ordering: .relaxed) { onEvent(.storeRecovered) }
-        case .done, .tooManyRooms, .rolesFull, .logLost: break
+        case .load(let room, .failure(let error)), .read(let room, _, .failure(let error)),
+            .saveProgress(let room, .failure(let error)), .saveMemberships(let room, .failure(let error)):
+            onEvent(.storeFailed(room, error.cause))
+        // A refusal of an account is not a failure of the store.
+        case .saveRoles(_, .failure(.tooManyRooms)), .saveRoles(_, .failure(.rolesFull)): break
+        case .saveRoles(let room, .failure(let error)): onEvent(.storeFailed(room, error.cause))
+        case .append(let room, _, _, .failure(let error)):
+            if case .logLost = error {} else { appendEnded(isDone: false) }
+            onEvent(.storeFailed(room, error.cause))
+        case .append(_, _, _, .success): appendEnded(isDone: true)
+        case .readMemberships(let id, .failure(let error)): onEvent(.membershipsFailed(id.account, error.cause))
+        // The event is reported for the first of these rooms.
+        case .touch(let rooms, .failure(let error)): onEvent(.storeFailed(rooms[0], error.cause))
+        case .load, .read, .saveProgress, .saveRoles, .saveMemberships, .readMemberships, .touch: break
         }
     }
 
-    private func failed<Answer>(_ room: RoomName, _ error: any Error) -> StoreAnswer<Answer> {
-        // A refusal of an account is not a failure of the store.
-        if error is TooManyRooms { return .tooManyRooms }
-        if error is RolesFull { return .rolesFull }
-        onEvent(.storeFailed(room, error))
-        return error is LogLost ? .logLost : .failed
+    /// Reports the first append that succeeds after one that failed.
+    func appendEnded(isDone: Bool) {
+        if !isDone { return hasFailedAppend.store(true, ordering: .relaxed) }
+        guard hasFailedAppend.load(ordering: .relaxed) else { return }
+        if hasFailedAppend.exchange(false, ordering: .relaxed) { onEvent(.storeRecovered) }
     }
 
     var busy: Notice { Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter) }
@@ -186,25 +164,6 @@ enum AuthenticationVerdict: Sendable {
 private struct OversizedMessage: Error {
     let byteCount: Int
 }
-
-/// The result of a call of the store.
-enum StoreAnswer<Answer> {
-    case done(Answer)
-    case failed
-    /// The room's log no longer exists.
-    case logLost
-    /// The account has created as many rooms as it may.
-    case tooManyRooms
-    /// The rooms of the room's creator have roles of the maximum size.
-    case rolesFull
-
-    /// The result; nil after a failure.
-    var value: Answer? {
-        if case .done(let answer) = self { answer } else { nil }
-    }
-}
-
-extension StoreAnswer: Sendable where Answer: Sendable {}
 
 extension AttachmentCall {
     /// The room of the attachment.

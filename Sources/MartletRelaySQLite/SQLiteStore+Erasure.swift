@@ -1,17 +1,6 @@
 import MartletDatabase
-public import MartletLink
-public import MartletRelay
-public import MartletWire
 
 extension SQLiteStore {
-    /// Appends messages and erases earlier ones. It returns when both are synced.
-    public func append(
-        _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName
-    ) async throws -> UInt64 {
-        defer { logTruncation.schedule() }
-        return try await writer.perform { try $0.append(entries, erasing: erasures, to: room) }
-    }
-
     /// Moves all pages of the write-ahead log to the file, and truncates the log. Returns false if a reader prevents
     /// this; true also for a store that is closed, which has no log.
     ///

@@ -34,7 +34,7 @@ extension RoomStore where Self == SQLiteStore {
 /// |---|---|---|
 /// | open | a thread that writes, a thread that reads, whose connections hold the lock | `close`, or no reference |
 /// | closed | nothing | never |
-public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureStore, GroupingRoomStore {
+public final class SQLiteStore: RoomStore {
     /// The maximum number of calls that wait for a thread.
     private static let maxJobCount = 65_536
     /// The number of pages in the WAL after which they are moved to the file, 16 MiB. The last page of a busy room is
@@ -56,6 +56,8 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
     private let expiryClock: Guarded<ExpiryClock>
     /// The bounds of each room.
     public let retention: RoomRetention
+    /// Roles and membership records.
+    public var features: RoomStoreFeatures { [.roles, .memberships] }
 
     /// Opens the store in a directory, or creates it. A damaged file is set aside.
     ///
@@ -137,76 +139,108 @@ public final class SQLiteStore: RoomRoleStore, RoomMembershipStore, RoomErasureS
         await writer.close()
     }
 
-    /// The snapshot of a room. A room that the store does not have begins a log, whose identity is durable.
-    public func load(_ room: RoomName) async throws -> RoomSnapshot {
-        let now = wallClock()
-        if let found = try await reader.perform({ try $0.load(room) }) {
-            if found.usedAt + Self.touchInterval < now {
-                writer.submit({ try $0.touch(room, at: now) }) { _ in }
+    // MARK: Calls
+
+    /// Performs calls: those that write in one transaction, which is synced before their replies, the others on the
+    /// thread that reads.
+    public func perform(_ calls: [RoomStoreCall]) {
+        var jobs: [Job<StoreWriter>] = []
+        for call in calls {
+            switch call {
+            case .load(let room, let reply): load(room, reply)
+            case .append(let new, let reply):
+                jobs.append(
+                    Job({ try $0.append(new.entries, erasing: new.erasures, to: new.room) }) { [logTruncation] in
+                        if !new.erasures.isEmpty { logTruncation.schedule() }
+                        reply.complete($0)
+                    })
+            case .read(let range, let room, let reply):
+                reader.submit({ try $0.read(range, of: room) }, reply.complete)
+            case .saveProgress(let progress, let room, let reply):
+                jobs.append(Job({ try $0.saveProgress(progress, of: room) }, reply.complete))
+            case .saveRoles(let roles, let room, let creation, let reply):
+                jobs.append(Job({ try $0.saveRoles(roles, of: room, creation: creation) }, reply.complete))
+            case .saveMemberships(let changes, let room, let reply):
+                jobs.append(Job({ try $0.saveMemberships(changes, of: room) }, reply.complete))
+            case .readMemberships(let read, let account, let reply):
+                reader.submit({ try $0.memberships?.entries(of: account, read, $0) ?? [] }, reply.complete)
+            case .touch(let rooms, let reply):
+                let now = wallClock()
+                let body: @Sendable (StoreWriter) throws -> Void = { writer in
+                    for room in rooms { try writer.touch(room, at: now) }
+                }
+                jobs.append(Job(body, reply.complete))
             }
-            return found.snapshot
         }
-        return try await writer.perform { try $0.load(room, at: now) }
+        if !jobs.isEmpty { writer.submit(jobs) }
     }
 
-    /// Appends messages. It returns when they are synced.
-    public func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
-        try await writer.perform { try $0.append(entries, to: room) }
+    /// The snapshot of a room. A room that the store does not have begins a log, whose identity is durable.
+    private func load(_ room: RoomName, _ reply: RoomStoreReply<RoomSnapshot>) {
+        let now = wallClock()
+        reader.submit({ try $0.load(room) }) { [writer] result in
+            switch result {
+            case .success(let found?):
+                if found.usedAt + Self.touchInterval < now {
+                    writer.submit({ try $0.touch(room, at: now) }) { _ in }
+                }
+                reply.succeed(found.snapshot)
+            case .success(nil): writer.submit({ try $0.load(room, at: now) }, reply.complete)
+            case .failure(let error): reply.fail(error)
+            }
+        }
     }
 
-    /// Appends messages to several rooms. The completion is called on the thread that writes.
-    package func append(
-        _ appends: [RoomAppend], completion: @escaping @Sendable ([Result<UInt64, any Error>]) -> Void
-    ) {
-        let bodies = appends.map { append -> @Sendable (StoreWriter) throws -> UInt64 in
-            { try $0.append(append.entries, erasing: append.erasures, to: append.room) }
-        }
-        guard appends.contains(where: { !$0.erasures.isEmpty }) else { return writer.submit(bodies, completion) }
-        writer.submit(bodies) { [logTruncation] results in
-            logTruncation.schedule()
-            completion(results)
-        }
+    /// Performs a call, and throws the cause of its error.
+    private func answer<Value: Sendable>(_ call: (RoomStoreReply<Value>) -> RoomStoreCall) async throws -> Value {
+        do { return try await self.call(call) } catch { throw error.cause }
+    }
+
+    /// The snapshot of a room.
+    public func load(_ room: RoomName) async throws -> RoomSnapshot { try await answer { .load(room, $0) } }
+
+    /// Appends messages, and erases earlier ones. It returns when both are synced.
+    @discardableResult
+    public func append(
+        _ entries: [LogEntry], erasing erasures: [MessageErasure] = [], to room: RoomName
+    ) async throws -> UInt64 {
+        try await answer { .append(RoomAppend(room: room, entries: entries, erasures: erasures), $0) }
     }
 
     /// The kept messages in a range.
     public func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
-        try await reader.perform { try $0.read(range, of: room) }
+        try await answer { .read(range, of: room, $0) }
     }
 
     /// Keeps the progress of accounts.
     public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {
-        try await writer.perform { try $0.saveProgress(progress, of: room) }
+        try await answer { .saveProgress(progress, of: room, $0) }
     }
 
     /// Keeps the roles of a room. It returns when they are synced.
     public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
-        try await writer.perform { try $0.saveRoles(roles, of: room, creation: creation) }
+        try await answer { .saveRoles(roles, of: room, creation: creation, $0) }
     }
 
     /// Changes membership records. It returns when they are synced.
     public func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
-        try await writer.perform { try $0.saveMemberships(changes, of: room) }
+        try await answer { .saveMemberships(changes, of: room, $0) }
     }
 
     /// The entries of an account's rooms. The reading thread finds them by an index.
     public func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
-        try await reader.perform { reader in
-            try reader.memberships?.entries(of: account, read, reader) ?? []
-        }
+        try await answer { .readMemberships(read, of: account, $0) }
     }
+
+    /// Records that rooms are in use.
+    public func touch(_ rooms: [RoomName]) async throws { try await answer { .touch(rooms, $0) } }
 
     /// Whether the store has roles of rooms.
     package func hasRoles() async throws -> Bool {
         try await reader.perform { try $0.hasRoles() }
     }
 
-    /// Records that rooms are in use.
-    public func touch(_ rooms: [RoomName]) async throws {
-        let now = wallClock()
-        try await writer.perform { writer in
-            for room in rooms { try writer.touch(room, at: now) }
-        }
-    }
+    // MARK: Retention
 
     /// Performs one pass of the retention, in steps between which appends are performed. The age of data is measured by
     /// the expiry clock.

@@ -115,7 +115,7 @@ package final class StoreWriter: DatabaseContext {
     package func append(
         _ entries: [LogEntry], erasing erasures: [MessageErasure] = [], to room: RoomName
     ) throws -> UInt64 {
-        guard var row = try cache.row(of: room) ?? reader.row(of: room) else { throw LogLost() }
+        guard var row = try cache.row(of: room) ?? reader.row(of: room) else { throw RoomStoreError.logLost }
         for index in entries.indices where entries[index].offset != row.lastOffset + 1 + UInt64(index) {
             throw StoreError.outOfOrder(lastOffset: row.lastOffset)
         }
@@ -207,20 +207,21 @@ package final class StoreWriter: DatabaseContext {
 
     /// Keeps the roles of a room, which outlive its log.
     ///
-    /// - Throws: `TooManyRooms` if the account has created as many rooms as it may, `RoomHasRoles` if the room is to be
-    ///   created and has roles, `RolesFull` if the roles of its creator's rooms are too long (Specs/hostile.md row 67).
+    /// - Throws: `RoomStoreError`: `tooManyRooms` if the account has created as many rooms as it may, `roomHasRoles` if
+    ///   the room is to be created and has roles, `rolesFull` if the roles of its creator's rooms are too long
+    ///   (Specs/hostile.md row 67).
     package func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
         let before = try stored(room)
         if let creation {
-            guard before == nil else { throw RoomHasRoles() }
+            guard before == nil else { throw RoomStoreError.roomHasRoles }
             countCreated.bind(1, creation.account.text)
-            if try countCreated.firstInt64() ?? 0 >= creation.maxRoomCount { throw TooManyRooms() }
+            if try countCreated.firstInt64() ?? 0 >= creation.maxRoomCount { throw RoomStoreError.tooManyRooms }
         }
         let growth = roles.count - (before?.byteCount ?? 0)
         if growth > 0, let creator = creation?.account.text ?? before?.creator {
             sumOfCreator.bind(1, creator)
             let sum = Int(try sumOfCreator.firstInt64() ?? 0)
-            if sum + growth > RoomRoles.maxByteCountPerCreator { throw RolesFull() }
+            if sum + growth > RoomRoles.maxByteCountPerCreator { throw RoomStoreError.rolesFull }
         }
         replaceRoles.bind(1, room.text)
         replaceRoles.bind(2, roles)
@@ -267,7 +268,7 @@ package final class StoreWriter: DatabaseContext {
     /// Adds a device and its counters, for an import and for a copy of a damaged file.
     package func importDevice(_ key: DeviceKey, _ record: DeviceRecord, lastOffset: UInt64, of room: RoomName) throws {
         cache.removeAll()
-        guard let row = try reader.row(of: room) else { throw LogLost() }
+        guard let row = try reader.row(of: room) else { throw RoomStoreError.logLost }
         let isAscending = DeviceRecord.gaps(record.gapBytes) == record.gaps
         guard lastOffset <= row.lastOffset, record.usedAt < UInt64(Int64.max), isAscending,
             record.gaps.last.map({ $0.upperBound < record.watermark }) ?? true
@@ -280,7 +281,7 @@ package final class StoreWriter: DatabaseContext {
     /// Adds a branch: an earlier log of a room, and the highest offset up to which it has the messages of the room's
     /// log, the last one by default.
     package func importBranch(_ log: LogID, upTo offset: UInt64? = nil, of room: RoomName) throws {
-        guard let row = try reader.row(of: room) else { throw LogLost() }
+        guard let row = try reader.row(of: room) else { throw RoomStoreError.logLost }
         let offset = offset ?? row.lastOffset
         guard offset <= row.lastOffset else { throw StoreError.invalidRecord }
         let insert = try database.prepare("INSERT OR REPLACE INTO branches VALUES (?, ?, ?)")

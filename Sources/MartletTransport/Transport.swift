@@ -1,11 +1,11 @@
-public import MartletWire
+package import MartletWire
 
 /// A bidirectional stream of bytes: a TCP connection, or a protocol on top of one.
 ///
 /// All calls happen on the transport's loop. The transport pulls bytes: after `setNeedsWrite()` it calls the handler to
 /// fill a buffer at the end of the turn, and again whenever the stream takes more. A handler can therefore send urgent
 /// bytes first.
-public protocol Transport: AnyObject, Sendable {
+package protocol Transport: AnyObject, Sendable {
     var loop: EventLoop { get }
     var remoteAddress: SocketAddress? { get }
     var localAddress: SocketAddress? { get }
@@ -56,35 +56,35 @@ public protocol Transport: AnyObject, Sendable {
 
 extension Transport {
     /// Calls `setNeedsWrite()`.
-    public func flush() {
+    package func flush() {
         setNeedsWrite()
     }
 
     /// Returns nil.
-    public func move(to loop: EventLoop) -> (any Transport)? { nil }
+    package func move(to loop: EventLoop) -> (any Transport)? { nil }
 
     /// Returns nil.
-    public var security: TransportSecurity? { nil }
+    package var security: TransportSecurity? { nil }
 
     /// Returns nil.
-    public func exportSecret(label: String, byteCount: Int) -> [UInt8]? { nil }
+    package func exportSecret(label: String, byteCount: Int) -> [UInt8]? { nil }
 }
 
 /// The encryption of a stream.
-public struct TransportSecurity: Sendable, Hashable {
+package struct TransportSecurity: Sendable, Hashable {
     /// The application protocol of all connections with TLS (RFC 7301).
     package static let martletProtocol = "martlet/1"
 
     /// The version of the protocol, such as "TLSv1.3".
-    public var version: String
+    package var version: String
     /// Whether the handshake resumed an earlier session.
-    public var isResumed: Bool
+    package var isResumed: Bool
     /// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
-    public var cipher: String
+    package var cipher: String
     /// The application protocol (RFC 7301), such as "martlet/1".
-    public var applicationProtocol: String
+    package var applicationProtocol: String
     /// The verified certificate of the peer; nil without one.
-    public var peerCertificate: PeerCertificate?
+    package var peerCertificate: PeerCertificate?
 
     package init(
         version: String, isResumed: Bool, cipher: String, applicationProtocol: String,
@@ -101,7 +101,7 @@ public struct TransportSecurity: Sendable, Hashable {
 /// The user of a transport. All methods are called on the transport's loop. A call of the
 /// transport does not call the handler before it returns, except `flush()`. The transport retains the handler until
 /// `didClose`.
-public protocol TransportHandler: AnyObject {
+package protocol TransportHandler: AnyObject {
     func transportDidConnect(_ transport: any Transport)
 
     /// Receives `bytes`, which are valid during this call only.
@@ -122,13 +122,13 @@ public protocol TransportHandler: AnyObject {
 
 extension TransportHandler {
     /// Closes after flushing.
-    public func transportDidReceiveEndOfStream(_ transport: any Transport) {
+    package func transportDidReceiveEndOfStream(_ transport: any Transport) {
         transport.close(afterFlush: true)
     }
 }
 
 /// The reason why a transport is closed.
-public enum CloseReason: Sendable, Equatable {
+package enum CloseReason: Sendable, Equatable {
     /// The peer ended the stream.
     case endOfStream
     /// This side closed or aborted the stream, or its loop was shut down.

@@ -64,7 +64,7 @@ public struct ConnectFailure: Sendable, Equatable {
     public var error: TransportError
 
     /// Creates a failure.
-    public init(endpoint: Endpoint, address: SocketAddress?, error: TransportError) {
+    package init(endpoint: Endpoint, address: SocketAddress?, error: TransportError) {
         self.endpoint = endpoint
         self.address = address
         self.error = error

@@ -3,38 +3,41 @@ import Testing
 
 /// Uses of the public interface with `import MartletRelay` alone. The file compiles only if all names are exported.
 @Suite struct ExportsTests {
-    private struct OwnStore: RoomMembershipStore {
+    private struct OwnStore: AsyncRoomStore {
+        var features: RoomStoreFeatures { .memberships }
+
         func load(_ room: RoomName) async throws -> RoomSnapshot { RoomSnapshot() }
 
-        func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 { 1 }
-
-        func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
-            RoomHistory(entries: [], firstOffset: 1)
-        }
-
-        func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
-
-        func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
-            Set(changes.keys)
-        }
-
-        func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] { [] }
-    }
-
-    private struct ErasingStore: RoomErasureStore {
-        func load(_ room: RoomName) async throws -> RoomSnapshot { RoomSnapshot() }
-
-        func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 { 1 }
-
-        func append(
-            _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName
-        ) async throws -> UInt64 {
-            let erased: [MessageID] = erasures.map(\.id)
+        func append(_ append: RoomAppend) async throws -> UInt64 {
+            let erased: [MessageID] = append.erasures.map(\.id)
+            guard append.expectedOffset == 1 else {
+                throw RoomStoreError.conflict(RoomHistory(entries: [], firstOffset: 1))
+            }
             return UInt64(erased.count)
         }
 
         func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
             RoomHistory(entries: [], firstOffset: 1)
+        }
+
+        func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
+            Set(changes.keys)
+        }
+
+        func readMemberships(_ read: MembershipRead, of account: AccountName) async throws -> [StoredRoomEntry] { [] }
+    }
+
+    private struct OwnCalls: RoomStore {
+        var features: RoomStoreFeatures { [] }
+
+        func perform(_ calls: [RoomStoreCall]) {
+            for call in calls {
+                if case .load(_, let reply) = call {
+                    reply.succeed(RoomSnapshot())
+                } else {
+                    call.fail(RoomStoreError.unsupported)
+                }
+            }
         }
     }
 
@@ -49,7 +52,9 @@ import Testing
     @Test func `a store and an authenticator of an application → they serve a relay`() async throws {
         let account = AccountName("ada")
         let record = MembershipRecord(isJoined: true, changedAt: 1)
-        #expect(try await OwnStore().saveMemberships([account: record], of: RoomName("lobby")) == [account])
+        let refused = try await OwnStore().call { .saveMemberships([account: record], of: RoomName("lobby"), $0) }
+        #expect(refused == [account])
+        #expect(try await OwnCalls().call { .load(RoomName("lobby"), $0) }.lastOffset == 0)
         let relay = Relay(
             configuration: try Relay.Configuration(port: 0), store: OwnStore(), authenticator: TokensOnly(),
             policy: .allowAll)

@@ -9,13 +9,16 @@ import Testing
         let log = EventLog()
         let parts = RelayParts(
             try Relay.Configuration(port: 0), InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, log.note)
+        func answer(_ result: Result<UInt64, RoomStoreError>) -> StoreAnswer {
+            .append("lobby", upTo: 1, messageCount: 1, result)
+        }
         func recoveredCount() -> Int { log.all.count { if case .storeRecovered = $0 { true } else { false } } }
-        parts.appendEnded(StoreAnswer<UInt64>.done(1))
+        parts.note(answer(.success(1)))
         #expect(recoveredCount() == 0)
-        for _ in 0..<2 { parts.appendEnded(StoreAnswer<UInt64>.failed) }
-        parts.appendEnded(StoreAnswer<UInt64>.logLost)
+        for _ in 0..<2 { parts.note(answer(.failure(.unanswered))) }
+        parts.note(answer(.failure(.logLost)))
         #expect(recoveredCount() == 0)
-        for _ in 0..<2 { parts.appendEnded(StoreAnswer<UInt64>.done(1)) }
+        for _ in 0..<2 { parts.note(answer(.success(1))) }
         #expect(recoveredCount() == 1)
     }
 }

@@ -13,8 +13,7 @@ struct RepositoryTests {
     }
 
     @Test func `modules import permitted modules only`() {
-        expectNone(tree.files.flatMap(ImportRule.findings(in:)))
-        expectNone(ImportRule.findings(forFoldersOf: tree))
+        expectNone(tree.files.flatMap(ImportRule(tree).findings(in:)))
     }
 
     @Test func `the wire and the protocol read no clock and no random source`() {

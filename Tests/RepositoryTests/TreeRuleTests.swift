@@ -2,13 +2,24 @@ import Testing
 
 @Suite("Rules of several files")
 struct TreeRuleTests {
-    @Test func `a folder without a row of imports, or a row without a folder → a finding`() {
-        let known = ImportRule.modulesOfC.union(ImportRule.allowedInSources.keys)
-        let files = known.map { SourceFile("Sources/\($0)/A.swift", "") }
-        #expect(ImportRule.findings(forFoldersOf: SourceTree(files)) == [])
-        #expect(
-            ImportRule.findings(forFoldersOf: SourceTree(files + [SourceFile("Sources/New/A.swift", "")])).count == 1)
-        #expect(ImportRule.findings(forFoldersOf: SourceTree(Array(files.dropLast()))).count == 1)
+    @Test func `an import of a module that the target does not name → a finding`() {
+        let manifest = """
+            targets: [
+            .target(name: "MartletX", dependencies: ["MartletY"], swiftSettings: settings),
+            .target(
+                name: "MartletY", dependencies: ["MartletZ", .target(name: "CMartletA", condition: .when([.iOS]))]),
+            .target(name: "MartletZ", path: "Sources/Last", swiftSettings: settings), "MartletOther"
+            """
+        func count(_ path: String, _ module: String) -> Int {
+            let rule = ImportRule(SourceTree([SourceFile("Package.swift", manifest)]))
+            return rule.findings(in: SourceFile(path, "import \(module)")).count
+        }
+        #expect(count("Sources/MartletX/A.swift", "MartletY") == 0)
+        #expect(count("Sources/MartletX/A.swift", "MartletZ") == 1)
+        #expect(count("Tests/MartletX/A.swift", "MartletZ") == 0)
+        #expect(count("Sources/MartletY/A.swift", "MartletX") == 1)
+        #expect(count("Sources/Last/A.swift", "MartletOther") == 1)
+        #expect(count("Sources/New/A.swift", "MartletX") == 1)
     }
 
     @Test func `a target without the prefix → a finding`() {

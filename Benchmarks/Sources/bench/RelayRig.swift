@@ -177,12 +177,20 @@ final class RelayRig {
                     digest: TokenDigest(1, 2, 3, 4))
                 engine.authenticated(key, .accepted(Identity(request.account), token, presented: nil), now: now)
             case .link(.transmit(let keys)): asked += keys
-            case .load(let room): engine.loaded(room, RoomSnapshot())
-            case .append(let room, let entries, _):
-                engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
+            case .store(let questions): for question in questions { answer(question) }
             case .link(.close(let key, _)): preconditionFailure("the relay closes \(key)")
             default: break
             }
+        }
+    }
+
+    private func answer(_ question: StoreQuestion) {
+        switch question {
+        case .load(let room): engine.answered(.load(room, .success(RoomSnapshot())), now: now)
+        case .append(let append):
+            let (end, count) = (append.entries.last?.offset, append.entries.count)
+            engine.answered(.append(append.room, upTo: end, messageCount: count, .success(1)), now: now)
+        default: break
         }
     }
 

@@ -32,7 +32,7 @@ public struct DecodeFault: Error, Equatable, Sendable {
 /// A decoded frame with its position, its session and its place in a message.
 public struct DecodedFrame: Equatable, Sendable {
     /// The meaning of the body.
-    public enum Content: Equatable, Sendable {
+    package enum Content: Equatable, Sendable {
         /// A complete valid body.
         case frame(Frame)
         /// A fragment of a body. The number is counted from 1, and nil if the first fragment is not in the input.
@@ -50,7 +50,7 @@ public struct DecodedFrame: Equatable, Sendable {
     /// The inflated body. The last fragment of a message has the joined body.
     public var body: [UInt8]
     /// The meaning of the body.
-    public var content: Content
+    package var content: Content
     /// The 64-bit sequence of a reliable frame.
     public var sequence: UInt64?
     /// Whether an earlier frame had this sequence.
@@ -68,6 +68,11 @@ public struct DecodedFrame: Equatable, Sendable {
         case .frame, .refused: true
         case .fragment, .unknown: false
         }
+    }
+
+    /// The fault for which a peer refuses the body without ending the connection; nil if there is none.
+    public var fault: DecodeFault? {
+        if case .refused(let fault) = content { fault } else { nil }
     }
 
     /// Parses the fields of the body. A fragment and an unknown type have no fields.

@@ -216,7 +216,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             do throws(TLSError) {
                 let transport = try NetworkTransport(to: endpoint, tls: configuration.tlsOptions, on: loop)
                 transports[id] = transport
-                transport.start(Handler(id, self))
+                transport.start(ConnectionHandler(id, self))
             } catch {
                 connectFailed(id, .tlsFailure, "\(error)")
             }
@@ -315,7 +315,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             do throws(TLSError) {
                 let transport = try secured(connection)
                 transports[id] = transport
-                transport.start(Handler(id, self))
+                transport.start(ConnectionHandler(id, self))
             } catch {
                 connectFailed(id, .tlsFailure, "\(error)")
                 owner?.settle()
@@ -434,7 +434,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
 
 /// The handler of one connection. It reports events under the ID of the connection, so that the events of an earlier
 /// connection are recognized.
-private final class Handler: TransportHandler {
+final class ConnectionHandler: TransportHandler {
     private let id: ConnectionID
     private let connector: LinkConnector
 

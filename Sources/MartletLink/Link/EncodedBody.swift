@@ -1,4 +1,4 @@
-public import MartletWire
+package import MartletWire
 
 /// An encoded frame body, divided into fragments once and shared by all links that send it.
 ///
@@ -27,7 +27,7 @@ public struct EncodedBody: Sendable {
     }
 
     /// The default size of a fragment before compression, in bytes (S-43).
-    public static let defaultFragmentByteCount = 16 * 1024
+    package static let defaultFragmentByteCount = 16 * 1024
 
     private let storage: [UInt8]
     /// The offset of the body in the storage, and the size of all fragments, in bytes.
@@ -41,12 +41,17 @@ public struct EncodedBody: Sendable {
     /// Whether the body is excluded from the link's deflate stream (W-96).
     package var isSecret = false
 
+    /// Creates a body from its bytes, as a store has kept them.
+    public init(_ bytes: [UInt8]) {
+        self.init(bytes, fragmentByteCount: EncodedBody.defaultFragmentByteCount)
+    }
+
     /// Cuts `plain` into fragments of at most `fragmentByteCount` bytes.
     ///
     /// - Parameters:
     ///   - layout: the offsets of its values, as its writer knows them.
     ///   - isSummed: whether each fragment's checksum is needed more than once.
-    public init(
+    package init(
         _ plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount, layout: BodyLayout = .unknown,
         isSummed: Bool = false
     ) {
@@ -56,7 +61,7 @@ public struct EncodedBody: Sendable {
 
     /// Divides `plain` and compresses each fragment separately, since each frame is decoded on its own. A fragment that
     /// would not become smaller is not compressed (S-43).
-    public init(
+    package init(
         compressing plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount,
         with deflater: Deflater
     ) {
@@ -127,11 +132,11 @@ public struct EncodedBody: Sendable {
 
     /// The size of the body before compression, in bytes: its cost in credit.
     @inlinable
-    public var plainByteCount: Int { cut?.plainByteCount ?? byteCount }
+    package var plainByteCount: Int { cut?.plainByteCount ?? byteCount }
 
     /// The number of frames that carry this body; at least one.
     @inlinable
-    public var fragmentCount: Int { cut?.fragments.count ?? 1 }
+    package var fragmentCount: Int { cut?.fragments.count ?? 1 }
 
     /// A fragment; its range counts from the start of the body.
     func fragment(_ index: Int) -> (range: Range<Int>, checksum: UInt32?, compression: Compression) {

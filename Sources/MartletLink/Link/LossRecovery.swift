@@ -32,19 +32,22 @@ struct LossRecovery: Sendable {
     var creditProbe = CreditProbe()
     @CompactOptional private var probe: Probe? = nil
     @CompactOptional private(set) var overdueDeadline: Instant? = nil
-    /// The latest instant at which the peer acknowledged a new frame, or at which the wait for that began.
-    private(set) var lastProgress: Instant
+    /// The instant at which the wait for an acknowledgement of a new frame ends (S-30).
+    private var progressDeadline: Instant
     /// Whether output waited for room of the carrier when the acknowledgement timer last expired.
     private var wasWaitingForRoom = false
 
     init(now: Instant) {
-        lastProgress = now
+        progressDeadline = now + Link.ackTimeout
     }
+
+    /// The latest instant at which the peer acknowledged a new frame, or at which the wait for that began.
+    var lastProgress: Instant { progressDeadline + (.zero - Link.ackTimeout) }
 
     /// The earliest instant at which `deadlinePassed` or `overduePassed` is to be called.
     @inline(__always)
     func deadline(hasUnacknowledged: Bool) -> Instant? {
-        let end = hasUnacknowledged ? lastProgress + Link.ackTimeout : nil
+        let end = hasUnacknowledged ? progressDeadline : nil
         return ackTimer.deadline.orEarlier(creditProbe.deadline).orEarlier(end).orEarlier(overdueDeadline)
     }
 
@@ -63,7 +66,7 @@ struct LossRecovery: Sendable {
 
     /// The first of the frames that are unacknowledged now was sent.
     mutating func startAckTimer(now: Instant, timeout: Duration) {
-        lastProgress = now
+        progressDeadline = now + Link.ackTimeout
         ackTimer.sent(now: now, timeout: timeout)
     }
 
@@ -81,14 +84,14 @@ struct LossRecovery: Sendable {
 
     /// The peer acknowledged a new frame.
     mutating func noteProgress(now: Instant, timeout: Duration, hasUnacknowledged: Bool) {
-        lastProgress = now
+        progressDeadline = now + Link.ackTimeout
         probe = nil
         ackTimer.progressed(now: now, timeout: timeout, hasUnacknowledged: hasUnacknowledged)
     }
 
     /// The link continues on this connection.
     mutating func noteResume(now: Instant) {
-        lastProgress = now
+        progressDeadline = now + Link.ackTimeout
     }
 
     /// Returns the instant of the probe that this pong answers.
@@ -110,7 +113,7 @@ struct LossRecovery: Sendable {
     mutating func deadlinePassed(
         now: Instant, timeout: Duration, isReliableCarrier: Bool, hasUnacknowledged: Bool, isWaitingForRoom: Bool
     ) -> OnDeadline {
-        if hasUnacknowledged, lastProgress + Link.ackTimeout <= now { return .ackTimeout }  // S-30
+        if hasUnacknowledged, progressDeadline <= now { return .ackTimeout }  // S-30
         let isProbeDue = creditProbe.expired(now: now, timeout: timeout, isReliableCarrier: isReliableCarrier)
         let answer = ackTimer.expired(now: now, timeout: timeout, isReliableCarrier: isReliableCarrier)
         if answer == .probe { wasWaitingForRoom = isWaitingForRoom }

@@ -14,7 +14,7 @@ public enum LinkQuality: Hashable, Sendable, CaseIterable {
     case unknown
 
     /// Creates the quality for a smoothed round-trip time; `unknown` for nil.
-    public init(roundTrip: Duration?) {
+    package init(roundTrip: Duration?) {
         guard let roundTrip else {
             self = .unknown
             return

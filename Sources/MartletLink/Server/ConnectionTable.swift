@@ -1,15 +1,33 @@
 import MartletWire
 
-/// The name of a connection: a slot of the engine and the generation of its use. An old key finds nothing.
+/// The name of a connection: its slot at the server and the generation of its use. An old key finds nothing.
+@usableFromInline
 package struct ConnectionKey: Hashable, Sendable {
-    let slot: Int32
-    let generation: UInt32
+    @usableFromInline let slot: Int32
+    @usableFromInline let generation: UInt32
+
+    init(slot: Int32, generation: UInt32) {
+        self.slot = slot
+        self.generation = generation
+    }
 
     /// The slot, which no other open connection has.
+    @inlinable
     package var index: Int { Int(slot) }
+
+    @inlinable
+    package static func == (left: ConnectionKey, right: ConnectionKey) -> Bool {
+        left.slot == right.slot && left.generation == right.generation
+    }
+
+    @inlinable
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(slot)
+        hasher.combine(generation)
+    }
 }
 
-/// The connections of an engine by slot, with their timers and their part of the memory budget.
+/// The connections of a server by slot, with their timers and their part of the memory budget.
 ///
 /// A driver names a connection by a key, which consists of the slot and the generation of its use. A key of an earlier
 /// use finds nothing.

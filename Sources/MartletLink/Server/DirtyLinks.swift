@@ -1,19 +1,20 @@
 /// The slots of links that have changed since they were last asked for output.
 ///
-/// The engine processes them in groups: a group's links stay in the processor's cache, and the first members of a large
-/// room are sent to before the last ones are processed.
+/// The server processes them in groups: a group's links stay in the processor's cache, and the first receivers of a
+/// message are sent to before the last ones are processed.
 ///
 /// | state of a link | owns | ends |
 /// |---|---|---|
 /// | dirty | an entry in the group | `takeAll` |
 /// | kept | an entry before the group | `takeAll` |
+@usableFromInline
 struct DirtyLinks: Sendable {
     /// The number of links of a group.
-    static let groupCount = 64
+    @usableFromInline static let groupCount = 64
 
-    private var slots: [Int] = []
-    /// The number of links in front that belong to no group, because they wait until no effects of rooms remain.
-    private var keptCount = 0
+    @usableFromInline var slots: [Int] = []
+    /// The number of links in front that belong to no group, because they wait until no events of the user remain.
+    @usableFromInline var keptCount = 0
     /// Memory for the next links.
     private var spare: [Int] = []
 
@@ -21,8 +22,9 @@ struct DirtyLinks: Sendable {
 
     var isEmpty: Bool { slots.isEmpty }
 
-    var isGroupFull: Bool { slots.count - keptCount >= DirtyLinks.groupCount }
+    @inlinable var isGroupFull: Bool { slots.count - keptCount >= DirtyLinks.groupCount }
 
+    @inlinable @inline(__always)
     mutating func append(_ slot: Int) {
         slots.append(slot)
     }

@@ -18,9 +18,9 @@ public struct Identity: Hashable, Sendable {
     }
 }
 
-/// Properties of an account that its credential proves, for the decisions of a room policy.
+/// Properties of an account that its credential proves, for decisions about its rights.
 ///
-/// The engine keeps them unchanged with the link; the authenticator bounds their size.
+/// The server keeps them unchanged with the link; the authenticator bounds their size.
 public struct Claims: Hashable, Sendable {
     /// The roles of the account.
     public var roles: [String]

@@ -3,6 +3,8 @@ package import MartletWire
 /// The consequence of a frame for the link's connection.
 package enum FrameConsequence {
     case proceed
+    /// The budget of the connection is spent.
+    case pause
     /// The peer ends the connection, because of a fault, and resumes.
     case disconnect
     /// The device ends the link (C-42).
@@ -66,16 +68,17 @@ package protocol LinkServerUser: ~Copyable {
         _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
     ) throws(LinkError) -> FrameConsequence
 
-    /// A link that has changed is asked for output. Returns its connection, or nil if it remains changed.
+    /// A link that had changed is asked for output. Returns its connection and whether it has output; nil if it has
+    /// ended, has no connection, or remains changed.
     ///
     /// - Parameter isGroup: Whether more events of the user follow in this turn.
-    mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> Int?
+    mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> (connection: Int, hasOutput: Bool)?
 
-    /// Sets the timer of a link, whose output was written or has none.
+    /// Sets the timer of a link that has no output.
     mutating func arm(_ slot: Int, now: Instant)
 
-    /// Output of a link was written.
-    mutating func transmitted(_ slot: Int, now: Instant)
+    /// Writes frames of a link, and sets its timer. Returns whether there may be more output.
+    mutating func transmit(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> Bool
 
     /// The timer of a link has fired.
     mutating func timerFired(_ slot: Int, now: Instant)
@@ -178,9 +181,7 @@ package struct LinkServer: ~Copyable {
     ) -> Bool {
         guard connections[slot].outbox.write(into: &out) else { return true }
         guard let link = connections[slot].linkSlot else { return false }
-        user.links[link].link.transmit(into: &out, now: now)
-        user.transmitted(link, now: now)
-        return user.links[link].link.hasOutput(now: now)
+        return user.transmit(link, into: &out, now: now)
     }
 
     /// A connection's carrier holds this many bytes from `transmit` unsent; they count in the memory budget (R-48,
@@ -273,14 +274,10 @@ package struct LinkServer: ~Copyable {
     ) {
         let slots = user.links.takeDirty()
         // Receivers of messages precede publishers, which wait for an acknowledgement only.
-        for slot in slots.reversed() where user.links.isLive(slot) {
-            guard let connection = user.update(slot, isGroup: isGroup, now: now) else { continue }
+        for slot in slots.reversed() {
+            guard let (connection, hasOutput) = user.update(slot, isGroup: isGroup, now: now) else { continue }
             // The timer is set after the transmission, unless the carrier has no room.
-            if user.links[slot].link.hasOutput(now: now),
-                transmits.request(connection, in: &connections, now: now)
-            {
-                continue
-            }
+            if hasOutput, transmits.request(connection, in: &connections, now: now) { continue }
             user.arm(slot, now: now)
         }
         user.links.recycle(slots)
@@ -560,7 +557,8 @@ package struct LinkServer: ~Copyable {
                 user.links[link].link.reconnectSpread = reconnectSpread(user.links, now: now)
             }
             switch try user.receive(header, content, on: link, now: now) {
-            case .proceed: break
+            case .proceed: return .proceed
+            case .pause: break
             case .disconnect: end(slot, afterFlush: true, &user, now: now)
             case .endLink: endLink(link, nil, &user, now: now)
             case .renew(let credential): try renew(slot, link, with: credential, &user)

@@ -1,6 +1,6 @@
-/// The duration over which the clients of a relay spread their attempts after its end, by their number (C-92).
+/// The duration over which the clients of a server spread their attempts after its end, by their number (C-92).
 ///
-/// A relay that begins counts few clients, although many may be on their way. The arrivals of up to two seconds,
+/// A server that begins counts few clients, although many may be on their way. The arrivals of up to two seconds,
 /// continued for ``lookaheadSeconds``, are therefore counted as clients, too.
 ///
 /// | state | ends |
@@ -11,7 +11,7 @@ struct ReconnectSpread: Sendable {
     static let durationPerClient = Duration.milliseconds(1)
     /// The seconds for which the current rate of arrivals is expected to continue.
     static let lookaheadSeconds = 12
-    /// The maximum duration over which a relay spreads the attempts of its clients.
+    /// The maximum duration over which a server spreads the attempts of its clients.
     static let maxDuration = Duration.seconds(24)
 
     private var second: UInt64 = 0

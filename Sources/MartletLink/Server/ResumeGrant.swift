@@ -1,7 +1,7 @@
 package import MartletWire
 
-/// The hash of a resume token, which the relay keeps in place of the token: a reader of its memory cannot resume a link
-/// (C-37).
+/// The hash of a resume token, which the server keeps in place of the token: a reader of its memory cannot resume a
+/// link (C-37).
 package struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
     /// SHA-256 of the token's 32 bytes, as four big-endian words.
     package let words: (UInt64, UInt64, UInt64, UInt64)
@@ -23,7 +23,7 @@ package struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
     package var description: String { "TokenDigest(redacted)" }
 }
 
-/// A fresh resume token: the client gets the token, the relay keeps the digest.
+/// A fresh resume token: the client gets the token, the server keeps the digest.
 package struct TokenGrant: Sendable {
     /// 256 random bits.
     package var token: ResumeToken

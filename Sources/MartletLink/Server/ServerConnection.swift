@@ -1,6 +1,6 @@
 import MartletWire
 
-/// One connection at the relay, from accept to close (C-8).
+/// One connection at the server, from accept to close (C-8).
 ///
 ///     awaitingHello ──hello──► authenticating ──accepted──► attached ──end, fault, fenced──► closing
 ///          ▲                     ▲ │ │ refused: closing
@@ -44,7 +44,7 @@ struct ServerConnection {
     var hasUnread = false
     /// The state of the handshake; nil after a link was attached.
     private(set) var handshake: ServerHandshake?
-    /// The framer that holds an incomplete frame. Between frames the engine's shared framer serves.
+    /// The framer that holds an incomplete frame. Between frames the server's shared framer serves.
     var framer: FramerBox?
     /// Handshake frames and a goaway that are queued.
     var outbox = HandshakeQueue()
@@ -228,8 +228,8 @@ struct Admission {
     var device: DeviceKey { DeviceKey(account: account, device: hello.device) }
 }
 
-/// A connection during its transfer from the engine of one loop to that of another loop.
-package struct TransferredConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
+/// A connection during its transfer from the server of one loop to that of a different loop.
+package struct TransferredConnection: @unchecked Sendable {  // the server that took it out no longer refers to it
     let connection: ServerConnection
 }
 
@@ -256,5 +256,5 @@ final class FramerBox {
     }
 }
 
-// A framer belongs to one connection at a time, and all of them to one engine.
+// A framer belongs to one connection at a time, and all of them to one server.
 extension FramerBox: @unchecked Sendable {}

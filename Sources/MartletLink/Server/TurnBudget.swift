@@ -1,13 +1,14 @@
-/// The work that one connection may cause before the engine reads others.
+/// The work that one connection may cause before the server reads others.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
 /// | idle | nothing | a connection begins to be read |
-/// | counting | its remaining units | they are spent, or the engine's turn ends |
-/// | spent | nothing: the rest of its input waits in `UnreadInput` | the engine's turn ends |
+/// | counting | its remaining units | they are spent, or the server's turn ends |
+/// | spent | nothing: the rest of its input waits in `UnreadInput` | the server's turn ends |
 ///
 /// A unit is the work of a frame without effects on others, or of `bytesPerUnit` bytes of bodies after inflating.
 /// Reads of one connection that follow each other in one turn share a budget.
+@usableFromInline
 package struct TurnBudget {
     /// The number of units of a connection in a turn.
     static let unitCount = 512  // bound
@@ -20,11 +21,12 @@ package struct TurnBudget {
     static let packetsPerCall = 16  // bound
 
     private var owner: ConnectionKey?
-    private var unitsLeft = 0
+    @usableFromInline var unitsLeft = 0
 
     package init() {}
 
-    var isSpent: Bool { unitsLeft <= 0 }
+    @inlinable @inline(__always)
+    package var isSpent: Bool { unitsLeft <= 0 }
 
     /// Starts a read of a connection, which continues with the budget that it has left in this turn.
     mutating func begin(_ connection: ConnectionKey) {
@@ -43,12 +45,11 @@ package struct TurnBudget {
     }
 
     /// Charges a frame with a body of this many bytes.
-    @inline(__always)
     package mutating func charge(frameOf byteCount: Int) {
         unitsLeft -= 1 + byteCount / TurnBudget.bytesPerUnit
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func charge(_ units: Int) {
         unitsLeft -= units
     }

@@ -269,13 +269,13 @@ struct ListenerSessions: LinkServerUser, ~Copyable {
             return try drainArrivals(slot, record, now: now)
         }
         try record.sessions.receive(header.type, content, on: session, credit, &links[slot].link, now: now)
-        return .proceed
+        return budget.isSpent ? .pause : .proceed
     }
 
     private mutating func drainArrivals(
         _ slot: Int, _ record: LinkRecord, now: Instant
     ) throws(LinkError) -> FrameConsequence {
-        var result = FrameConsequence.proceed
+        var result: FrameConsequence?
         while let arrival = try links[slot].link.nextArrival(now: now) {
             switch consume arrival {
             case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
@@ -289,25 +289,29 @@ struct ListenerSessions: LinkServerUser, ~Copyable {
                     frame.type, body, on: session, frame.creditByteCount, &links[slot].link, now: now)
             }
         }
-        return result
+        return result ?? (budget.isSpent ? .pause : .proceed)
     }
 
-    mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> Int? {
+    mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> (connection: Int, hasOutput: Bool)? {
+        guard links.isLive(slot) else { return nil }
         links.clearDirty(slot)
         if let record = records[links[slot].key] {
             record.sessions.fill(&links[slot].link, now: now)
             collect(record)
         }
-        return links[slot].connection
+        return links[slot].connection.map { ($0, links[slot].link.hasOutput(now: now)) }
     }
 
     mutating func arm(_ slot: Int, now: Instant) {
-        let deadline = links[slot].deadline(hasIdleMemory: false, now: now)
-            .orEarlier(records[links[slot].key]?.sessions.deadline)
-        if let deadline { links.arm(slot, at: deadline) }
+        links.arm(slot, hasIdleMemory: false, now: now)
+        if let deadline = records[links[slot].key]?.sessions.deadline { links.arm(slot, at: deadline) }
     }
 
-    mutating func transmitted(_ slot: Int, now: Instant) { arm(slot, now: now) }
+    mutating func transmit(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> Bool {
+        links[slot].link.transmit(into: &out, now: now)
+        arm(slot, now: now)
+        return links[slot].link.hasOutput(now: now)
+    }
 
     mutating func timerFired(_ slot: Int, now: Instant) { links.markDirty(slot) }
 }

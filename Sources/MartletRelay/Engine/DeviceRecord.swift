@@ -51,7 +51,7 @@ public struct DeviceRecord: Equatable, Sendable {
     var counters: CounterWindow { window }
 
     /// Whether a counter is at most the watermark, and neither missing in the window nor in a gap.
-    public func contains(_ counter: UInt64) -> Bool {
+    package func contains(_ counter: UInt64) -> Bool {
         window.contains(counter) && !isInGap(counter)
     }
 

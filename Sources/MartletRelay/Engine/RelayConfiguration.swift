@@ -49,22 +49,9 @@ package enum RelayOutput: Sendable {
     indirect case authorize(QuestionID, RoomAuthorizationRequest)
     /// The room policy has not answered a question about this room in time, which counts as its failure.
     case policyOverdue(RoomName)
-    /// Load a room; the result is `loaded`.
-    case load(RoomName)
-    /// Make messages durable and erase earlier ones; the result is `stored` or `logLost`.
-    case append(RoomName, [LogEntry], erasing: [MessageErasure])
-    /// Keep the progress of accounts in a room; there is no result.
-    case saveProgress(RoomName, [AccountName: AccountProgress])
-    /// Make the roles of a room durable; the result is `rolesSaved`. With a creation, the store counts the rooms of the
-    /// account, and refuses one beyond its maximum.
-    indirect case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
-    /// Read messages; the result is `read`.
-    indirect case read(RoomName, ReadID, ReadRange)
-    /// Make changes of membership records durable; the result is `membershipsSaved`. A change that gives an account
-    /// more than `MembershipBounds.maxCountPerAccount` records is not saved, and its account is in the result.
-    case saveMemberships(RoomName, MembershipChanges)
-    /// Read the records of an account; the result is `membershipsRead`.
-    indirect case readMemberships(MembershipReadID, MembershipRead)
+    /// Call the store; the results are `answered`, one for each question. The questions of the rooms of a turn are in
+    /// one output, before the connections are written to.
+    case store([StoreQuestion])
     /// Answer a request of an account that concerns no room; the result is `respond`.
     indirect case accountRequest(AccountRequestID, Request)
     /// Answer a request without a recipient; the result is `respond`.
@@ -126,7 +113,7 @@ public struct RelayStatistics: Equatable, Sendable {
     public var undeliveredReportsDropped: UInt64 = 0
 
     /// No objects and no events.
-    public init() {}
+    package init() {}
 
     /// The past events of a server.
     init(_ server: LinkServerStatistics) {
@@ -139,7 +126,7 @@ public struct RelayStatistics: Equatable, Sendable {
     }
 
     /// The sum of two loops of one relay.
-    public static func + (left: RelayStatistics, right: RelayStatistics) -> RelayStatistics {
+    package static func + (left: RelayStatistics, right: RelayStatistics) -> RelayStatistics {
         var sum = left
         sum.connections += right.connections
         sum.connectionsAccepted += right.connectionsAccepted

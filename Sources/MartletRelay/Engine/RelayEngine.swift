@@ -20,11 +20,8 @@ package import MartletWire
 /// | `link` | as `LinkServerOutput` requires | `closed`, `authenticated`, `noteUnsent`, `adopt` of another engine |
 /// | `authorize` | asks the room policy | `authorized` |
 /// | `policyOverdue` | writes a log | |
-/// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
-/// | `saveProgress` | calls the store | |
-/// | `saveRoles` | calls the store | `rolesSaved` |
+/// | `store` | calls the store | `answered`, for each question |
 /// | `request`, `accountRequest` | asks the request handler | `respond` |
-/// | `readMemberships`, `saveMemberships` | calls the store | `membershipsRead`, `membershipsSaved` |
 /// | `attachment` | calls the attachment store | `attachmentAnswered` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `undelivered` | passes the reports to the handler | |
@@ -159,44 +156,17 @@ package struct RelayEngine: ~Copyable {
         finishCall(fault, now: now)
     }
 
-    /// The result of `.load`; nil when the store failed.
-    package mutating func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
+    /// The answer to a question of `.store`.
+    package mutating func answered(_ answer: StoreAnswer, now: Instant) {
         noteEvent()
-        sessions.rooms.local.loaded(room, snapshot, at: wallClock)
-    }
-
-    /// The result of `.append`: the messages up to this offset are durable; nil when the store failed. `first` is the
-    /// lowest offset that the store keeps.
-    package mutating func stored(_ room: RoomName, upTo offset: UInt64?, first: UInt64 = 1, messageCount: Int) {
-        noteEvent()
-        if offset != nil { messagesStored += UInt64(messageCount) }
-        sessions.rooms.local.stored(room, upTo: offset, first: first)
-    }
-
-    /// The result of `.saveRoles`.
-    package mutating func rolesSaved(_ room: RoomName, _ result: RolesResult) {
-        noteEvent()
-        sessions.rooms.local.rolesSaved(room, result)
-    }
-
-    /// The result of `.append` when the store has lost the room's log since it was loaded. The next log starts.
-    package mutating func logLost(_ room: RoomName) {
-        noteEvent()
-        sessions.rooms.local.logLost(room)
-    }
-
-    /// The result of `.saveMemberships`: the accounts with the maximum number of records, whose changes were not saved;
-    /// nil when the store failed.
-    package mutating func membershipsSaved(_ room: RoomName, refused: Set<AccountName>?) {
-        noteEvent()
-        sessions.rooms.local.membershipsSaved(room, refused: refused)
-    }
-
-    /// The result of `.readMemberships`; nil when the store failed.
-    package mutating func membershipsRead(_ id: MembershipReadID, _ entries: [StoredRoomEntry]?, now: Instant) {
-        noteEvent()
-        sessions.membershipsRead(id, entries, now: now)
-        endHeldFaults(now: now)
+        switch answer {
+        case .readMemberships(let id, let result):
+            sessions.membershipsRead(id, try? result.get(), now: now)
+            return endHeldFaults(now: now)
+        case .append(_, _, let count, .success): messagesStored += UInt64(count)
+        default: break
+        }
+        sessions.rooms.local.answered(answer, at: wallClock)
     }
 
     /// The result of `.accountRequest`. The correlation of the response is not used.
@@ -206,12 +176,6 @@ package struct RelayEngine: ~Copyable {
             correlation: id.number, status: answer.status, reason: answer.reason, retryAfter: answer.retryAfter,
             content: answer.content)
         sessions.answered(id.session, response)
-    }
-
-    /// The result of `.read`; nil when the store failed. `first` is the lowest offset that the store keeps.
-    package mutating func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
-        noteEvent()
-        sessions.rooms.local.read(id, entries, first: first)
     }
 
     /// The result of `.attachment`.
@@ -312,6 +276,8 @@ package struct RelayEngine: ~Copyable {
                 }
                 continue
             }
+            // The store works while the connections are written to.
+            if !sessions.storeQuestions.isEmpty { return .store(sessions.takeStoreQuestions()) }
             if let keys = server.nextTransmits() { return .link(.transmit(keys)) }
             if let output = sessions.outputs.popFirst() { return output }
             if let output = sessions.nextPolicyOutput() { return output }
@@ -338,7 +304,9 @@ package struct RelayEngine: ~Copyable {
             return self.note(note, on: connection)
         }
         let fault = sessions.apply(effect, now: now)
-        finishCall(fault, now: now)
+        if fault != nil || !sessions.refusedEntries.isEmpty || !sessions.accountFaults.isEmpty {
+            finishCall(fault, now: now)
+        }
     }
 
     /// Reports a note about the peer of a connection.

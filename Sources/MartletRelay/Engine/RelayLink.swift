@@ -328,8 +328,7 @@ struct RelayLink: ~Copyable, Sendable {
         var byteCount = RelayLink.baseByteCount + server.link.storageByteCount + waitingByteCount(server.link)
         byteCount += sessions.capacity * SortedMap<SessionID, Membership>.entryByteCount
         byteCount += server.link.recentlyEndedCount * RelayLink.recentlyEndedByteCount
-        byteCount += server.packetReaderByteCount
-        if server.isInflating { byteCount += RelayLink.streamByteCount }
+        byteCount += server.packetReaderByteCount(ofStream: RelayLink.streamByteCount)
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }

@@ -172,7 +172,7 @@ extension RelayRoom {
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
         guard isBusy, !(usesRoles && moderation.isSaving), let batch = publication.startStoring() else { return }
-        effects.append(.append(name, batch.entries, erasing: batch.erasures))
+        effects.append(.store(.append(RoomAppend(room: name, entries: batch.entries, erasures: batch.erasures))))
     }
 
     /// Ends the closed sessions whose messages are accepted and whose requests to the relay are answered.
@@ -315,7 +315,8 @@ extension RelayRoom {
                 let range = ReadRange(
                     from: wanted, maxCount: RelayRoom.readCount,
                     maxByteCount: min(RelayRoom.readByteCount, members[slot].credit))
-                return effects.append(.read(name, ReadID(member: handle(slot), erasureCount: log.erasureCount), range))
+                let id = ReadID(member: handle(slot), erasureCount: log.erasureCount)
+                return effects.append(.store(.read(name, id, range)))
             }
         }
         if members[slot].beginsToWait(upTo: log.lastOffset) { effects.append(.waitsForCredit(members[slot].key, true)) }

@@ -24,22 +24,12 @@ package enum RoomEffect: Sendable {
     case waitsForCredit(MemberKey, Bool)
     /// The credit of a publisher's messages is released.
     case release(MemberKey, byteCount: Int)
-    /// Load the room; the result is `loaded`.
-    case load(RoomName)
-    /// Make messages durable and erase earlier ones; the result is `stored` or `logLost`.
-    case append(RoomName, [LogEntry], erasing: [MessageErasure])
-    /// Keep the progress of accounts; there is no result.
-    case saveProgress(RoomName, [AccountName: AccountProgress])
-    /// Make roles durable, in their stored form; the result is `rolesSaved`.
-    indirect case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
-    /// Read messages; the result is `read`.
-    indirect case read(RoomName, ReadID, ReadRange)
+    /// Call the store; the result is `answered`.
+    case store(StoreQuestion)
     /// A request without a recipient.
     indirect case request(RoomName, MemberHandle, Request)
     /// The member's account has requested an operation on the room, which costs this many units of its rate.
     case charge(MemberKey, units: Int)
-    /// Make changes of membership records durable; the result is `membershipsSaved`.
-    case saveMemberships(RoomName, MembershipChanges)
     /// The answer to a request on an account's session, with the request's number as its correlation.
     indirect case answered(MemberKey, Response)
     /// A room has changed for accounts of one loop, among others by erasures.
@@ -401,7 +391,7 @@ struct RelayRoom: ~Copyable, Sendable {
         let deadline = saveDeadline ?? now + RoomReceipts.maxSaveDelay
         guard isAppending || isIdle || deadline <= now else { return saveDeadline = deadline }
         saveDeadline = nil
-        effects.append(.saveProgress(name, receipts.takeUnsaved()))
+        effects.append(.store(.saveProgress(name, receipts.takeUnsaved())))
     }
 
     /// Releases the memory for messages that are not durable, unless messages are in memory.

@@ -21,21 +21,25 @@ struct RoomAuthorizations: Sendable {
     /// The minimum validity of a decision.
     static let minValidity: Duration = .seconds(1)
 
-    struct Question: Sendable {
-        /// A room in the list of an account, about whose messages the policy is asked.
-        struct Entry: Sendable {
-            var room: RoomName
-            /// The generation of the session's decisions.
-            var generation: UInt64
-        }
+    /// A question, with what waits for the decision.
+    enum Question: Sendable {
+        /// A session opens its room.
+        case opening(MemberKey, Open)
+        /// A session has joined its room, and the earlier decision stays in effect.
+        case joined(MemberKey)
+        /// A request of an account's session.
+        case call(MembershipCall)
+        /// A room in the list of an account, about whose messages the policy is asked. The generation is that
+        /// of the session's decisions.
+        case entry(MemberKey, RoomName, generation: UInt64)
 
-        var member: MemberKey
-        /// The `open` that waits for the decision; nil if the session has joined its room.
-        var open: Open?
-        /// The request of an account's session that waits for the decision.
-        var call: MembershipCall?
-        /// The entry of an account's list that waits for the decision.
-        var entry: Entry?
+        /// The session.
+        var member: MemberKey {
+            switch self {
+            case .opening(let member, _), .joined(let member), .entry(let member, _, _): member
+            case .call(let call): call.caller
+            }
+        }
     }
 
     private var lastID: UInt64 = 0
@@ -100,7 +104,8 @@ struct RoomAuthorizations: Sendable {
 
     /// Withdraws a question, whose answer then has no effect. Returns its `open`.
     mutating func withdraw(_ id: QuestionID?) -> Open? {
-        id.flatMap { remove($0) }?.open
+        guard let id, case .opening(_, let open) = remove(id) else { return nil }
+        return open
     }
 
     /// A session has ended, with its question if it had one.

@@ -1,5 +1,5 @@
-import MartletLink
-import MartletWire
+package import MartletLink
+package import MartletWire
 
 /// The rooms of this loop, and the messages to the rooms and links of other loops.
 ///
@@ -97,9 +97,13 @@ extension RoomEffect {
             .waitsForCredit(let key, _), .release(let key, _), .charge(let key, _), .answered(let key, _):
             key
         case .note(_, let key): key
-        case .load, .append, .saveProgress, .saveRoles, .saveMemberships, .read, .request, .attachment, .changed,
-            .watched, .undelivered, .commandEnded:
+        case .store, .request, .attachment, .changed, .watched, .undelivered, .commandEnded:
             nil
         }
     }
+}
+
+extension LoopPlace {
+    /// The loop of a room, which gives its log one order without a lock.
+    package func loop(of room: RoomName) -> Int { loop(ofName: room.text) }
 }

@@ -185,7 +185,7 @@ struct Rooms: ~Copyable, Sendable {
         room.isWatched = watchers.isWatched(name)
         let index = rooms.insert(room)
         indexOfName.insert(name, index)
-        effects.append(.load(name))
+        effects.append(.store(.load(name)))
         return index
     }
 
@@ -275,6 +275,23 @@ struct Rooms: ~Copyable, Sendable {
     }
 
     // MARK: Results
+
+    /// The answer of the store to a question of a room.
+    mutating func answered(_ answer: StoreAnswer, at now: UInt64) {
+        switch answer {
+        case .load(let room, let result): loaded(room, try? result.get(), at: now)
+        case .append(let room, let offset, _, .success(let first)): stored(room, upTo: offset, first: first)
+        case .append(let room, _, _, .failure(.logLost)): logLost(room)
+        // A conflict too: no other relay writes to the room.
+        case .append(let room, _, _, .failure): stored(room, upTo: nil)
+        case .read(_, let id, let result):
+            let history = try? result.get()
+            read(id, history?.entries, first: history?.firstOffset ?? 1)
+        case .saveRoles(let room, let result): rolesSaved(room, RolesResult(result))
+        case .saveMemberships(let room, let result): membershipsSaved(room, refused: try? result.get())
+        case .saveProgress, .readMemberships, .touch: break
+        }
+    }
 
     /// The result of `load`; nil when the store failed.
     ///

@@ -7,8 +7,9 @@ extension SessionRouter {
     mutating func askPolicy(about session: SessionID, of slot: Int, open: Open?, now: Instant) {
         guard let index = relayLinks[slot].sessions.index(of: session) else { return }
         let member = MemberKey(link: links[slot].key, session: session)
+        let question = open.map { RoomAuthorizations.Question.opening(member, $0) } ?? .joined(member)
         relayLinks[slot].sessions[at: index].question = authorizations.ask(
-            RoomAuthorizations.Question(member: member, open: open), timeout: configuration.policyTimeout, now: now)
+            question, timeout: configuration.policyTimeout, now: now)
         relayLinks[slot].sessions[at: index].isAsked = open != nil
     }
 
@@ -16,21 +17,10 @@ extension SessionRouter {
     mutating func nextPolicyOutput() -> RelayOutput? {
         if let room = overdueRooms.popLast() { return .policyOverdue(room) }
         while let (id, question) = authorizations.next() {
-            if let room = question.call?.room ?? question.entry?.room {
-                guard let slot = links.slot(question.member.link) else {
-                    _ = authorizations.answered(id)
-                    continue
-                }
+            if let slot = links.slot(question.member.link), let room = room(of: question) {
                 return .authorize(id, authorization(of: slot, in: room))
             }
-            guard let slot = links.slot(question.member.link),
-                let index = relayLinks[slot].sessions.index(of: question.member.session),
-                let room = question.open?.room ?? room(at: index, of: slot)
-            else {
-                _ = authorizations.answered(id)
-                continue
-            }
-            return .authorize(id, authorization(of: slot, in: room))
+            _ = authorizations.answered(id)
         }
         return nil
     }
@@ -38,6 +28,22 @@ extension SessionRouter {
     private mutating func authorization(of slot: Int, in room: RoomName) -> RoomAuthorizationRequest {
         let identity = Identity(links[slot].who.account, claims: relayLinks[slot].claims)
         return RoomAuthorizationRequest(identity: identity, device: links[slot].who.device, room: room)
+    }
+
+    /// The room of a question; nil if its session has ended.
+    private mutating func room(of question: RoomAuthorizations.Question) -> RoomName? {
+        switch question {
+        case .call(let call): return call.room
+        case .entry(_, let room, _): return room
+        case .opening(let member, let open): return position(of: member) == nil ? nil : open.room
+        case .joined(let member): return position(of: member).flatMap { room(at: $0.index, of: $0.slot) }
+        }
+    }
+
+    /// The slot of a session's link, and the index of the session there; nil if it has ended.
+    private mutating func position(of member: MemberKey) -> (slot: Int, index: Int)? {
+        guard let slot = links.slot(member.link) else { return nil }
+        return relayLinks[slot].sessions.index(of: member.session).map { (slot, $0) }
     }
 
     private mutating func room(at index: Int, of slot: Int) -> RoomName? {
@@ -52,32 +58,42 @@ extension SessionRouter {
     /// - Returns: The fault of a frame that waited for the decision.
     mutating func authorized(_ id: QuestionID, _ decision: RoomDecision?, now: Instant) -> HeldFault? {
         guard let question = authorizations.answered(id) else { return nil }
-        if let call = question.call {
-            authorized(call, decision, now: now)
-            return nil
+        return conclude(question, decision, now: now)
+    }
+
+    private mutating func conclude(
+        _ question: RoomAuthorizations.Question, _ decision: RoomDecision?, now: Instant
+    ) -> HeldFault? {
+        switch question {
+        case .opening(let member, let open): return authorized(member, opening: open, decision, now: now)
+        case .joined(let member): return authorized(member, opening: nil, decision, now: now)
+        case .call(let call): authorized(call, decision, now: now)
+        case .entry(let member, let room, let generation):
+            authorized(room, asked: generation, of: member, decision, now: now)
         }
-        if let entry = question.entry {
-            authorized(entry, of: question.member, decision, now: now)
-            return nil
-        }
-        guard let slot = links.slot(question.member.link),
-            let index = relayLinks[slot].sessions.index(of: question.member.session)
-        else { return nil }
-        let session = question.member.session
+        return nil
+    }
+
+    /// The policy's decision about a session, which has joined its room if no `open` waits.
+    private mutating func authorized(
+        _ member: MemberKey, opening open: Open?, _ decision: RoomDecision?, now: Instant
+    ) -> HeldFault? {
+        guard let (slot, index) = position(of: member) else { return nil }
+        let session = member.session
         markDirty(slot)
         relayLinks[slot].sessions[at: index].question = nil
         switch decision {
         case nil: reset(session, .serverBusy, of: slot)
         case .refused:
-            let room = question.open?.room ?? room(at: index, of: slot)
+            let room = open?.room ?? room(at: index, of: slot)
             reset(session, .roomForbidden, of: slot)
             if let room { refusedEntries.append((.roomRefused(links[slot].who, room), links[slot].connection)) }
         case .granted(let permissions, let validity):
             relayLinks[slot].sessions[at: index].permissions = permissions
             relayLinks[slot].sessions[at: index].isAsked = false
             relayLinks[slot].sessions[at: index].waitsForDecision = false
-            if let validity { authorizations.setExpiry(of: question.member, after: validity, now: now) }
-            if let open = question.open {
+            if let validity { authorizations.setExpiry(of: member, after: validity, now: now) }
+            if let open {
                 join(open, session, permissions, of: slot)
             } else if let handle = relayLinks[slot].sessions[at: index].handle {
                 if configuration.roomRoles != nil { rooms.call(.setPermissions(handle, permissions)) }
@@ -90,24 +106,8 @@ extension SessionRouter {
     /// Ends sessions whose questions have no answer in time, and asks again about those whose decisions have expired.
     mutating func expireDecisions(now: Instant) {
         while let question = authorizations.popOverdue(now: now) {
-            if let call = question.call {
-                overdueRooms.append(call.room)
-                authorized(call, nil, now: now)
-                continue
-            }
-            if let entry = question.entry {
-                overdueRooms.append(entry.room)
-                authorized(entry, of: question.member, nil, now: now)
-                continue
-            }
-            guard let slot = links.slot(question.member.link) else { continue }
-            if let index = relayLinks[slot].sessions.index(of: question.member.session),
-                let room = question.open?.room ?? room(at: index, of: slot)
-            {
-                overdueRooms.append(room)
-            }
-            markDirty(slot)
-            reset(question.member.session, .serverBusy, of: slot)
+            if let room = room(of: question) { overdueRooms.append(room) }
+            _ = conclude(question, nil, now: now)
         }
         while let member = authorizations.popExpired(now: now) {
             guard let slot = links.slot(member.link) else { continue }

@@ -9,8 +9,8 @@ extension SessionRouter {
         var error: LinkError
     }
 
-    /// Performs the effect of a room of this loop or of another loop. Effects for the store and the request handler
-    /// become outputs.
+    /// Performs the effect of a room of this loop or of another loop. Questions for the store wait until all rooms
+    /// have ended their turn; effects for the request handler become outputs.
     mutating func apply(_ effect: consuming RoomEffect, now: Instant) -> HeldFault? {
         if rooms.forward(effect) { return nil }
         switch consume effect {
@@ -45,17 +45,11 @@ extension SessionRouter {
             guard let slot = dirtySlot(key) else { break }
             removeSession(key.session, of: slot)
             links[slot].link.close(key.session)
-        case .load(let room): outputs.append(.load(room))
-        case .append(let room, let entries, let erasures): outputs.append(.append(room, entries, erasing: erasures))
-        case .saveProgress(let room, let progress): outputs.append(.saveProgress(room, progress))
-        case .saveRoles(let room, let roles, let creation):
-            outputs.append(.saveRoles(room, roles, creation: creation))
-        case .read(let room, let id, let range): outputs.append(.read(room, id, range))
+        case .store(let question): ask(question)
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
         case .attachment(let id, let call): outputs.append(.attachment(id, call))
         case .charge(let key, let units):
             if let slot = dirtySlot(key) { relayLinks.spendOperation(units, of: slot, now: now) }
-        case .saveMemberships(let room, let changes): outputs.append(.saveMemberships(room, changes))
         case .answered(let key, let response): answered(key, response)
         case .changed(_, let room, let changes, let erasures):
             perform(accounts.changed(room, changes), now: now)

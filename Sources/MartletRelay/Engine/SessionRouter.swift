@@ -31,6 +31,8 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var overdueRooms: [RoomName] = []
     /// Entries that roles of rooms have refused, with the connections of their links, for the log.
     var refusedEntries: [(note: RelayNote, connection: Int?)] = []
+    /// The questions of the rooms of this turn for the store.
+    private(set) var storeQuestions: [StoreQuestion] = []
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     /// The sessions of accounts.
@@ -124,9 +126,19 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     @inline(__always)
     mutating func markDirty(_ slot: Int) { links.markDirty(slot) }
 
+    /// A room asks the store.
+    mutating func ask(_ question: StoreQuestion) { storeQuestions.append(question) }
+
+    /// Takes the questions for the store.
+    mutating func takeStoreQuestions() -> [StoreQuestion] {
+        defer { storeQuestions = [] }
+        return storeQuestions
+    }
+
     /// Updates a changed link. A link for which messages are held back remains changed until no effects of rooms
     /// remain.
-    mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> Int? {
+    mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> (connection: Int, hasOutput: Bool)? {
+        guard links.isLive(slot) else { return nil }
         if isGroup, relayLinks[slot].hasBacklogged {
             links.keepDirty(slot)
             return nil
@@ -145,19 +157,23 @@ struct SessionRouter: LinkServerUser, ~Copyable {
         if relayLinks[slot].accountSession != .control { continueAccount(of: slot, now: now) }
         relayLinks.settle(slot, links[slot])
         relayLinks[slot].updateWaiting(&links[slot].link, now: now)
-        return links[slot].connection
+        return links[slot].connection.map { ($0, links[slot].link.hasOutput(now: now)) }
     }
 
     /// Sets the timer of a link to its deadline.
     mutating func arm(_ slot: Int, now: Instant) {
-        let deadline = links[slot].deadline(hasIdleMemory: relayLinks[slot].hasIdleMemory, now: now)
-        if let deadline { links.arm(slot, at: deadline) }
+        let hasIdleMemory = !links[slot].link.hasUnacknowledged && relayLinks[slot].hasIdleMemory
+        links.arm(slot, hasIdleMemory: hasIdleMemory, now: now)
     }
 
-    mutating func transmitted(_ slot: Int, now: Instant) {
+    mutating func transmit(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> Bool {
+        links[slot].link.transmit(into: &out, now: now)
         arm(slot, now: now)
         // No acknowledgement reports that transient frames have left room for pending presence.
-        if relayLinks[slot].hasRoomForPending(links[slot].link) { links.arm(slot, at: now) }
+        if relayLinks[slot].hasPending, relayLinks[slot].hasRoomForPending(links[slot].link) {
+            links.arm(slot, at: now)
+        }
+        return links[slot].link.hasOutput(now: now)
     }
 
     mutating func timerFired(_ slot: Int, now: Instant) {
@@ -187,7 +203,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
         switch reception {
         case .deliver(let session, let credit):
             try deliver(header.type, content, on: session, credit, of: slot, now: now)
-            return .proceed
+            return budget.isSpent ? .pause : .proceed
         case .handled, .skipped:
             return try drainArrivals(slot, now: now)
         }
@@ -196,7 +212,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     private mutating func drainArrivals(
         _ slot: Int, now: Instant
     ) throws(LinkError) -> FrameConsequence {
-        var result = FrameConsequence.proceed
+        var result: FrameConsequence?
         while let arrival = try links[slot].link.nextArrival(now: now) {
             switch consume arrival {
             case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
@@ -209,7 +225,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
                 try deliver(frame.type, body, on: session, frame.creditByteCount, of: slot, now: now)
             }
         }
-        return result
+        return result ?? (budget.isSpent ? .pause : .proceed)
     }
 
     private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {

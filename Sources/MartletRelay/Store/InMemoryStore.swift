@@ -12,7 +12,7 @@ public import MartletWire
 ///
 /// Roles and membership records are kept apart from the logs and never removed for others. Beyond their bounds no room
 /// is created, no role is set (Specs/hostile.md row 59) and no record is added.
-public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureStore, RoomMembershipStore {
+public final class InMemoryStore: RoomStore {
     /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {
         /// The maximum number of messages of a room.
@@ -96,6 +96,30 @@ public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureSt
             maxCount: UInt64(bounds.maxMessagesPerRoom), maxByteCount: UInt64(bounds.maxByteCountPerRoom))
     }
 
+    /// Roles and membership records.
+    public var features: RoomStoreFeatures { [.roles, .memberships] }
+
+    /// Performs the calls at once.
+    public func perform(_ calls: [RoomStoreCall]) {
+        for call in calls {
+            switch call {
+            case .load(let room, let reply): reply.succeed(load(room))
+            case .append(let new, let reply):
+                reply.complete { try append(new.entries, erasing: new.erasures, to: new.room) }
+            case .read(let range, let room, let reply): reply.succeed(read(range, of: room))
+            case .saveProgress(let progress, let room, let reply):
+                reply.succeed(saveProgress(progress, of: room))
+            case .saveRoles(let roles, let room, let creation, let reply):
+                reply.complete { try saveRoles(roles, of: room, creation: creation) }
+            case .saveMemberships(let changes, let room, let reply):
+                reply.succeed(saveMemberships(changes, of: room))
+            case .readMemberships(let read, let account, let reply):
+                reply.succeed(memberships(of: account, read))
+            case .touch(_, let reply): reply.succeed()
+            }
+        }
+    }
+
     /// The number of rooms that were loaded and not removed.
     public var roomCount: Int { logs.withLock(\.count) }
 
@@ -110,7 +134,8 @@ public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureSt
         return snapshot
     }
 
-    /// Appends messages to a loaded room. Throws `Failure`, or `LogLost` if the room has been removed since.
+    /// Appends messages to a loaded room. Throws `Failure`, or `RoomStoreError.logLost` if the room has been removed
+    /// since.
     @discardableResult
     public func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
         try append(entries, erasing: [], to: room)
@@ -121,7 +146,7 @@ public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureSt
     public func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64 {
         try logs.withLock { logs in
             guard try logs.append(entries, erasing: erasures, to: room, bounds), let log = logs[room] else {
-                throw LogLost()
+                throw RoomStoreError.logLost
             }
             return log.firstOffset
         }
@@ -132,7 +157,8 @@ public final class InMemoryStore: ImmediateRoomRoleStore, ImmediateRoomErasureSt
         logs.withLock { $0.save(progress, of: room, bounds) }
     }
 
-    /// Keeps the roles of a room. Throws `Failure.rolesFull`, `RoomHasRoles`, `TooManyRooms` or `RolesFull`.
+    /// Keeps the roles of a room. Throws `Failure.rolesFull`, or `RoomStoreError`: `roomHasRoles`, `tooManyRooms` or
+    /// `rolesFull`.
     public func saveRoles(_ bytes: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
         try roles.withLock { try $0.save(bytes, of: room, creation, maxByteCount: bounds.maxRoleByteCount) }
     }

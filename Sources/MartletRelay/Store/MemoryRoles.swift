@@ -27,23 +27,27 @@ struct MemoryRoles {
 
     subscript(room: RoomName) -> [UInt8]? { rooms[room]?.roles }
 
-    /// Saves the roles of a room. Throws `InMemoryStore.Failure.rolesFull`, `RoomHasRoles`, `TooManyRooms` or
-    /// `RolesFull`, and then saves nothing. Roles that become shorter are always saved.
+    /// Saves the roles of a room. Throws `InMemoryStore.Failure.rolesFull`, or `RoomStoreError`: `roomHasRoles`,
+    /// `tooManyRooms` or `rolesFull`, and then saves nothing. Roles that become shorter are always saved.
     mutating func save(
         _ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?, maxByteCount: Int,
         maxByteCountPerCreator: Int = RoomRoles.maxByteCountPerCreator
     ) throws {
         let before = rooms[room]
         if let creation {
-            guard before == nil else { throw RoomHasRoles() }
-            guard shares[creation.account]?.roomCount ?? 0 < creation.maxRoomCount else { throw TooManyRooms() }
+            guard before == nil else { throw RoomStoreError.roomHasRoles }
+            guard shares[creation.account]?.roomCount ?? 0 < creation.maxRoomCount else {
+                throw RoomStoreError.tooManyRooms
+            }
         }
         let growth = bytes.count - (before?.roles.count ?? 0)
         let creator = creation?.account ?? before?.creator
         var share = creator.flatMap { shares[$0] } ?? Share()
         share.byteCount += growth
         // Specs/hostile.md row 67
-        guard creator == nil || share.byteCount <= maxByteCountPerCreator || growth <= 0 else { throw RolesFull() }
+        guard creator == nil || share.byteCount <= maxByteCountPerCreator || growth <= 0 else {
+            throw RoomStoreError.rolesFull
+        }
         let after = byteCount + growth + (before == nil ? Self.roomByteCount : 0)
         guard after <= maxByteCount || after <= byteCount else { throw InMemoryStore.Failure.rolesFull }
         byteCount = after

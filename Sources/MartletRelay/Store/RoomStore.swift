@@ -1,170 +1,227 @@
 public import MartletLink
 public import MartletWire
+import Synchronization
 
 /// The storage of rooms' logs: the interface of a relay to a disk or database.
 ///
-/// A message is accepted when `append` returns, and must then survive every failure for which the store is designed.
-/// Calls for different rooms may be concurrent. A room has at most one `append` or `saveRoles` in progress, and none
-/// before `load` has returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected
-/// sessions with `storeUnavailable`; an error of `saveRoles` refuses the operation.
+/// ``AsyncRoomStore`` is the simpler form for a store with `async` methods.
+///
+/// A message is accepted when the reply of its `append` succeeds, and must then survive every failure for which the
+/// store is designed. Calls for different rooms may be concurrent. A room has at most one `append` or `saveRoles` in
+/// progress, and none before `load` has succeeded. An error is reported as `RelayEvent.storeFailed` and resets the
+/// affected sessions with `storeUnavailable`; an error of `saveRoles` refuses the operation.
 public protocol RoomStore: Sendable {
-    /// The snapshot of a room; the snapshot of an empty room if the store has none. The `log` remains the same while
-    /// the assigned offsets are valid, even for an empty room, and changes when they are lost.
-    func load(_ room: RoomName) async throws -> RoomSnapshot
+    /// What the store keeps beside messages. Constant.
+    var features: RoomStoreFeatures { get }
 
-    /// Makes messages durable, all or none. Their offsets continue the log without a gap. Throws `LogLost` when the
-    /// store no longer has the log that `load` returned.
-    ///
-    /// - Returns: The lowest kept offset, after old messages have been removed.
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64
-
-    /// The kept messages in a range, in ascending order.
-    func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory
-
-    /// Keeps the delivered and read offsets of accounts, which only rise. The call may be concurrent with other
-    /// calls for the room. The offsets need not be durable before the next `append` of the room is durable. The default
-    /// implementation keeps nothing, so the offsets are lost when the room leaves memory.
-    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws
-
-    /// The bounds of each room that the relay reports to members. By default there are none.
+    /// The bounds of each room that the relay reports to members. By default there are none. Constant.
     var retention: RoomRetention { get }
 
-    /// Records that rooms have members. The relay calls this method at least once an hour, so that a store that removes
-    /// unused rooms keeps these rooms. The default implementation does nothing.
-    func touch(_ rooms: [RoomName]) async throws
+    /// Performs the calls of a turn of one of the relay's loops, in their order. Each call has a reply, which is used
+    /// exactly once: before this method returns, on any thread, or later.
+    ///
+    /// The method is called on the thread of the loop and blocks it, so it must not wait for a disk or a contended
+    /// lock. A store that can answer at once, such as one in memory, does so: the messages then leave in the same turn.
+    func perform(_ calls: [RoomStoreCall])
 }
 
 extension RoomStore {
     /// No bounds.
     public var retention: RoomRetention { RoomRetention() }
 
-    /// Keeps nothing.
-    public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {}
-
-    /// Does nothing.
-    public func touch(_ rooms: [RoomName]) async throws {}
+    /// Performs a call and waits for its answer: `try await store.call { .load(room, $0) }`.
+    nonisolated(nonsending) public func call<Value: Sendable>(
+        _ call: (RoomStoreReply<Value>) -> RoomStoreCall
+    ) async throws(RoomStoreError) -> Value {
+        try await withCheckedContinuation { continuation in
+            perform([call(RoomStoreReply { continuation.resume(returning: $0) })])
+        }.get()
+    }
 }
 
-/// A store that erases the bodies of deleted messages too.
-///
-/// With another store, deletions are stored, and the bodies of their targets remain in it.
-public protocol RoomErasureStore: RoomStore {
-    /// Makes messages durable as `append(_:to:)`, and replaces the bodies of earlier messages by
-    /// `MessageErasure.erased(_:)`, in one transaction: of the message of each erasure, and of its edits, which have
-    /// higher offsets. An erasure is ignored if its message is not kept, or has another identity. The earlier bodies
-    /// are in no file after a minute.
-    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) async throws -> UInt64
+/// What a store keeps beside messages. The relay makes no call for the others.
+public struct RoomStoreFeatures: OptionSet, Sendable {
+    /// `saveRoles`, which a relay with `RelayConfiguration.roomRoles` requires.
+    public static let roles = RoomStoreFeatures(rawValue: 1)
+    /// `saveMemberships` and `readMemberships`, which sessions of accounts require.
+    public static let memberships = RoomStoreFeatures(rawValue: 2)
+
+    /// The bits.
+    public let rawValue: Int
+
+    /// Features with these bits.
+    public init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
 }
 
-/// A store that keeps the roles of rooms too, which a relay with `RelayConfiguration.roomRoles` requires.
-public protocol RoomRoleStore: RoomStore {
-    /// Makes the roles of a room durable, which the snapshots of later loads contain unchanged. They outlive the log.
+/// A call of a store, with the reply that takes its result.
+public enum RoomStoreCall: Sendable {
+    /// The snapshot of a room, with its roles and membership records if the store keeps them; the snapshot of an empty
+    /// room if the store has none. The `log` remains the same while the assigned offsets are valid, even for an empty
+    /// room, and changes when they are lost.
+    case load(RoomName, RoomStoreReply<RoomSnapshot>)
+
+    /// Makes messages durable, all or none, and erases earlier ones. The value is the lowest kept offset, after old
+    /// messages have been removed. The errors are `logLost`, when the store no longer has the log that `load` returned,
+    /// and `conflict`.
+    case append(RoomAppend, RoomStoreReply<UInt64>)
+
+    /// The kept messages in a range.
+    case read(ReadRange, of: RoomName, RoomStoreReply<RoomHistory>)
+
+    /// Keeps the delivered and read offsets of accounts, which only rise. The call may be concurrent with other
+    /// calls for the room. The offsets need not be durable before the next `append` of the room is durable. With a
+    /// store that keeps nothing, the offsets are lost when the room leaves memory.
+    case saveProgress([AccountName: AccountProgress], of: RoomName, RoomStoreReply<Void>)
+
+    /// Makes the roles of a room durable, at most 2 MiB in their stored form, which the snapshots of later loads
+    /// contain unchanged. They outlive the log.
     ///
-    /// - Parameters:
-    ///   - roles: The stored form of the roles, at most 2 MiB.
-    ///   - creation: Not nil if an account creates the room. The store counts the rooms that each account has created.
-    ///     It throws `TooManyRooms`, and saves nothing, if the room exceeds `maxRoomCount`. It throws `RoomHasRoles`,
-    ///     and saves nothing, if it has roles of the room.
-    /// - Throws: `RolesFull`, and saves nothing, if the roles become longer and those of all rooms of the room's
-    ///   creator exceed `RoomRoles.maxByteCountPerCreator`.
-    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws
-}
+    /// With a creation, an account creates the room. The store counts the rooms that each account has created. It saves
+    /// nothing and fails with `tooManyRooms` if the room exceeds `maxRoomCount`, with `roomHasRoles` if it has roles of
+    /// the room, and with `rolesFull` if the roles become longer and those of all rooms of the room's creator exceed
+    /// `RoomRoles.maxByteCountPerCreator`.
+    case saveRoles([UInt8], of: RoomName, creation: RoomCreation?, RoomStoreReply<Void>)
 
-/// A store that keeps membership records too, which sessions of accounts require.
-///
-/// The records outlive the logs of their rooms. `load` returns those of its room.
-public protocol RoomMembershipStore: RoomStore {
-    /// Makes changes of the records of a room durable. A new record that would exceed
-    /// `MembershipBounds.maxCount(with:)` for its account, or a bound of the store on all records, is not saved.
-    ///
-    /// - Returns: The accounts whose records were not saved for that reason.
-    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName>
+    /// Makes changes of the membership records of a room durable, which outlive its log. A new record that would exceed
+    /// `MembershipBounds.maxCount(with:)` for its account, or a bound of the store on all records, is not saved. The
+    /// value has the accounts whose records were not saved for that reason.
+    case saveMemberships(MembershipChanges, of: RoomName, RoomStoreReply<Set<AccountName>>)
 
     /// The entries of an account's rooms, in the order of the names' bytes, with the roles of the rooms, from one state
     /// of the store. The call must not wait for an `append`.
-    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry]
+    case readMemberships(MembershipRead, of: AccountName, RoomStoreReply<[StoredRoomEntry]>)
+
+    /// Records that rooms have members. There is such a call at least once an hour, so that a store that removes unused
+    /// rooms keeps these rooms. Other stores do nothing.
+    case touch([RoomName], RoomStoreReply<Void>)
+
+    /// Answers the call with an error.
+    public func fail(_ error: any Error) {
+        switch self {
+        case .load(_, let reply): reply.fail(error)
+        case .append(_, let reply): reply.fail(error)
+        case .read(_, _, let reply): reply.fail(error)
+        case .saveProgress(_, _, let reply), .saveRoles(_, _, _, let reply), .touch(_, let reply): reply.fail(error)
+        case .saveMemberships(_, _, let reply): reply.fail(error)
+        case .readMemberships(_, _, let reply): reply.fail(error)
+        }
+    }
 }
 
-/// The error of `saveRoles` when the account has created as many rooms as it may. The session that would have created
-/// the room is reset with `tooManyRooms`.
-public struct TooManyRooms: Error {
-    /// Creates the error.
-    public init() {}
-}
-
-/// The error of `saveRoles` when the account that has created the room has rooms with roles of the maximum size. The
-/// operation is refused, and a creation as by `TooManyRooms`.
-public struct RolesFull: Error {
-    /// Creates the error.
-    public init() {}
-}
-
-/// The error of `saveRoles` when an account creates a room of which the store has roles, for example because the answer
-/// to an earlier creation was lost. The sessions are reset with `storeUnavailable`, and the next one loads the room
-///
-public struct RoomHasRoles: Error {
-    /// Creates the error.
-    public init() {}
-}
-
-/// The error of `append` when the store has lost the room's log since it was loaded. The relay resets all sessions of
-/// the room with `storeUnavailable` and loads it again; clients then see another log.
-public struct LogLost: Error {
-    /// Creates the error.
-    public init() {}
-}
-
-/// A synchronous store, called on the relay's loop without a task for each batch.
+/// The reply of a call, which a store uses exactly once, on any thread.
 ///
-/// A call blocks the loop, so it must not wait for a disk or a contended lock.
-public protocol ImmediateRoomStore: RoomStore {
-    /// The synchronous form of the method in `RoomStore`.
-    func load(_ room: RoomName) throws -> RoomSnapshot
+/// A second use is a mistake of the store, and traps. A reply that is released unused answers with
+/// `RoomStoreError.unanswered`, so that no room waits for it.
+public final class RoomStoreReply<Value: Sendable>: Sendable {
+    private let completion: @Sendable (Result<Value, RoomStoreError>) -> Void
+    private let isUsed = Atomic(false)
 
-    /// The synchronous form of the method in `RoomStore`.
-    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64
+    /// Creates a reply that calls `completion` once, for a store that passes calls to another store.
+    public init(_ completion: @escaping @Sendable (Result<Value, RoomStoreError>) -> Void) {
+        self.completion = completion
+    }
 
-    /// The synchronous form of the method in `RoomStore`.
-    func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory
+    deinit {
+        if !isUsed.load(ordering: .relaxed) { completion(.failure(.unanswered)) }
+    }
 
-    /// The synchronous form of the method in `RoomStore`.
-    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws
+    /// Answers the call.
+    public func succeed(_ value: Value) {
+        use(.success(value))
+    }
+
+    /// Answers the call with an error. One that is not a `RoomStoreError` is passed on as `other`.
+    public func fail(_ error: any Error) {
+        use(.failure(RoomStoreError(error)))
+    }
+
+    /// Answers the call with a result.
+    public func complete(_ result: Result<Value, any Error>) {
+        use(result.mapError { RoomStoreError($0) })
+    }
+
+    /// Answers the call with the result of `body`.
+    public func complete(_ body: () throws -> Value) {
+        do { succeed(try body()) } catch { fail(error) }
+    }
+
+    private func use(_ result: Result<Value, RoomStoreError>) {
+        let wasUsed = isUsed.exchange(true, ordering: .relaxed)
+        precondition(!wasUsed, "a store has answered a call twice")
+        completion(result)
+    }
 }
 
-extension ImmediateRoomStore {
-    /// Keeps nothing.
-    public func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws {}
-}
-
-/// A synchronous store that keeps the roles of rooms too.
-public protocol ImmediateRoomRoleStore: ImmediateRoomStore, RoomRoleStore {
-    /// The synchronous form of the method in `RoomRoleStore`.
-    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
-}
-
-/// A synchronous store that erases the bodies of deleted messages too.
-public protocol ImmediateRoomErasureStore: ImmediateRoomStore, RoomErasureStore {
-    /// The synchronous form of the method in `RoomErasureStore`.
-    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64
-}
-
-/// A store that makes the appends of a turn of the relay's loop durable together, and answers without a task.
-package protocol GroupingRoomStore: RoomStore {
-    /// Makes messages of several rooms durable, those of each room all or none. `completion` is called once, on any
-    /// thread, with the result of each append in their order.
-    func append(_ appends: [RoomAppend], completion: @escaping @Sendable ([Result<UInt64, any Error>]) -> Void)
+extension RoomStoreReply where Value == Void {
+    /// Answers the call.
+    public func succeed() {
+        succeed(())
+    }
 }
 
 /// The messages of one append to a room, and the earlier messages that it erases.
-package struct RoomAppend: Sendable {
-    package let room: RoomName
-    package let entries: [LogEntry]
-    package let erasures: [MessageErasure]
+public struct RoomAppend: Sendable {
+    /// The room.
+    public let room: RoomName
+    /// Messages with consecutive offsets, at least one.
+    public let entries: [LogEntry]
+    /// The messages whose bodies are replaced by `MessageErasure.erased(_:)`, in the same transaction: the message of
+    /// each erasure, and its edits, which have higher offsets. An erasure is ignored if its message is not kept, or has
+    /// another identity. The earlier bodies are in no file after a minute. With a store that ignores
+    /// erasures, the bodies of deleted messages remain in it.
+    public let erasures: [MessageErasure]
 
-    package init(room: RoomName, entries: [LogEntry], erasures: [MessageErasure] = []) {
+    /// Creates an append.
+    ///
+    /// - Precondition: There are messages.
+    public init(room: RoomName, entries: [LogEntry], erasures: [MessageErasure] = []) {
+        precondition(!entries.isEmpty)
         self.room = room
         self.entries = entries
         self.erasures = erasures
+    }
+
+    /// The offset that follows the last one of the log, as the relay expects it. A store whose log ends elsewhere does
+    /// not append.
+    public var expectedOffset: UInt64 { entries[0].offset }
+}
+
+/// The error of a call of a store.
+public enum RoomStoreError: Error {
+    /// The store has lost the room's log since it was loaded. The relay resets all sessions of the room with
+    /// `storeUnavailable` and loads it again; clients then see another log.
+    case logLost
+    /// The log has gone on: another writer has appended these messages, which begin at `RoomAppend.expectedOffset`, and
+    /// nothing of the append is stored. The log may have more than these.
+    ///
+    /// A relay is the only writer of its rooms, and treats this as any other error of an append.
+    case conflict(RoomHistory)
+    /// The account has created as many rooms as it may. The session that would have created the room is reset with
+    /// `tooManyRooms`.
+    case tooManyRooms
+    /// The account that has created the room has rooms with roles of the maximum size. The operation is refused, and a
+    /// creation as by `tooManyRooms`.
+    case rolesFull
+    /// An account creates a room of which the store has roles, for example because the answer to an earlier creation
+    /// was lost. The sessions are reset with `storeUnavailable`, and the next one loads the room.
+    case roomHasRoles
+    /// The store does not have the feature that the call requires (`RoomStore.features`).
+    case unsupported
+    /// The store has released the call without an answer.
+    case unanswered
+    /// Any other failure.
+    case other(any Error)
+
+    /// The error, or `other` with it.
+    public init(_ error: any Error) {
+        self = error as? RoomStoreError ?? .other(error)
+    }
+
+    /// The error within `other`, or this error.
+    public var cause: any Error {
+        if case .other(let error) = self { error } else { self }
     }
 }
 

@@ -45,17 +45,13 @@ public final class TestRelay: @unchecked Sendable {  // used by the thread that 
     public func restart() throws -> Relay {
         precondition(relay == nil, "a process has one relay at a time")
         let fence = Fence()
-        let relay = makeRelay(parts.store, fence)
+        let relay = Relay(
+            configuration: parts.configuration, store: FencedStore(parts.store, fence),
+            authenticator: parts.authenticator, policy: parts.policy, requestHandler: parts.requestHandler)
         try relay.start()
         self.relay = relay
         self.fence = fence
         return relay
-    }
-
-    private func makeRelay(_ store: some RoomStore, _ fence: Fence) -> Relay {
-        Relay(
-            configuration: parts.configuration, store: FencedStore(store, fence), authenticator: parts.authenticator,
-            policy: parts.policy, requestHandler: parts.requestHandler)
     }
 
     /// Drains the relay and shuts it down.
@@ -77,105 +73,21 @@ public final class TestRelay: @unchecked Sendable {  // used by the thread that 
 }
 
 /// The store of a relay as one process sees it.
-final class FencedStore<Base: RoomStore>: RoomStore {
-    private let base: Base
+final class FencedStore: RoomStore {
+    private let base: any RoomStore
     private let fence: Fence
 
-    init(_ base: Base, _ fence: Fence) {
+    init(_ base: any RoomStore, _ fence: Fence) {
         self.base = base
         self.fence = fence
     }
 
+    var features: RoomStoreFeatures { base.features }
+
     var retention: RoomRetention { base.retention }
 
-    private func check() throws {
-        if fence.isClosed { throw ProcessEnded() }
-    }
-
-    func load(_ room: RoomName) async throws -> RoomSnapshot {
-        try check()
-        return try await base.load(room)
-    }
-
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
-        try check()
-        return try await base.append(entries, to: room)
-    }
-
-    func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
-        try check()
-        return try await base.read(range, of: room)
-    }
-
-    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {
-        try check()
-        try await base.saveProgress(progress, of: room)
-    }
-
-    func touch(_ rooms: [RoomName]) async throws {
-        try check()
-        try await base.touch(rooms)
-    }
-}
-
-extension FencedStore: RoomErasureStore where Base: RoomErasureStore {
-    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) async throws -> UInt64 {
-        try check()
-        return try await base.append(entries, erasing: erasures, to: room)
-    }
-}
-
-extension FencedStore: RoomRoleStore where Base: RoomRoleStore {
-    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
-        try check()
-        try await base.saveRoles(roles, of: room, creation: creation)
-    }
-}
-
-extension FencedStore: RoomMembershipStore where Base: RoomMembershipStore {
-    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
-        try check()
-        return try await base.saveMemberships(changes, of: room)
-    }
-
-    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
-        try check()
-        return try await base.memberships(of: account, read)
-    }
-}
-
-extension FencedStore: ImmediateRoomStore where Base: ImmediateRoomStore {
-    func load(_ room: RoomName) throws -> RoomSnapshot {
-        try check()
-        return try base.load(room)
-    }
-
-    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
-        try check()
-        return try base.append(entries, to: room)
-    }
-
-    func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory {
-        try check()
-        return try base.read(range, of: room)
-    }
-
-    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) throws {
-        try check()
-        try base.saveProgress(progress, of: room)
-    }
-}
-
-extension FencedStore: ImmediateRoomRoleStore where Base: ImmediateRoomRoleStore {
-    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
-        try check()
-        try base.saveRoles(roles, of: room, creation: creation)
-    }
-}
-
-extension FencedStore: ImmediateRoomErasureStore where Base: ImmediateRoomErasureStore {
-    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64 {
-        try check()
-        return try base.append(entries, erasing: erasures, to: room)
+    func perform(_ calls: [RoomStoreCall]) {
+        guard fence.isClosed else { return base.perform(calls) }
+        for call in calls { call.fail(ProcessEnded()) }
     }
 }

@@ -8,13 +8,13 @@ public struct Endpoint: Hashable, Sendable {
         case tls
 
         /// The URL scheme.
-        public var scheme: String { self == .plain ? "martlet" : "martlets" }
+        package var scheme: String { self == .plain ? "martlet" : "martlets" }
     }
 
     /// The default port (W-1).
     public static let defaultPort: UInt16 = 7227
     /// The maximum length of a host name in bytes (RFC 1035 §2.3.4, in textual form).
-    public static let maxHostByteCount = 253
+    package static let maxHostByteCount = 253
 
     /// The encryption of the connection.
     public let security: Security
@@ -24,10 +24,10 @@ public struct Endpoint: Hashable, Sendable {
     public let port: UInt16
 
     /// Whether the host is this machine: `localhost` or a numeric loopback address.
-    public var isLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
+    package var isLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
 
     /// Creates an endpoint. Throws when `host` is empty, too long, or neither an ASCII host name nor a numeric address.
-    public init(host: String, port: UInt16 = defaultPort, security: Security = .tls) throws(EndpointError) {
+    package init(host: String, port: UInt16 = defaultPort, security: Security = .tls) throws(EndpointError) {
         guard !host.isEmpty else { throw .empty }
         guard host.utf8.count <= Self.maxHostByteCount else { throw .hostTooLong(limit: Self.maxHostByteCount) }
         guard port != 0 else { throw .invalidPort("0") }
@@ -39,7 +39,7 @@ public struct Endpoint: Hashable, Sendable {
 
     /// Parses `martlet://host:port`, `martlets://host`, `host`, `host:port` or `[::1]:port`. `defaultSecurity` applies
     /// to texts without a scheme.
-    public init(parsing text: String, defaultSecurity: Security = .tls) throws(EndpointError) {
+    package init(parsing text: String, defaultSecurity: Security = .tls) throws(EndpointError) {
         var rest = Substring(text)
         var security = defaultSecurity
         if let parts = Self.parts(ofURL: text) {
@@ -85,7 +85,7 @@ public struct Endpoint: Hashable, Sendable {
 }
 
 /// An error in the text of an endpoint.
-public enum EndpointError: Error, Sendable, Equatable {
+package enum EndpointError: Error, Sendable, Equatable {
     case empty
     case unknownScheme(String)
     /// Neither an ASCII host name nor a numeric address. International names need their `xn--` form.

@@ -12,12 +12,12 @@ public struct IPAddress: Hashable, Sendable {
     public let isIPv6: Bool
 
     /// Creates an IPv4 address from 32 bits, most significant first: 127.0.0.1 is `0x7F00_0001`.
-    public init(v4 bits: UInt32) {
+    package init(v4 bits: UInt32) {
         (high, low, scope, isIPv6) = (0, UInt64(bits), 0, false)
     }
 
     /// Creates an IPv6 address from its halves and its scope; scope 0 means none.
-    public init(v6High high: UInt64, low: UInt64, scope: UInt32 = 0) {
+    package init(v6High high: UInt64, low: UInt64, scope: UInt32 = 0) {
         (self.high, self.low, self.scope, isIPv6) = (high, low, scope, true)
     }
 

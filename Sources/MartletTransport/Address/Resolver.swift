@@ -5,27 +5,27 @@ import CMartletSystem
 /// Threads exist only while there are names to look up, and a name occupies at most one. Numeric addresses and
 /// `localhost` need no thread. The queue is bounded, and a cancelled request leaves it. A running lookup cannot be
 /// stopped; its result is ignored.
-public final class Resolver: Sendable {
+package final class Resolver: Sendable {
     /// The default resolver of all connectors.
-    public static let shared = Resolver()
+    package static let shared = Resolver()
     /// The maximum number of addresses kept of one result.
-    public static let maxAddressCount = 32
+    package static let maxAddressCount = 32
     /// The maximum number of pending requests, including those for the same name.
-    public static let maxRequestCount = 65_536
+    package static let maxRequestCount = 65_536
     /// The maximum number of names that are looked up at once. Names whose last lookup failed leave one thread to
     /// others.
-    public static let defaultThreadCount = 8  // bound
+    package static let defaultThreadCount = 8  // bound
     /// The maximum number of names that wait for a thread.
-    public static let defaultQueuedCount = 64  // bound
+    package static let defaultQueuedCount = 64  // bound
 
     typealias Lookup = @Sendable (_ host: String) -> Result<[IPAddress], TransportError>
 
     /// A pending request.
-    public struct Request: Sendable {
+    package struct Request: Sendable {
         fileprivate let cancellation: (@Sendable () -> Void)?
 
         /// Cancels the request. Unless it is complete, its completion is called with `.cancelled` before this returns.
-        public func cancel() { cancellation?() }
+        package func cancel() { cancellation?() }
     }
 
     private struct Waiter: Sendable {
@@ -42,7 +42,7 @@ public final class Resolver: Sendable {
     private let lookup: Lookup
 
     /// Creates a resolver with at most `threadCount` concurrent lookups and `maxQueuedCount` queued names.
-    public convenience init(threadCount: Int = defaultThreadCount, maxQueuedCount: Int = defaultQueuedCount) {
+    package convenience init(threadCount: Int = defaultThreadCount, maxQueuedCount: Int = defaultQueuedCount) {
         self.init(threadCount: threadCount, maxQueuedCount: maxQueuedCount, lookup: systemLookup)
     }
 
@@ -58,7 +58,7 @@ public final class Resolver: Sendable {
     ///
     /// Throws `.resolutionFailed`, `.noAddresses`, `.resolverBusy`, or `.cancelled` when the task is cancelled. A
     /// numeric host and `localhost` (RFC 6761 §6.3) complete at once.
-    public func resolve(host: String, port: UInt16) async throws(TransportError) -> [SocketAddress] {
+    package func resolve(host: String, port: UInt16) async throws(TransportError) -> [SocketAddress] {
         let request = Guarded<Request?>(nil)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -75,7 +75,7 @@ public final class Resolver: Sendable {
 
     /// Resolves `host` with a completion, called exactly once, on a thread of the resolver or before this returns.
     @discardableResult
-    public func resolve(
+    package func resolve(
         host: String, port: UInt16, completion: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
     ) -> Request {
         if let addresses = Self.localAddresses(of: host) {

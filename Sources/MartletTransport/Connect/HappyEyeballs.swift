@@ -5,9 +5,9 @@
 /// beside the running attempts, one every `repeatDelay`, because the system retransmits a lost SYN at growing
 /// intervals. The connect fails at the deadline, or when no attempt is left, with the failures of all attempts. The
 /// machine performs no I/O: report events, then drain `nextOutput` until it returns `wait` (C-59).
-public struct HappyEyeballs: Sendable, Equatable {
+package struct HappyEyeballs: Sendable, Equatable {
     /// An action for the shell.
-    public enum Output: Sendable, Equatable {
+    package enum Output: Sendable, Equatable {
         /// Start the attempt, and report `connected` or `failed` with this number.
         case start(attempt: Int, SocketAddress)
         /// Close the attempt, and report no further event of it.
@@ -19,18 +19,18 @@ public struct HappyEyeballs: Sendable, Equatable {
     }
 
     /// The outcome of a connect.
-    public enum Outcome: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
         case connected(attempt: Int)
         case failed(TransportError)
     }
 
     /// The maximum number of addresses of all endpoints; further addresses are ignored.
-    public static let maxCandidateCount = 64
+    package static let maxCandidateCount = 64
 
     /// The maximum number of attempts.
-    public static let maxAttemptCount = 128
+    package static let maxAttemptCount = 128
     /// The maximum number of concurrent attempts while addresses are tried again; the oldest is abandoned for the next.
-    public static let maxConcurrentRepeats = 4
+    package static let maxConcurrentRepeats = 4
 
     private struct Candidate: Equatable {
         var endpoint: Int
@@ -60,7 +60,7 @@ public struct HappyEyeballs: Sendable, Equatable {
 
     /// Creates the state of a connect to one of `endpoints`, whose names are being resolved. All times are in
     /// nanoseconds. Without `repeatDelay` every address is tried once.
-    public init(endpoints: [Endpoint], attemptDelay: UInt64, repeatDelay: UInt64 = .max, deadline: UInt64) {
+    package init(endpoints: [Endpoint], attemptDelay: UInt64, repeatDelay: UInt64 = .max, deadline: UInt64) {
         self.endpoints = endpoints
         self.attemptDelay = attemptDelay
         self.repeatDelay = repeatDelay
@@ -70,7 +70,7 @@ public struct HappyEyeballs: Sendable, Equatable {
 
     /// Adds the addresses of an endpoint, best first. The first address of every endpoint is tried before the second of
     /// any.
-    public mutating func resolved(endpoint: Int, _ addresses: [SocketAddress]) {
+    package mutating func resolved(endpoint: Int, _ addresses: [SocketAddress]) {
         guard outcome == nil else { return }
         unresolvedCount -= 1
         let capacity = Self.maxCandidateCount - attempts.count - candidates.count
@@ -82,21 +82,21 @@ public struct HappyEyeballs: Sendable, Equatable {
     }
 
     /// The name of an endpoint has no addresses.
-    public mutating func resolutionFailed(endpoint: Int, _ error: TransportError) {
+    package mutating func resolutionFailed(endpoint: Int, _ error: TransportError) {
         guard outcome == nil else { return }
         unresolvedCount -= 1
         failures.append(ConnectFailure(endpoint: endpoints[endpoint], address: nil, error: error))
     }
 
     /// An attempt connected. The first one ends the connect.
-    public mutating func connected(attempt: Int) {
+    package mutating func connected(attempt: Int) {
         guard outcome == nil, attempts[attempt].isRunning else { return }
         attempts[attempt].isRunning = false
         end(.connected(attempt: attempt))
     }
 
     /// An attempt failed. The next one starts at once.
-    public mutating func failed(attempt: Int, _ error: TransportError) {
+    package mutating func failed(attempt: Int, _ error: TransportError) {
         guard outcome == nil, attempts[attempt].isRunning else { return }
         attempts[attempt].isRunning = false
         recordFailure(of: attempt, error)
@@ -104,17 +104,17 @@ public struct HappyEyeballs: Sendable, Equatable {
     }
 
     /// The endpoint of an attempt.
-    public func endpoint(ofAttempt attempt: Int) -> Endpoint {
+    package func endpoint(ofAttempt attempt: Int) -> Endpoint {
         endpoints[attempts[attempt].candidate.endpoint]
     }
 
     /// Cancels the connect and abandons all attempts.
-    public mutating func cancel() {
+    package mutating func cancel() {
         if outcome == nil { end(.failed(.cancelled)) }
     }
 
     /// The next action at `now`. Call it until it returns `.wait`.
-    public mutating func nextOutput(now: UInt64) -> Output {
+    package mutating func nextOutput(now: UInt64) -> Output {
         if outcome == nil { checkFailure(now) }
         if let attempt = abandoned.popLast() { return .abandon(attempt: attempt) }
         if let outcome {

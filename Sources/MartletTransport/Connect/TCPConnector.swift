@@ -1,20 +1,20 @@
 /// Connects to one of several endpoints with Happy Eyeballs (RFC 8305): resolves their names and runs the attempts. A
 /// connector is used once.
-public final class TCPConnector: @unchecked Sendable {  // All state is accessed on its loop only.
+package final class TCPConnector: @unchecked Sendable {  // All state is accessed on its loop only.
     /// The options of a connector.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// The Connection Attempt Delay of RFC 8305 §5: the time before the next attempt starts beside a running one
         /// (C-59).
-        public var attemptDelay: Duration = .milliseconds(250)
+        package var attemptDelay: Duration = .milliseconds(250)
         /// The time without an answer from any address before an address is tried again (C-59).
-        public var repeatDelay: Duration = .seconds(1)
+        package var repeatDelay: Duration = .seconds(1)
         /// The timeout of the connect, including name resolution.
-        public var timeout: Duration = .seconds(15)
+        package var timeout: Duration = .seconds(15)
         /// The options of the sockets, set before they connect.
-        public var connection = TCPOptions()
+        package var connection = TCPOptions()
 
         /// Creates the default options.
-        public init() {}
+        package init() {}
     }
 
     private let endpoints: [Endpoint]
@@ -32,7 +32,7 @@ public final class TCPConnector: @unchecked Sendable {  // All state is accessed
     private var completion: ((Result<TCPConnection, TransportError>) -> Void)?
 
     /// Creates a connector for one of `endpoints`. The timeout starts now.
-    public init(
+    package init(
         to endpoints: [Endpoint], on loop: EventLoop, resolver: Resolver = .shared, options: Options = Options()
     ) {
         self.endpoints = endpoints
@@ -50,7 +50,7 @@ public final class TCPConnector: @unchecked Sendable {  // All state is accessed
     ///
     /// Throws `.cancelled` when the task is cancelled, `.timedOut`, or `.connectFailed` with the failures of all
     /// attempts.
-    public static func connect(
+    package static func connect(
         to endpoints: [Endpoint], on loop: EventLoop, resolver: Resolver = .shared, options: Options = Options()
     ) async throws(TransportError) -> TCPConnection {
         let connector = TCPConnector(to: endpoints, on: loop, resolver: resolver, options: options)
@@ -66,7 +66,7 @@ public final class TCPConnector: @unchecked Sendable {  // All state is accessed
 
     /// Starts the connect, once, on the loop. `completion` is called exactly once, on the loop, after this call
     /// returns.
-    public func start(_ completion: @escaping (Result<TCPConnection, TransportError>) -> Void) {
+    package func start(_ completion: @escaping (Result<TCPConnection, TransportError>) -> Void) {
         loop.preconditionOnLoop()
         precondition(!isStarted, "a connector is started once")
         isStarted = true
@@ -81,7 +81,7 @@ public final class TCPConnector: @unchecked Sendable {  // All state is accessed
     }
 
     /// Cancels the connect, on the loop. The result is `.cancelled` unless there was one. May be called before `start`.
-    public func cancel() {
+    package func cancel() {
         loop.preconditionOnLoop()
         happyEyeballs.cancel()
         loop.onTurnEnd { self.advance() }

@@ -2,13 +2,13 @@ import CMartletSystem
 
 extension EventLoop {
     /// The monotonic clock in nanoseconds. On Linux and Apple systems it includes the time that the machine sleeps.
-    public static var clock: UInt64 { martlet_clock() }
+    package static var clock: UInt64 { martlet_clock() }
 
     /// The wall clock in milliseconds since 1970, for dates only: it may be set at any time.
-    public static var wallClock: UInt64 { martlet_wall_clock() }
+    package static var wallClock: UInt64 { martlet_wall_clock() }
 
     /// The instant `timeout` after `now`, at most the clock's maximum.
-    public func deadline(after timeout: Duration) -> UInt64 {
+    package func deadline(after timeout: Duration) -> UInt64 {
         now.addingSaturated(timeout.nanosecondCount)
     }
 }

@@ -28,9 +28,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     }
 
     /// The maximum size of one read, in bytes.
-    public static let readBufferByteCount = 128 << 10  // bound
+    package static let readBufferByteCount = 128 << 10  // bound
     /// The maximum size of one write, in bytes.
-    public static let writeBufferByteCount = 64 << 10  // bound
+    package static let writeBufferByteCount = 64 << 10  // bound
     /// The maximum number of rounds of jobs that jobs of the same turn submit. Further rounds run in the next turn.
     static let maxJobRoundsPerTurn = 8
     static let maxEndRoundsPerTurn = 8
@@ -51,7 +51,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     /// The name of the thread or queue, for debuggers.
     public let name: String
     /// The mechanism that waits for sockets. A loop with a host has no sockets.
-    public let backend: Backend
+    package let backend: Backend
     /// The host; nil for a loop that the system runs.
     package let host: (any LoopHost)?
 
@@ -61,7 +61,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
 
     // The loop accesses all properties below.
     /// The maximum size of the next reads in bytes, at most `readBufferByteCount`. Must be accessed on the loop.
-    public var readByteCount = readBufferByteCount
+    package var readByteCount = readBufferByteCount
     let readBuffer = LoopBuffer(byteCount: readBufferByteCount)
     let writeBuffer = LoopBuffer(byteCount: writeBufferByteCount)
     /// The application data of connections with TLS: of one read and of an incomplete record before it, and of one
@@ -129,7 +129,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     // MARK: - Time
 
     /// The start of the current turn on the loop, and the current time elsewhere, in nanoseconds of `clock`.
-    public var now: UInt64 { isOnLoop ? turnTime : currentTime }
+    package var now: UInt64 { isOnLoop ? turnTime : currentTime }
 
     // MARK: - Jobs
 
@@ -139,7 +139,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     }
 
     /// Runs `work` on the loop, after all work that this thread submitted before. The queue has no bound.
-    public func execute(_ work: @escaping @Sendable () -> Void) {
+    package func execute(_ work: @escaping @Sendable () -> Void) {
         push(.work(work))
     }
 
@@ -168,13 +168,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     // MARK: - End of the turn
 
     /// Calls `handler` once at the end of this turn, before its writes are flushed. Must be called on the loop.
-    public func onTurnEnd(_ handler: any TurnEndHandler) {
+    package func onTurnEnd(_ handler: any TurnEndHandler) {
         preconditionOnLoop()
         turnEnds.append(handler)
     }
 
     /// Calls `work` once at the end of this turn, before its writes are flushed. Must be called on the loop.
-    public func onTurnEnd(_ work: @escaping () -> Void) {
+    package func onTurnEnd(_ work: @escaping () -> Void) {
         onTurnEnd(TurnEndClosure(work))
     }
 
@@ -199,7 +199,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     /// Adds a handler that is notified once at the shutdown, before any source is closed. Must be called on the loop.
     ///
     /// - Returns: False when the shutdown has begun; the handler is then not notified.
-    public func add(_ handler: any LoopStopHandler) -> Bool {
+    package func add(_ handler: any LoopStopHandler) -> Bool {
         preconditionOnLoop()
         guard !isStopping else { return false }
         lastStopHandler += 1
@@ -208,7 +208,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     }
 
     /// Removes a handler, which is no longer notified. Must be called on the loop.
-    public func remove(_ handler: any LoopStopHandler) {
+    package func remove(_ handler: any LoopStopHandler) {
         preconditionOnLoop()
         stopHandlers[ObjectIdentifier(handler)] = nil
     }

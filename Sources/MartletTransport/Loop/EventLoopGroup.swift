@@ -1,12 +1,12 @@
 /// Several loops without shared state, for a server usually one per core.
-public final class EventLoopGroup: Sendable {
+package final class EventLoopGroup: Sendable {
     /// The loops of the group.
-    public let loops: [EventLoop]
+    package let loops: [EventLoop]
 
     /// Creates and starts `count` loops, whose names are `name` and their index.
     ///
     /// Throws when the system has no thread or descriptor left for one of them. The others are then shut down.
-    public init(
+    package init(
         count: Int, backend: EventLoop.Backend = .platformDefault, name: String = "martlet",
         spinLimit: Duration = .zero
     ) throws(TransportError) {
@@ -32,7 +32,7 @@ public final class EventLoopGroup: Sendable {
     }
 
     /// Shuts all loops down. Must not be called from an actor on one of them.
-    public func shutdown() async {
+    package func shutdown() async {
         for loop in loops { await loop.shutdown() }
     }
 }

@@ -1,5 +1,5 @@
 /// An object that is called once at the end of a turn, before the connections are flushed.
-public protocol TurnEndHandler: AnyObject {
+package protocol TurnEndHandler: AnyObject {
     func loopTurnWillEnd()
 }
 

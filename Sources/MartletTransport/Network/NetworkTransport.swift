@@ -1,13 +1,13 @@
 #if MARTLET_NETWORK_STAND_IN
     import Foundation
-    public import MartletTransport
+    package import MartletTransport
     import MartletWire
-    public import MartletNetworkStandIn
+    package import MartletNetworkStandIn
 #elseif canImport(Network)
     import Foundation
     import MartletWire
     import Network
-    public import Security
+    package import Security
 #endif
 
 #if canImport(Network) || MARTLET_NETWORK_STAND_IN
@@ -24,7 +24,7 @@
     /// | finishing | the handler's last bytes are sent, then the end of the stream | the end, a failure, close |
     /// | ending | the framework closes the connection | its last state |
     /// | closed | | |
-    public final class NetworkTransport: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
+    package final class NetworkTransport: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
         private enum Phase {
             case idle
             case connecting
@@ -47,7 +47,7 @@
         private static let minFillByteCount = 20 << 10
 
         /// The loop of the handler.
-        public let loop: EventLoop
+        package let loop: EventLoop
         private let queue = DispatchQueue(label: "martlet-network")
         private let connection: NWConnection
         private let verification: Verification
@@ -68,7 +68,7 @@
         /// - Parameter identity: The client's certificate, from the keychain or a PKCS #12 file.
         /// - Throws: `TLSError.invalidFile` for trusted certificates that cannot be read, and for an identity in files,
         ///   which the platform does not support.
-        public init(
+        package init(
             to endpoint: Endpoint, tls: TLSClientOptions, identity: SecIdentity? = nil, on loop: EventLoop
         ) throws(TLSError) {
             self.loop = loop
@@ -82,13 +82,13 @@
         // MARK: Properties
 
         /// Nil: the framework does not reveal the address that it chose.
-        public var remoteAddress: SocketAddress? { nil }
+        package var remoteAddress: SocketAddress? { nil }
         /// Nil: the framework does not reveal the address that it chose.
-        public var localAddress: SocketAddress? { nil }
+        package var localAddress: SocketAddress? { nil }
         /// The number of bytes that the framework has not processed.
-        public private(set) var unsentByteCount = 0
+        package private(set) var unsentByteCount = 0
         /// False: the framework does not reveal lost segments.
-        public var isStalled: Bool { false }
+        package var isStalled: Bool { false }
 
         private var metadata: sec_protocol_metadata_t? {
             guard phase == .open || phase == .finishing else { return nil }
@@ -98,7 +98,7 @@
 
         /// The version, the cipher suite and the application protocol, after the handshake. The framework does not
         /// reveal a resumption. The peer's certificate is verified, but not parsed.
-        public var security: TransportSecurity? {
+        package var security: TransportSecurity? {
             guard let metadata else { return nil }
             let version = sec_protocol_metadata_get_negotiated_tls_protocol_version(metadata)
             let suite = sec_protocol_metadata_get_negotiated_tls_ciphersuite(metadata).rawValue
@@ -116,7 +116,7 @@
         }
 
         /// Exports keying material with an empty context; see `Transport`.
-        public func exportSecret(label: String, byteCount: Int) -> [UInt8]? {
+        package func exportSecret(label: String, byteCount: Int) -> [UInt8]? {
             // The framework does not reveal whether TLS 1.2 uses the extended master secret.
             guard let metadata, sec_protocol_metadata_get_negotiated_tls_protocol_version(metadata) == .TLSv13 else {
                 return nil
@@ -131,7 +131,7 @@
         // MARK: Start and end
 
         /// Connects; see `Transport`.
-        public func start(_ handler: any TransportHandler) {
+        package func start(_ handler: any TransportHandler) {
             precondition(phase == .idle, "a transport is started once")
             self.handler = handler
             phase = .connecting
@@ -196,7 +196,7 @@
         }
 
         /// Closes the stream; see `Transport`. The framework sends close_notify.
-        public func close(afterFlush: Bool) {
+        package func close(afterFlush: Bool) {
             guard phase == .open || phase == .connecting || phase == .finishing else { return }
             if hasReceivedEnd { closeReason = closeReason ?? .endOfStream }
             guard afterFlush, phase != .connecting else {
@@ -209,19 +209,19 @@
         }
 
         /// Resets the connection; see `Transport`.
-        public func abort() {
+        package func abort() {
             fail(.local)
         }
 
         // MARK: Receiving
 
         /// Stops reading; see `Transport`.
-        public func pauseReading() {
+        package func pauseReading() {
             isPaused = true
         }
 
         /// Resumes reading; see `Transport`.
-        public func resumeReading() {
+        package func resumeReading() {
             guard isPaused else { return }
             isPaused = false
             loop.onTurnEnd { self.deliverHeld() }
@@ -263,7 +263,7 @@
         // MARK: Sending
 
         /// Requests a fill; see `Transport`.
-        public func setNeedsWrite() {
+        package func setNeedsWrite() {
             needsWrite = true
             if phase == .open { fillAtTurnEnd() }
         }
@@ -324,7 +324,7 @@
 
     extension NetworkTransport: LoopStopHandler {
         /// Aborts the connection.
-        public func loopWillStop() {
+        package func loopWillStop() {
             connection.forceCancel()
             closed()
         }

@@ -2,17 +2,17 @@
 /// Network.framework. All calls happen on its loop.
 ///
 /// Changes are coalesced to one report per turn. A change that does not alter the snapshot is not reported.
-public final class PathMonitor: @unchecked Sendable {  // All state is accessed on its loop only.
+package final class PathMonitor: @unchecked Sendable {  // All state is accessed on its loop only.
     private let loop: EventLoop
     private let onChange: (PathSnapshot) -> Void
     private var source: (any PathSource)?
 
     /// The last reported snapshot; nil before the first and after `stop()`.
-    public private(set) var current: PathSnapshot?
+    package private(set) var current: PathSnapshot?
 
     /// Creates a monitor. `onChange` is called on the loop, first with the current path, then for every change. Must be
     /// called on the loop.
-    public init(on loop: EventLoop, onChange: @escaping (PathSnapshot) -> Void) {
+    package init(on loop: EventLoop, onChange: @escaping (PathSnapshot) -> Void) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.onChange = onChange
@@ -20,7 +20,7 @@ public final class PathMonitor: @unchecked Sendable {  // All state is accessed 
 
     /// Starts to monitor the path, on the loop. Throws when the system denies it. The monitor lives until `stop()` or
     /// the shutdown of the loop.
-    public func start() throws(TransportError) {
+    package func start() throws(TransportError) {
         loop.preconditionOnLoop()
         guard source == nil else { return }
         if let host = loop.host {
@@ -31,7 +31,7 @@ public final class PathMonitor: @unchecked Sendable {  // All state is accessed 
     }
 
     /// Stops monitoring, on the loop. No report follows.
-    public func stop() {
+    package func stop() {
         loop.preconditionOnLoop()
         source?.cancel()
         source = nil

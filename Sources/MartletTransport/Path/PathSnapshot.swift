@@ -1,7 +1,7 @@
 /// The network path of this machine.
-public struct PathSnapshot: Sendable, Equatable {
+package struct PathSnapshot: Sendable, Equatable {
     /// The kind of the first link of the path.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         case wired
         case wifi
         case cellular
@@ -11,16 +11,16 @@ public struct PathSnapshot: Sendable, Equatable {
     }
 
     /// Whether there is a default route, or an address on a running interface.
-    public var isUp: Bool
+    package var isUp: Bool
     /// The kind of the default route's interface, or else of the first running interface.
-    public var kind: Kind
+    package var kind: Kind
     /// The addresses of running interfaces, without loopback and link-local addresses, sorted.
-    public var addresses: [IPAddress]
+    package var addresses: [IPAddress]
     /// The name of the default route's interface.
-    public var defaultInterface: String?
+    package var defaultInterface: String?
 
     /// Creates a snapshot, for tests and other monitors.
-    public init(isUp: Bool, kind: Kind, addresses: [IPAddress] = [], defaultInterface: String? = nil) {
+    package init(isUp: Bool, kind: Kind, addresses: [IPAddress] = [], defaultInterface: String? = nil) {
         self.isUp = isUp
         self.kind = kind
         self.addresses = addresses
@@ -28,5 +28,5 @@ public struct PathSnapshot: Sendable, Equatable {
     }
 
     /// A path on which only this machine is reachable.
-    public static let loopbackOnly = PathSnapshot(isUp: false, kind: .loopbackOnly)
+    package static let loopbackOnly = PathSnapshot(isUp: false, kind: .loopbackOnly)
 }

@@ -10,7 +10,7 @@ import CMartletSystem
 /// | finishing | flushing, input discarded | all bytes sent |
 /// | draining | end of stream sent, input discarded | the peer's end of stream, an error, `closeTimeout` |
 /// | closed | descriptor released; `didClose` at the end of the turn | |
-public final class TCPConnection: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
+package final class TCPConnection: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
     private enum Phase {
         case idle
         case open
@@ -29,12 +29,12 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     private static let flowingByteCount = 1 << 20
 
     /// The loop of the connection.
-    public let loop: EventLoop
+    package let loop: EventLoop
     /// The peer's address; nil when the connection closed before the address was read.
-    public let remoteAddress: SocketAddress?
+    package let remoteAddress: SocketAddress?
     private let settings: SharedTCPOptions
     /// The endpoint to which a connector connected; nil for an accepted connection.
-    public internal(set) var endpoint: Endpoint?
+    package internal(set) var endpoint: Endpoint?
 
     // The loop accesses all properties below; before `start(_:)`, the connection's owner.
     private var descriptor: SharedDescriptor?
@@ -69,7 +69,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     }
 
     /// The local address; nil after the connection is closed.
-    public var localAddress: SocketAddress? {
+    package var localAddress: SocketAddress? {
         guard let descriptor else { return nil }
         var address = martlet_address()
         guard unsafe martlet_socket_local_address(descriptor.number, &address) == 0 else { return nil }
@@ -77,10 +77,10 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     }
 
     /// The number of unsent bytes, at most `EventLoop.writeBufferByteCount`.
-    public var unsentByteCount: Int { slowPath?.unsent.count ?? 0 }
+    package var unsentByteCount: Int { slowPath?.unsent.count ?? 0 }
 
     /// Whether TCP's retransmission timer has expired without an acknowledgement since (RFC 6298 §5.4).
-    public var isStalled: Bool {
+    package var isStalled: Bool {
         guard let descriptor else { return false }
         return martlet_socket_stalled(descriptor.number) > 0
     }
@@ -88,7 +88,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     // MARK: - Transport
 
     /// Starts reading and writing; see `Transport`.
-    public func start(_ handler: any TransportHandler) {
+    package func start(_ handler: any TransportHandler) {
         loop.preconditionOnLoop()
         precondition(phase == .idle && self.handler == nil, "a transport is started once")
         self.handler = handler
@@ -105,7 +105,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     }
 
     /// Requests a fill at the end of this turn; see `Transport`.
-    public func setNeedsWrite() {
+    package func setNeedsWrite() {
         loop.preconditionOnLoop()
         guard !needsWrite else { return }
         needsWrite = true
@@ -114,28 +114,28 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     }
 
     /// Fills and sends at once; see `Transport`.
-    public func flush() {
+    package func flush() {
         loop.preconditionOnLoop()
         guard phase == .open, !isConnectPending, !interest.contains(.writable) else { return setNeedsWrite() }
         writeOut()
     }
 
     /// Stops reading, which closes the receive window; see `Transport`.
-    public func pauseReading() {
+    package func pauseReading() {
         loop.preconditionOnLoop()
         isReadingPaused = true
         updateInterest()
     }
 
     /// Resumes reading; see `Transport`.
-    public func resumeReading() {
+    package func resumeReading() {
         loop.preconditionOnLoop()
         isReadingPaused = false
         updateInterest()
     }
 
     /// Closes the connection; see `Transport`.
-    public func close(afterFlush: Bool) {
+    package func close(afterFlush: Bool) {
         loop.preconditionOnLoop()
         guard afterFlush else {
             if phase != .closed { complete(hasReceivedEnd ? .endOfStream : .local) }
@@ -156,7 +156,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     }
 
     /// Resets the connection; see `Transport`.
-    public func abort() {
+    package func abort() {
         loop.preconditionOnLoop()
         guard phase != .closed else { return }
         if let descriptor { martlet_socket_reset_on_close(descriptor.number) }
@@ -164,7 +164,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     }
 
     /// Moves the connection to another loop; see `Transport`.
-    public func move(to other: EventLoop) -> (any Transport)? {
+    package func move(to other: EventLoop) -> (any Transport)? {
         loop.preconditionOnLoop()
         guard phase == .open, let descriptor else { return nil }
         let moved = TCPConnection(descriptor, remote: remoteAddress, on: other, options: settings)

@@ -5,36 +5,36 @@ import CMartletSystem
 /// Without free descriptors or memory the listener pauses for `retryInterval`; new connections wait in the backlog
 /// (Specs/hostile.md row 28). A reserve of descriptors remains free for libraries (Specs/hostile.md row 99). The
 /// listener also pauses when connections arrive faster than `Options.maxAcceptsPerSecond`.
-public final class TCPListener: @unchecked Sendable {  // All state is accessed on its loop only.
+package final class TCPListener: @unchecked Sendable {  // All state is accessed on its loop only.
     /// The options of a listener.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// The maximum number of connections that wait for acceptance. The system has a limit of its own.
-        public var backlog: Int32 = 1024
+        package var backlog: Int32 = 1024
         /// Whether `::` accepts IPv4 peers too. Their addresses are then IPv4 addresses.
-        public var acceptsBothFamilies = true
+        package var acceptsBothFamilies = true
         /// The maximum number of accepts in any second, 2 or more; nil for no maximum. Other connections wait in the
         /// backlog.
-        public var maxAcceptsPerSecond: Int?
+        package var maxAcceptsPerSecond: Int?
         /// The options of accepted connections.
-        public var connection = TCPOptions()
+        package var connection = TCPOptions()
         /// Called on the loop when accepting pauses for lack of resources, once until an accept succeeds.
-        public var onAcceptingPaused: (@Sendable (TransportError) -> Void)?
+        package var onAcceptingPaused: (@Sendable (TransportError) -> Void)?
 
         /// Creates the default options.
-        public init() {}
+        package init() {}
     }
 
     /// The maximum number of accepts in a turn.
     static let maxAcceptsPerTurn = 64
     /// The pause of accepting for lack of resources.
-    public static let retryInterval = Duration.milliseconds(100)
+    package static let retryInterval = Duration.milliseconds(100)
 
     /// The loop that accepts.
-    public let loop: EventLoop
+    package let loop: EventLoop
     /// The address, with the port that the system chose for port 0.
-    public let localAddress: SocketAddress
+    package let localAddress: SocketAddress
     /// The port of `localAddress`.
-    public var port: UInt16 { localAddress.port }
+    package var port: UInt16 { localAddress.port }
 
     private let options: Options
     private let connectionOptions: SharedTCPOptions
@@ -75,7 +75,7 @@ public final class TCPListener: @unchecked Sendable {  // All state is accessed 
     /// `onAccept` is called on the loop. It starts the connection, or releases and thereby closes it.
     ///
     /// Throws `.addressInUse`, `.addressNotAvailable`, `.permissionDenied`, `.tooManyDescriptors` or another error.
-    public static func bind(
+    package static func bind(
         to address: SocketAddress, on loop: EventLoop, options: Options = Options(),
         onAccept: @escaping @Sendable (TCPConnection) -> Void
     ) throws(TransportError) -> TCPListener {
@@ -99,12 +99,12 @@ public final class TCPListener: @unchecked Sendable {  // All state is accessed 
     }
 
     /// Stops accepting; accepted connections remain open. May be called on any thread.
-    public func close() {
+    package func close() {
         onLoop { self.closeNow() }
     }
 
     /// Closes the listener and returns when the port is free.
-    public func closeAndWait() async {
+    package func closeAndWait() async {
         await withCheckedContinuation { continuation in
             onLoop {
                 self.closeNow()

@@ -1,6 +1,6 @@
 /// The TLS side of clients: the trusted certificates, and sessions for resumption. It can be shared by clients and
 /// threads.
-public final class TLSClient: Sendable {
+package final class TLSClient: Sendable {
     /// The maximum number of hosts whose latest session is kept.
     static let maxSessions = 64
 
@@ -11,14 +11,14 @@ public final class TLSClient: Sendable {
 
     /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`, and `.invalidHost`
     /// for a `serverName` that is neither a host name nor an address.
-    public init(_ options: TLSClientOptions = TLSClientOptions()) throws(TLSError) {
+    package init(_ options: TLSClientOptions = TLSClientOptions()) throws(TLSError) {
         if let name = options.serverName, (try? Endpoint(host: name)) == nil { throw .invalidHost(name) }
         context = try TLSContext(client: options)
         serverName = options.serverName
     }
 
     /// Returns TLS over a transport to the endpoint, neither of them started. Throws `TLSError.invalidHost`.
-    public func transport(over lower: any Transport, to endpoint: Endpoint) throws(TLSError) -> TLSTransport {
+    package func transport(over lower: any Transport, to endpoint: Endpoint) throws(TLSError) -> TLSTransport {
         TLSTransport(try connection(to: endpoint), over: lower) { [weak self] in self?.keep($0, of: endpoint) }
     }
 

@@ -2,7 +2,7 @@ import CMartletSystem
 import CMartletTLS
 
 /// The TLS side of a server: its certificate and ticket keys. It can be shared by threads.
-public final class TLSServer: Sendable {
+package final class TLSServer: Sendable {
     /// The maximum age of ticket keys that are not from a file, in nanoseconds.
     static let maxTicketKeyAge: UInt64 = 12 * 3600 * 1_000_000_000
     /// The minimum duration between two attempts to replace old ticket keys, in nanoseconds.
@@ -23,7 +23,7 @@ public final class TLSServer: Sendable {
     private let state: Guarded<State>
 
     /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`.
-    public convenience init(_ options: TLSServerOptions) throws(TLSError) {
+    package convenience init(_ options: TLSServerOptions) throws(TLSError) {
         try self.init(options) { _ in }
     }
 
@@ -38,7 +38,7 @@ public final class TLSServer: Sendable {
 
     /// Reads all files again. Existing connections keep their certificate. After an error the server continues with the
     /// earlier certificate and keys.
-    public func reload() throws(TLSError) {
+    package func reload() throws(TLSError) {
         let next = try Self.load(options, previousKey: state.withLock { $0.ownKey })
         state.withLock { $0 = next }
     }
@@ -47,7 +47,7 @@ public final class TLSServer: Sendable {
     package var certificateFault: TLSError? { state.withLock { $0.context }.certificateFault }
 
     /// Returns TLS over an accepted transport, neither of them started; nil without memory.
-    public func transport(over lower: any Transport) -> TLSTransport? {
+    package func transport(over lower: any Transport) -> TLSTransport? {
         connection().map { TLSTransport($0, over: lower) }
     }
 

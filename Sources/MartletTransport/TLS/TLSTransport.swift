@@ -10,7 +10,7 @@
 /// | open | | close, a failure, the end of the stream below |
 /// | finishing | the handler's last bytes are sent, then close_notify | the transport below |
 /// | closing | nothing more is sent but pending records, such as an alert | the transport below |
-public final class TLSTransport: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
+package final class TLSTransport: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
     private enum Phase {
         case idle
         case handshaking
@@ -43,18 +43,18 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
     }
 
     /// The loop of the transport below.
-    public var loop: EventLoop { lower.loop }
+    package var loop: EventLoop { lower.loop }
     /// The peer's address.
-    public var remoteAddress: SocketAddress? { lower.remoteAddress }
+    package var remoteAddress: SocketAddress? { lower.remoteAddress }
     /// The local address.
-    public var localAddress: SocketAddress? { lower.localAddress }
+    package var localAddress: SocketAddress? { lower.localAddress }
     /// The number of unsent bytes, encrypted.
-    public var unsentByteCount: Int { lower.unsentByteCount + connection.pendingByteCount }
+    package var unsentByteCount: Int { lower.unsentByteCount + connection.pendingByteCount }
     /// Whether the transport below is stalled.
-    public var isStalled: Bool { lower.isStalled }
+    package var isStalled: Bool { lower.isStalled }
 
     /// The version of TLS, the cipher suite and the peer's certificate, after the handshake.
-    public var security: TransportSecurity? {
+    package var security: TransportSecurity? {
         guard connection.state == .open || connection.state == .peerClosed else { return nil }
         return TransportSecurity(
             version: connection.version, isResumed: connection.isResumed, cipher: connection.cipher,
@@ -62,12 +62,12 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
     }
 
     /// Exports keying material; see `Transport`.
-    public func exportSecret(label: String, byteCount: Int) -> [UInt8]? {
+    package func exportSecret(label: String, byteCount: Int) -> [UInt8]? {
         connection.exportSecret(label: label, byteCount: byteCount)
     }
 
     /// Starts the transport below, and the handshake when it is connected; see `Transport`.
-    public func start(_ handler: any TransportHandler) {
+    package func start(_ handler: any TransportHandler) {
         precondition(phase == .idle && self.handler == nil, "a transport is started once")
         self.handler = handler
         phase = .handshaking
@@ -75,27 +75,27 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
     }
 
     /// Requests a fill; see `Transport`.
-    public func setNeedsWrite() {
+    package func setNeedsWrite() {
         if phase == .handshaking { needsWrite = true } else { lower.setNeedsWrite() }
     }
 
     /// Fills and sends at once; see `Transport`.
-    public func flush() {
+    package func flush() {
         if phase == .handshaking { needsWrite = true } else { lower.flush() }
     }
 
     /// Stops reading; see `Transport`.
-    public func pauseReading() {
+    package func pauseReading() {
         lower.pauseReading()
     }
 
     /// Resumes reading; see `Transport`.
-    public func resumeReading() {
+    package func resumeReading() {
         lower.resumeReading()
     }
 
     /// Closes the stream, with close_notify if it is flushed; see `Transport`.
-    public func close(afterFlush: Bool) {
+    package func close(afterFlush: Bool) {
         if connection.state == .peerClosed { closeReason = closeReason ?? .endOfStream }
         guard afterFlush else { return lower.close(afterFlush: false) }
         switch phase {
@@ -107,12 +107,12 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
     }
 
     /// Resets the connection; see `Transport`.
-    public func abort() {
+    package func abort() {
         lower.abort()
     }
 
     /// Moves the connection to another loop after the handshake; see `Transport`.
-    public func move(to loop: EventLoop) -> (any Transport)? {
+    package func move(to loop: EventLoop) -> (any Transport)? {
         guard phase == .open, let moved = lower.move(to: loop) else { return nil }
         handler = nil
         return TLSTransport(connection, over: moved, onSession: onSession)
@@ -137,7 +137,7 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
 
 extension TLSTransport: TransportHandler {
     /// Starts the handshake.
-    public func transportDidConnect(_ transport: any Transport) {
+    package func transportDidConnect(_ transport: any Transport) {
         // A moved connection has completed its handshake.
         if connection.state == .open { return handshakeCompleted() }
         connection.start(using: loop.plainReadBuffer)
@@ -145,7 +145,7 @@ extension TLSTransport: TransportHandler {
     }
 
     /// Decrypts received bytes.
-    public func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
+    package func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
         guard phase == .handshaking || phase == .open else { return }
         connection.receive(bytes, into: loop.plainReadBuffer) { plain in
             if phase == .handshaking { handshakeCompleted() }
@@ -162,7 +162,7 @@ extension TLSTransport: TransportHandler {
     }
 
     /// Encrypts the handler's bytes.
-    public func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
+    package func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         connection.takePending(into: &buffer)
         guard connection.pendingByteCount == 0 else { return true }
         guard phase == .open || phase == .finishing else { return false }
@@ -185,7 +185,7 @@ extension TLSTransport: TransportHandler {
     }
 
     /// The end of the stream without close_notify is a truncation, which the peer did not intend.
-    public func transportDidReceiveEndOfStream(_ transport: any Transport) {
+    package func transportDidReceiveEndOfStream(_ transport: any Transport) {
         switch connection.state {
         case .handshaking: fail(.truncatedHandshake)
         case .open:
@@ -196,7 +196,7 @@ extension TLSTransport: TransportHandler {
     }
 
     /// Reports the failure of TLS, or the reason of the transport below.
-    public func transport(_ transport: any Transport, didClose reason: CloseReason) {
+    package func transport(_ transport: any Transport, didClose reason: CloseReason) {
         phase = .closing
         let handler = handler
         self.handler = nil

@@ -1,7 +1,7 @@
 /// A request about an attachment: the method and the content of a request on a session of kind attachment.
-public enum AttachmentRequest: Equatable, Sendable {
+package enum AttachmentRequest: Equatable, Sendable {
     /// The maximum number of bytes of an attachment in one request or response. A frame with them is one fragment.
-    public static let maxChunkByteCount = 15 * 1024
+    package static let maxChunkByteCount = 15 * 1024
 
     /// Begin the upload of an attachment of this length, or continue it.
     case begin(AttachmentDigest, byteCount: UInt64, mediaType: String?)
@@ -15,7 +15,7 @@ public enum AttachmentRequest: Equatable, Sendable {
     case remove(AttachmentDigest)
 
     /// The method of the request.
-    public var method: AttachmentMethod {
+    package var method: AttachmentMethod {
         switch self {
         case .begin: .begin
         case .write: .write
@@ -29,7 +29,7 @@ public enum AttachmentRequest: Equatable, Sendable {
     ///
     /// - Throws: `missingField`, `duplicateField` or `invalidValue` for a field; `malformedTLV`, `tlvTooDeep`,
     ///   `tooManyTLVs` or `unknownCriticalTag`.
-    public init(_ method: AttachmentMethod, content: [UInt8]?) throws(WireError) {
+    package init(_ method: AttachmentMethod, content: [UInt8]?) throws(WireError) {
         var digest: AttachmentDigest?
         var byteCount: UInt64?
         var mediaType: String?
@@ -67,7 +67,7 @@ public enum AttachmentRequest: Equatable, Sendable {
     }
 
     /// The content of the request.
-    public var content: [UInt8] {
+    package var content: [UInt8] {
         var writer = TLVWriter()
         switch self {
         case .begin(let digest, let byteCount, let mediaType):
@@ -104,7 +104,7 @@ extension TLVView {
 }
 
 /// The method of a request on a session of kind attachment.
-public enum AttachmentMethod: String, CaseIterable, Sendable {
+package enum AttachmentMethod: String, CaseIterable, Sendable {
     /// Begin an upload, or continue it.
     case begin = "attachment.begin"
     /// Store bytes of an upload.
@@ -117,10 +117,10 @@ public enum AttachmentMethod: String, CaseIterable, Sendable {
     case remove = "attachment.remove"
 
     /// The name of the method.
-    public var name: MethodName { MethodName(rawValue)! }
+    package var name: MethodName { MethodName(rawValue)! }
 
     /// The method of a name; nil for any other name.
-    public init?(_ name: MethodName) {
+    package init?(_ name: MethodName) {
         self.init(rawValue: name.text)
     }
 }

@@ -1,5 +1,5 @@
 /// The content of a response to an ``AttachmentRequest``.
-public enum AttachmentResponse: Equatable, Sendable {
+package enum AttachmentResponse: Equatable, Sendable {
     /// The number of bytes that the relay has stored, of `byteCount`: the answer to `begin` and `write`. They are equal
     /// only when the relay has verified the digest.
     case position(UInt64, byteCount: UInt64)
@@ -15,7 +15,7 @@ public enum AttachmentResponse: Equatable, Sendable {
     /// - Throws: `missingField`, `duplicateField`, `malformedTLV`, `tlvTooDeep`, `tooManyTLVs` or `unknownCriticalTag`;
     ///   `invalidValue` if a position is above the length, if there are more bytes than requested or none, or if the
     ///   bytes or the position do not belong to the length (R-110, Specs/hostile.md row 86).
-    public init(parsing content: [UInt8]?, answering request: AttachmentRequest) throws(WireError) {
+    package init(parsing content: [UInt8]?, answering request: AttachmentRequest) throws(WireError) {
         var byteCount: UInt64?
         var mediaType: String?
         var position: UInt64?
@@ -50,7 +50,7 @@ public enum AttachmentResponse: Equatable, Sendable {
     }
 
     /// The content of the response; nil if it has none.
-    public var content: [UInt8]? {
+    package var content: [UInt8]? {
         var writer = TLVWriter()
         switch self {
         case .position(let position, let byteCount):

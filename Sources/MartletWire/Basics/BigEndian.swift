@@ -1,14 +1,14 @@
 extension Array where Element == UInt8 {
     /// The bytes of the array, borrowed.
     @inlinable
-    public var rawBytes: RawSpan {
+    package var rawBytes: RawSpan {
         @_lifetime(borrow self)
         get { unsafe span.bytes }
     }
 
     /// Creates an array with a copy of `bytes`.
     @inlinable
-    public init(copying bytes: RawSpan) {
+    package init(copying bytes: RawSpan) {
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
     }
 
@@ -23,13 +23,13 @@ extension Array where Element == UInt8 {
 
     /// Appends a copy of `bytes`.
     @inlinable
-    public mutating func append(bytes: RawSpan) {
+    package mutating func append(bytes: RawSpan) {
         unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) }
     }
 
     /// Appends an integer, most significant byte first.
     @inlinable
-    public mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
+    package mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
         unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
     }
 }
@@ -37,7 +37,7 @@ extension Array where Element == UInt8 {
 extension ArraySlice where Element == UInt8 {
     /// The bytes of the slice, borrowed. Offsets in the span start at 0.
     @inlinable
-    public var rawBytes: RawSpan {
+    package var rawBytes: RawSpan {
         @_lifetime(borrow self)
         get { unsafe span.bytes }
     }
@@ -48,7 +48,7 @@ extension RawSpan {
     ///
     /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
-    public func loadBigEndian<Value: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as: Value.Type) -> Value {
+    package func loadBigEndian<Value: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as: Value.Type) -> Value {
         precondition(offset >= 0 && offset <= byteCount &- MemoryLayout<Value>.size, "the integer exceeds the span")
         return unsafe Value(bigEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: Value.self))
     }
@@ -57,28 +57,28 @@ extension RawSpan {
     ///
     /// - Precondition: The byte lies within the span.
     @inlinable @inline(__always)
-    public func loadUInt8(at offset: Int) -> UInt8 { loadBigEndian(at: offset, as: UInt8.self) }
+    package func loadUInt8(at offset: Int) -> UInt8 { loadBigEndian(at: offset, as: UInt8.self) }
 
     /// Returns the big-endian 16-bit integer at a byte offset.
     ///
     /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
-    public func loadUInt16(at offset: Int) -> UInt16 { loadBigEndian(at: offset, as: UInt16.self) }
+    package func loadUInt16(at offset: Int) -> UInt16 { loadBigEndian(at: offset, as: UInt16.self) }
 
     /// Returns the big-endian 32-bit integer at a byte offset.
     ///
     /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
-    public func loadUInt32(at offset: Int) -> UInt32 { loadBigEndian(at: offset, as: UInt32.self) }
+    package func loadUInt32(at offset: Int) -> UInt32 { loadBigEndian(at: offset, as: UInt32.self) }
 
     /// Returns the big-endian 64-bit integer at a byte offset.
     ///
     /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
-    public func loadUInt64(at offset: Int) -> UInt64 { loadBigEndian(at: offset, as: UInt64.self) }
+    package func loadUInt64(at offset: Int) -> UInt64 { loadBigEndian(at: offset, as: UInt64.self) }
 
     /// Returns whether both spans contain the same bytes.
-    public func hasSameBytes(as other: RawSpan) -> Bool {
+    package func hasSameBytes(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         guard byteCount >= 8 else {
             for offset in 0..<byteCount where loadUInt8(at: offset) != other.loadUInt8(at: offset) { return false }
@@ -97,7 +97,7 @@ extension OutputRawSpan {
     /// - Precondition: The bytes fit into `freeCapacity`.
     @inlinable
     @_lifetime(self: copy self)
-    public mutating func append(bytes: RawSpan) {
+    package mutating func append(bytes: RawSpan) {
         precondition(bytes.byteCount <= freeCapacity, "the bytes do not fit")
         unsafe withUnsafeMutableBytes { buffer, initializedCount in
             let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
@@ -111,7 +111,7 @@ extension OutputRawSpan {
     /// - Precondition: The integer fits into `freeCapacity`.
     @inlinable
     @_lifetime(self: copy self)
-    public mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
+    package mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
         unsafe append(value.bigEndian, as: type(of: value))
     }
 

@@ -2,7 +2,8 @@
 ///
 /// The heap stores the index of each slot's entry. A deadline of 8 bytes takes 20 bytes. Equal deadlines expire in the
 /// order in which they were set.
-public struct DeadlineHeap<Deadline: Comparable & Sendable>: Sendable {
+@usableFromInline
+package struct DeadlineHeap<Deadline: Comparable & Sendable>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
         @usableFromInline var deadline: Deadline
@@ -31,30 +32,30 @@ public struct DeadlineHeap<Deadline: Comparable & Sendable>: Sendable {
 
     /// Creates a heap without deadlines.
     @inlinable
-    public init() {}
+    package init() {}
 
     /// Whether no slot has a deadline.
     @inlinable
-    public var isEmpty: Bool { heap.isEmpty }
+    package var isEmpty: Bool { heap.isEmpty }
 
     /// The number of slots with a deadline.
     @inlinable
-    public var count: Int { heap.count }
+    package var count: Int { heap.count }
 
     /// The earliest deadline.
     @inlinable
-    public var earliest: Deadline? { heap.first?.deadline }
+    package var earliest: Deadline? { heap.first?.deadline }
 
     /// The deadline of a slot; nil without one.
     @inlinable
-    public func deadline(of slot: Int) -> Deadline? {
+    package func deadline(of slot: Int) -> Deadline? {
         guard slot < places.count, places[slot] >= 0 else { return nil }
         return heap[Int(places[slot])].deadline
     }
 
     /// Replaces the deadline of a slot; nil cancels it. Setting the same deadline again has no effect.
     @inlinable
-    public mutating func set(_ slot: Int, at deadline: Deadline?) {
+    package mutating func set(_ slot: Int, at deadline: Deadline?) {
         guard let deadline else { return cancel(slot) }
         while places.count <= slot { places.append(-1) }
         var place = Int(places[slot])
@@ -70,7 +71,7 @@ public struct DeadlineHeap<Deadline: Comparable & Sendable>: Sendable {
 
     /// Removes the deadline of a slot, if there is one.
     @inlinable
-    public mutating func cancel(_ slot: Int) {
+    package mutating func cancel(_ slot: Int) {
         guard slot < places.count, places[slot] >= 0 else { return }
         let place = Int(places[slot])
         places[slot] = -1
@@ -80,7 +81,7 @@ public struct DeadlineHeap<Deadline: Comparable & Sendable>: Sendable {
 
     /// Removes the earliest deadline if it is at or before `now`, and returns its slot; nil if none has expired.
     @inlinable
-    public mutating func popExpired(now: Deadline) -> Int? {
+    package mutating func popExpired(now: Deadline) -> Int? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         cancel(Int(first.slot))
         return Int(first.slot)

@@ -3,7 +3,8 @@
 /// Each key has a slot in a ``DeadlineHeap``, so setting, moving and cancelling a deadline is O(log n) with one hash of
 /// the key. A cancelled deadline leaves nothing behind: memory is bounded by the greatest number of keys that had a
 /// deadline at one time. Equal deadlines expire in the order in which they were set, so equal events give equal order.
-public struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sendable>: Sendable {
+@usableFromInline
+package struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sendable>: Sendable {
     @usableFromInline
     var timers = DeadlineHeap<Deadline>()
     @usableFromInline
@@ -16,36 +17,36 @@ public struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sen
 
     /// Creates an empty queue.
     @inlinable
-    public init() {}
+    package init() {}
 
     /// The number of keys with a deadline.
     @inlinable
-    public var count: Int { slotOfKey.count }
+    package var count: Int { slotOfKey.count }
 
     /// Whether no key has a deadline.
     @inlinable
-    public var isEmpty: Bool { timers.isEmpty }
+    package var isEmpty: Bool { timers.isEmpty }
 
     /// The earliest deadline; nil if there is none.
     @inlinable
-    public var earliest: Deadline? { timers.earliest }
+    package var earliest: Deadline? { timers.earliest }
 
     /// Returns the deadline of a key; nil if it has none.
     @inlinable
-    public func deadline(of key: Key) -> Deadline? {
+    package func deadline(of key: Key) -> Deadline? {
         slotOfKey[key].flatMap { timers.deadline(of: $0) }
     }
 
     /// Sets or replaces the deadline of a key; nil removes it. An equal deadline changes nothing.
     @inlinable
-    public mutating func set(_ key: Key, at deadline: Deadline?) {
+    package mutating func set(_ key: Key, at deadline: Deadline?) {
         guard let deadline else { return cancel(key) }
         timers.set(slotOfKey[key] ?? takeSlot(for: key), at: deadline)
     }
 
     /// Removes the deadline of a key, if it has one.
     @inlinable
-    public mutating func cancel(_ key: Key) {
+    package mutating func cancel(_ key: Key) {
         guard !isEmpty, let slot = slotOfKey.removeValue(forKey: key) else { return }
         timers.cancel(slot)
         free(slot)
@@ -54,7 +55,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sen
     /// Removes and returns the key with the earliest deadline if this is at or before `now`; otherwise nil. The caller
     /// repeats the call until the result is nil.
     @inlinable
-    public mutating func popExpired(now: Deadline) -> Key? {
+    package mutating func popExpired(now: Deadline) -> Key? {
         guard let slot = timers.popExpired(now: now), let key = keys[slot] else { return nil }
         slotOfKey[key] = nil
         free(slot)
@@ -63,7 +64,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sen
 
     /// Removes all deadlines and releases the memory.
     @inlinable
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         self = DeadlineQueue()
     }
 

@@ -29,7 +29,7 @@ public struct FrameFlags: OptionSet, Hashable, Sendable {
 
     /// Creates a copy of `flags` with the two bits of `priority`.
     @inlinable
-    public init(_ flags: FrameFlags = [], priority: Priority) {
+    package init(_ flags: FrameFlags = [], priority: Priority) {
         rawValue = flags.rawValue
         self.priority = priority
     }

@@ -13,7 +13,7 @@ public struct FrameType: RawRepresentable, Hashable, Sendable {
 
     /// Whether a receiver that does not know the type must refuse the frame instead of skipping it.
     @inlinable
-    public var isCritical: Bool { rawValue & 0x8000 != 0 }
+    package var isCritical: Bool { rawValue & 0x8000 != 0 }
 }
 
 /// The tag of a field.
@@ -76,13 +76,13 @@ public struct Features: OptionSet, Hashable, Sendable {
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The lowest version of the wire format that contains all features of the set.
-    public var spokenVersion: WireVersion { contains(.compact) ? .newest : .current }
+    package var spokenVersion: WireVersion { contains(.compact) ? .newest : .current }
 
     /// All versions that an endpoint with these features supports, in ascending order (W-39, W-40).
-    public var spokenVersions: [WireVersion] { contains(.compact) ? [.current, .newest] : [.current] }
+    package var spokenVersions: [WireVersion] { contains(.compact) ? [.current, .newest] : [.current] }
 
     /// Returns the features of the set that a version contains (W-76).
-    public func available(in version: WireVersion) -> Features {
+    package func available(in version: WireVersion) -> Features {
         version < .newest ? subtracting(Self.all.subtracting(.supported)) : self
     }
 }

@@ -2,7 +2,7 @@ extension RawSpan {
     /// Whether the bytes are well-formed UTF-8 (Unicode 16, table 3-7). The check allocates nothing.
     ///
     /// `UTF8Span` of the standard library is not available on the oldest supported systems.
-    public var isValidUTF8: Bool {
+    package var isValidUTF8: Bool {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
             return (try? UTF8Span(validating: Span(_bytes: self))) != nil
         }

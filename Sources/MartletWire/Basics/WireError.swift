@@ -1,5 +1,5 @@
 /// The scope of an error: the object that ends because of it.
-public enum ErrorScope: Sendable {
+package enum ErrorScope: Sendable {
     /// One frame is refused. The session and the connection continue.
     case frame
     /// One session ends.
@@ -11,7 +11,7 @@ public enum ErrorScope: Sendable {
 }
 
 /// The endpoint that caused an error.
-public enum ErrorOrigin: Sendable {
+package enum ErrorOrigin: Sendable {
     /// The peer, by bytes that it sent.
     case peer
     /// This endpoint, by its own decision.
@@ -88,7 +88,7 @@ public enum WireError: Error, Equatable, Sendable {
     }
 
     /// The scope of the error: `frame` for the value of a field, `connection` for an invalid structure (W-72).
-    public var scope: ErrorScope {
+    package var scope: ErrorScope {
         switch self {
         case .missingField, .duplicateField, .invalidValue: .frame
         default: .connection
@@ -96,5 +96,5 @@ public enum WireError: Error, Equatable, Sendable {
     }
 
     /// The source of the error, which is always the peer.
-    public var origin: ErrorOrigin { .peer }
+    package var origin: ErrorOrigin { .peer }
 }

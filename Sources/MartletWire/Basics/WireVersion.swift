@@ -25,11 +25,11 @@ public struct WireVersion: RawRepresentable, Hashable, Comparable, Sendable, Cus
 
     /// The version of the frame format, 1.0, which every header contains.
     @inlinable
-    public static var current: WireVersion { WireVersion(major: 1, minor: 0) }
+    package static var current: WireVersion { WireVersion(major: 1, minor: 0) }
 
     /// The newest supported version: 1.1, which adds packets.
     @inlinable
-    public static var newest: WireVersion { WireVersion(major: 1, minor: 1) }
+    package static var newest: WireVersion { WireVersion(major: 1, minor: 1) }
 
     /// Returns whether the first version is lower.
     @inlinable

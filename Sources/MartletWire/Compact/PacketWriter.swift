@@ -9,7 +9,8 @@
 /// |---|---|---|
 /// | between packets | the context, a deflate stream | the next frame that can be compact |
 /// | in a packet | also the offset of the packet in the buffer, and of its last frame | the packet is full, a frame must be plain, or `finish` |
-public final class PacketWriter {
+@usableFromInline
+package final class PacketWriter {
     /// The minimum number of milliseconds between two short frames that contain their timestamp, pings and pongs
     /// excepted (W-83).
     static let timestampInterval: UInt32 = 10_000
@@ -36,7 +37,7 @@ public final class PacketWriter {
     /// Creates a writer for a new connection.
     ///
     /// - Parameter deflates: The memory size of the deflate stream for payloads; nil for no deflating.
-    public init(deflates: DeflateStream.Size? = nil) {
+    package init(deflates: DeflateStream.Size? = nil) {
         self.deflates = deflates
     }
 
@@ -44,7 +45,7 @@ public final class PacketWriter {
     package var storageByteCount: Int { context.storageByteCount }
 
     /// Whether a deflate stream is open and occupies memory.
-    public var isStreaming: Bool { stream != nil }
+    package var isStreaming: Bool { stream != nil }
 
     // MARK: Packets
 
@@ -103,7 +104,7 @@ public final class PacketWriter {
 
     /// Ends the deflate stream and notifies the reader, which also releases its memory (W-94).
     @_lifetime(out: copy out)
-    public func endStream(into out: inout OutputRawSpan) {
+    package func endStream(into out: inout OutputRawSpan) {
         guard stream != nil else { return }
         finishPacket(into: &out)
         stream = nil
@@ -113,7 +114,7 @@ public final class PacketWriter {
     }
 
     /// The number of bytes that ``endStream(into:)`` writes if no packet is unfinished.
-    public static var endByteCount: Int { Packet.maxHeadByteCount + Packet.checksumByteCount }
+    package static var endByteCount: Int { Packet.maxHeadByteCount + Packet.checksumByteCount }
 
     /// Reserves a frame in a packet and returns the index of its session in the context. Returns nil, with no
     /// packet begun, if the frame cannot be compact.

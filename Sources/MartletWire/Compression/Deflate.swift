@@ -4,7 +4,7 @@ internal import CMartletCodec
 ///
 /// The process shares a few working memories of about 0.7 MB each, and a compressor uses one for the duration of a
 /// call. A compressor itself therefore occupies no memory.
-public struct Deflater: Sendable {
+package struct Deflater: Sendable {
     /// The maximum number of unused working memories that the process keeps.
     static let maxIdleCount = Int(MARTLET_MAX_IDLE_DEFLATERS)
 
@@ -12,7 +12,7 @@ public struct Deflater: Sendable {
     private let codec: Codec
 
     /// Creates a compressor with a level from 1 (fastest) to 9 (smallest output).
-    public init(level: Int = 6) {
+    package init(level: Int = 6) {
         self.init(level: level, codec: .best)
     }
 
@@ -26,7 +26,7 @@ public struct Deflater: Sendable {
     static var memoryCount: Int { martlet_deflater_count() }
 
     /// Returns the compressed body; nil if it is not smaller.
-    public func compress(_ body: RawSpan) -> [UInt8]? {
+    package func compress(_ body: RawSpan) -> [UInt8]? {
         guard body.byteCount > 1 else { return nil }
         let handle = unsafe martlet_deflater_take(level, codec == .zlib)
         defer { unsafe martlet_deflater_give(handle) }
@@ -58,9 +58,9 @@ func coded(
 
 /// A compressor for a sequence of payloads, each with the previous ones as its context (Specs/wire.md §16).
 @safe
-public final class DeflateStream {
+package final class DeflateStream {
     /// The memory size of a stream. The reader does not need to know it.
-    public enum Size: Sendable {
+    package enum Size: Sendable {
         /// A window of 4 KiB, with 39 KiB of memory.
         case small
         /// A window of 32 KiB, with 268 KiB of memory and about 15 % fewer bytes of output.
@@ -73,7 +73,7 @@ public final class DeflateStream {
     private let handle: OpaquePointer
 
     /// Creates a stream that begins with the preset dictionary (W-93).
-    public init(_ size: Size) {
+    package init(_ size: Size) {
         let (windowBits, memoryLevel): (Int32, Int32) = size == .small ? (12, 5) : (15, 8)
         unsafe handle = martlet_deflate_stream_create(windowBits, memoryLevel)
     }
@@ -83,7 +83,7 @@ public final class DeflateStream {
     }
 
     /// Returns the next payload, deflated (W-92).
-    public func deflate(_ payload: RawSpan) -> [UInt8] {
+    package func deflate(_ payload: RawSpan) -> [UInt8] {
         let capacity = payload.byteCount + payload.byteCount / 64 + Self.slackByteCount
         return coded(payload, capacity: capacity) { input, output, count in
             count = unsafe martlet_deflate_stream_run(handle, input, payload.byteCount, output, capacity)

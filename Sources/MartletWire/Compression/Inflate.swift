@@ -4,7 +4,7 @@ internal import CMartletCodec
 ///
 /// It occupies 10 to 50 KiB of working memory. One decompressor serves a whole loop.
 @safe
-public struct Inflater: ~Copyable {
+package struct Inflater: ~Copyable {
     /// The minimum capacity of the output buffer at the first attempt, in bytes.
     private static var minimumCapacity: Int { 1024 }
     /// The capacity beyond the limit, in bytes, that distinguishes truncated input from output that is too large. At
@@ -15,7 +15,7 @@ public struct Inflater: ~Copyable {
     package private(set) var producedByteCount = 0
 
     /// Creates a decompressor.
-    public init() {
+    package init() {
         self.init(codec: .best)
     }
 
@@ -32,7 +32,7 @@ public struct Inflater: ~Copyable {
     ///
     /// - Throws: `inflateLimit` if the output exceeds `limit` bytes, `inflateFailed` if `bytes` is truncated or
     ///   damaged, has a wrong checksum, or is longer than the stream in it.
-    public mutating func inflate(_ bytes: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
+    package mutating func inflate(_ bytes: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
         precondition(limit >= 0, "the limit is negative")
         var capacity = min(limit, max(4 * bytes.byteCount, Self.minimumCapacity))
         while true {
@@ -58,11 +58,11 @@ extension Inflater: @unchecked Sendable {}
 
 /// A decompressor for the payloads of a ``DeflateStream``, in order. It occupies 44 KiB (W-94).
 @safe
-public final class InflateStream {
+package final class InflateStream {
     private let handle: OpaquePointer
 
     /// Creates a stream that begins with the preset dictionary (W-93).
-    public init() {
+    package init() {
         unsafe handle = martlet_inflate_stream_create()
     }
 
@@ -74,7 +74,7 @@ public final class InflateStream {
     ///
     /// - Throws: `inflateLimit` if the output exceeds `limit` bytes, `inflateFailed` if the payload is not Deflate or
     ///   ends the stream (W-95).
-    public func inflate(_ payload: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
+    package func inflate(_ payload: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
         var outcome = MARTLET_INFLATE_DAMAGED
         let output = coded(payload, capacity: limit + 1) { input, output, count in
             unsafe outcome = martlet_inflate_stream_run(handle, input, payload.byteCount, output, limit, &count)

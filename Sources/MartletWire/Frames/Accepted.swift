@@ -1,18 +1,19 @@
 /// A run of messages of one publisher with consecutive counters and consecutive offsets (W-64).
-public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
+@usableFromInline
+package struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
     /// The counter of the first message, at least 1.
-    public let firstCounter: UInt64
+    package let firstCounter: UInt64
     /// The number of messages, at least 1.
-    public let count: UInt32
+    package let count: UInt32
     /// The offset of the first message; 0 for a single message that was accepted earlier at an offset that is no longer
     /// known.
-    public let firstOffset: UInt64
+    package let firstOffset: UInt64
 
     /// Creates a run.
     ///
     /// - Precondition: The counters, the offsets and the count start at 1 and do not exceed 64 bits. The offset 0
     ///   requires the count 1.
-    public init(firstCounter: UInt64, count: UInt32, firstOffset: UInt64) {
+    package init(firstCounter: UInt64, count: UInt32, firstOffset: UInt64) {
         self.firstCounter = firstCounter
         self.count = count
         self.firstOffset = firstOffset
@@ -20,13 +21,14 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
     }
 
     /// The counters of the messages.
-    public var counters: ClosedRange<UInt64> { firstCounter...(firstCounter + UInt64(count - 1)) }
+    @usableFromInline
+    package var counters: ClosedRange<UInt64> { firstCounter...(firstCounter + UInt64(count - 1)) }
 
     /// The offsets of the messages.
-    public var offsets: ClosedRange<UInt64> { firstOffset...(firstOffset + UInt64(count - 1)) }
+    package var offsets: ClosedRange<UInt64> { firstOffset...(firstOffset + UInt64(count - 1)) }
 
     /// Returns the offset of the message with a counter; nil if the run does not contain it or its offset is unknown.
-    public func offset(of counter: UInt64) -> UInt64? {
+    package func offset(of counter: UInt64) -> UInt64? {
         counters.contains(counter) && firstOffset > 0 ? firstOffset + (counter - firstCounter) : nil
     }
 
@@ -99,5 +101,5 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
 
 extension Accepted {
     /// The layout of the body that ``encode(into:)`` writes.
-    public var layout: BodyLayout { runs.count == 1 ? .acceptedRun : .unknown }
+    package var layout: BodyLayout { runs.count == 1 ? .acceptedRun : .unknown }
 }

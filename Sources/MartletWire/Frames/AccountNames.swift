@@ -1,18 +1,18 @@
 /// A cache of recent account names, so that the messages of a frequent publisher share one string.
 ///
 /// The bytes of a name determine its slot. A name replaces the previous one in its slot.
-public struct AccountNames: Sendable {
+package struct AccountNames: Sendable {
     /// The maximum number of names in the cache.
-    public static var maxCount: Int { 16 }
+    package static var maxCount: Int { 16 }
 
     /// The slots; empty before the first name. An unused slot contains an empty string.
     private var slots: [String] = []
 
     /// Creates an empty cache.
-    public init() {}
+    package init() {}
 
     /// Returns the name with the given UTF-8; nil if it violates the rules of ``WireName``.
-    public mutating func name(_ utf8: RawSpan) -> AccountName? {
+    package mutating func name(_ utf8: RawSpan) -> AccountName? {
         let slot = Self.slot(of: utf8)
         if !slots.isEmpty, !utf8.isEmpty {
             let known = slots[slot]

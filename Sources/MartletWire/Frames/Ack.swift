@@ -2,20 +2,20 @@
 ///
 /// A frame with the maximum number of sessions and ranges exceeds the maximum body. The sender therefore observes
 /// ``byteCount`` and continues in another frame.
-public struct Ack: FrameBody {
+package struct Ack: FrameBody {
     /// The type `ack`, 0x2001.
-    public static let type = FrameType.ack
+    package static let type = FrameType.ack
     /// The maximum number of sessions in a frame.
-    public static let maxSessionCount = 256
+    package static let maxSessionCount = 256
 
     /// The newest timestamp of the peer; nil if there is no new one.
-    public let echo: Echo?
+    package let echo: Echo?
     /// The credit limit of the link: the number of bytes that the peer may have sent since the link began.
-    public let linkCredit: UInt64
+    package let linkCredit: UInt64
     /// The acknowledgements of sessions.
-    public var sessions: [SessionAck] { (0..<sessionCount).map { session($0) } }
+    package var sessions: [SessionAck] { (0..<sessionCount).map { session($0) } }
     /// The number of sessions.
-    public var sessionCount: Int { first == nil ? 0 : 1 + others.count }
+    package var sessionCount: Int { first == nil ? 0 : 1 + others.count }
 
     /// The first session is stored separately, because most acknowledgements name one session and then need no array.
     private let first: SessionAck?
@@ -24,7 +24,7 @@ public struct Ack: FrameBody {
     /// Creates the frame.
     ///
     /// - Precondition: There are at most ``maxSessionCount`` sessions.
-    public init(echo: Echo? = nil, linkCredit: UInt64, sessions: [SessionAck]) {
+    package init(echo: Echo? = nil, linkCredit: UInt64, sessions: [SessionAck]) {
         precondition(sessions.count <= Self.maxSessionCount, "more sessions than an acknowledgement may name")
         self.echo = echo
         self.linkCredit = linkCredit
@@ -47,7 +47,7 @@ public struct Ack: FrameBody {
     }
 
     /// The number of bytes of the body.
-    public var byteCount: Int {
+    package var byteCount: Int {
         let fields = (echo == nil ? 1 : 2) * (TLVLimits.headByteCount + 8)
         return others.reduce(fields + (first?.byteCount ?? 0)) { $0 + $1.byteCount }
     }
@@ -56,7 +56,7 @@ public struct Ack: FrameBody {
     /// with ranges.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var echo: Echo?
         var linkCredit: UInt64?
         var first: SessionAck?
@@ -89,7 +89,7 @@ public struct Ack: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         echo?.encode(into: &writer)
         writer.append(.linkCredit, uint64: linkCredit)
         first?.encode(into: &writer)
@@ -97,7 +97,7 @@ public struct Ack: FrameBody {
     }
 
     /// Returns the encoded body, with one allocation.
-    public func encode() -> [UInt8] {
+    package func encode() -> [UInt8] {
         var writer = TLVWriter(reserving: byteCount)
         encode(into: &writer)
         return writer.bytes
@@ -105,7 +105,8 @@ public struct Ack: FrameBody {
 }
 
 /// The values of an acknowledgement of one session without ranges (W-86).
-public struct SingleAck: BitwiseCopyable, Sendable {
+@usableFromInline
+package struct SingleAck: BitwiseCopyable, Sendable {
     let echo: Echo?
     let linkCredit: UInt64
     let session: SessionID
@@ -113,31 +114,31 @@ public struct SingleAck: BitwiseCopyable, Sendable {
     let creditLimit: UInt64
 
     /// The same acknowledgement as a frame.
-    public var ack: Ack {
+    package var ack: Ack {
         let part = SessionAck(session: session, cumulative: cumulative, creditLimit: creditLimit)
         return Ack(echo: echo, linkCredit: linkCredit, first: part)
     }
 }
 
 /// The acknowledgement of one session: the received sequences, and the credit limit of the peer (S-21).
-public struct SessionAck: Equatable, Sendable {
+package struct SessionAck: Equatable, Sendable {
     /// The maximum number of ranges in an acknowledgement of a session.
-    public static let maxRangeCount = 32
+    package static let maxRangeCount = 32
 
     /// The session.
-    public let session: SessionID
+    package let session: SessionID
     /// The highest sequence received in order.
-    public let cumulative: UInt64
+    package let cumulative: UInt64
     /// The credit limit of the session: the number of bytes that the peer may have sent since the session was opened.
-    public let creditLimit: UInt64
+    package let creditLimit: UInt64
     /// The ranges of sequences received beyond a gap: ascending, disjoint, and none beginning at `cumulative + 1`.
-    public let ranges: [ClosedRange<UInt64>]
+    package let ranges: [ClosedRange<UInt64>]
 
     /// Creates the acknowledgement of a session.
     ///
     /// - Precondition: There are at most ``maxRangeCount`` ranges. They are ascending and disjoint, and the first
     ///   begins after `cumulative + 1`.
-    public init(session: SessionID, cumulative: UInt64, creditLimit: UInt64, ranges: [ClosedRange<UInt64>] = []) {
+    package init(session: SessionID, cumulative: UInt64, creditLimit: UInt64, ranges: [ClosedRange<UInt64>] = []) {
         precondition(ranges.count <= Self.maxRangeCount, "more ranges than an acknowledgement may name")
         self.session = session
         self.cumulative = cumulative
@@ -147,7 +148,7 @@ public struct SessionAck: Equatable, Sendable {
     }
 
     /// The number of bytes of the field, its head included.
-    public var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
+    package var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
 
     /// The number of bytes of the field without ranges, its head included.
     static var minByteCount: Int { TLVLimits.headByteCount + fixedByteCount }
@@ -201,17 +202,17 @@ public struct SessionAck: Equatable, Sendable {
 }
 
 /// A timestamp of the peer that is returned to it, as a sample of the round-trip time (W-53).
-public struct Echo: Hashable, BitwiseCopyable, Sendable {
+package struct Echo: Hashable, BitwiseCopyable, Sendable {
     /// The newest timestamp received from the peer, in milliseconds since the link began, by the peer's clock.
-    public let timestamp: UInt32
+    package let timestamp: UInt32
     /// The duration between the receipt and the return of the timestamp, in whole microseconds.
-    public let delayMicroseconds: UInt32
+    package let delayMicroseconds: UInt32
 
     /// The duration between the receipt and the return of the timestamp.
-    public var delay: Duration { .microseconds(delayMicroseconds) }
+    package var delay: Duration { .microseconds(delayMicroseconds) }
 
     /// Creates an echo. `delay` is rounded down to microseconds and clamped to 32 bits.
-    public init(timestamp: UInt32, delay: Duration) {
+    package init(timestamp: UInt32, delay: Duration) {
         self.init(timestamp: timestamp, delayMicroseconds: delay.wireCount(.microseconds))
     }
 

@@ -2,7 +2,8 @@
 ///
 /// The encoder and the parser of a body determine its layout. It is stored with the body, so that a compact encoder
 /// reads the values without parsing (W-86).
-public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
+@usableFromInline
+package enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
     /// Any bytes: TLVs in any order, a fragment, or no TLVs.
     case unknown
     /// A text message of a client: counter, kind, content.
@@ -32,7 +33,7 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
     }
 
     /// Creates the layout of a complete body of a type, which it determines from the bytes.
-    public init(of type: FrameType, _ body: RawSpan) {
+    package init(of type: FrameType, _ body: RawSpan) {
         self = .unknown
         switch type {
         case .data:
@@ -48,7 +49,8 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
     }
 
     /// The layout of the same message with the fields of the relay.
-    public var stamped: BodyLayout {
+    @inlinable
+    package var stamped: BodyLayout {
         switch self {
         case .text: .delivery
         case .text16: .delivery16

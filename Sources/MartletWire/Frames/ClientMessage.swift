@@ -1,11 +1,12 @@
 /// A client's message after validation by a relay: its borrowed body, or its values if it arrived in a compact form.
-public struct ClientMessage: ~Escapable, BitwiseCopyable {
+@usableFromInline
+package struct ClientMessage: ~Escapable, BitwiseCopyable {
     /// The counter of the message, at least 1.
-    public let counter: UInt64
+    package let counter: UInt64
     /// The number of bytes of the body.
-    public let byteCount: Int
+    package let byteCount: Int
     /// The layout of the body.
-    public let layout: BodyLayout
+    package let layout: BodyLayout
     /// The body, or only the text.
     private let bytes: RawSpan
     private let isText: Bool
@@ -13,7 +14,7 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
     /// Creates the message from a parsed body; nil if it contains the fields of a relay, or its kind is `erased`
     /// (M-37).
     @_lifetime(copy view)
-    public init?(_ view: MessageView) {
+    package init?(_ view: MessageView) {
         guard !view.hasRelayFields else { return nil }
         self.init(counter: view.counter, body: view.body, layout: view.layout)
         if layout == .unknown, view.kind == .erased { return nil }
@@ -21,7 +22,7 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
 
     /// Creates the message from values; nil if they contain the fields of a relay.
     @_lifetime(copy message)
-    public init?(_ message: TextMessage) {
+    package init?(_ message: TextMessage) {
         guard !message.isDelivery else { return nil }
         counter = message.counter
         byteCount = message.byteCount
@@ -32,7 +33,7 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
 
     /// Creates the message from a body that was parsed before.
     @_lifetime(copy body)
-    public init(counter: UInt64, body: RawSpan, layout: BodyLayout) {
+    package init(counter: UInt64, body: RawSpan, layout: BodyLayout) {
         self.counter = counter
         byteCount = body.byteCount
         self.layout = layout
@@ -41,13 +42,14 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
     }
 
     /// Whether the message is an edit or a deletion.
-    public var isChange: Bool {
+    @usableFromInline
+    package var isChange: Bool {
         guard !isText, !layout.isMessage, let kind = MessageView.kind(in: bytes) else { return false }
         return kind == .edit || kind == .delete
     }
 
     /// The content of an edit or a deletion; nil if it is damaged (M-1).
-    public var change: MessageBody? {
+    package var change: MessageBody? {
         do throws(WireError) {
             return isChange ? try MessageBody(MessageContent(try MessageView(parsing: bytes))) : nil
         } catch {
@@ -57,7 +59,7 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
 
     /// The digest of the kind and the content: the lower 16 bits of their CRC-32, or 1 if these are 0. The
     /// other fields can differ when a client sends the message again.
-    public var digest: UInt16 {
+    package var digest: UInt16 {
         let checksum: UInt32
         if isText {
             let head =
@@ -94,7 +96,7 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
     }
 
     /// Appends the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         guard isText else { return writer.append(encoded: bytes) }
         TextMessage(counter: counter, text: bytes).encode(into: &writer)
     }

@@ -2,16 +2,16 @@
 ///
 /// Fields that this version does not know, critical ones included, belong to the application that reads the content. A
 /// relay forwards them (W-29).
-public enum ContentRules {
+package enum ContentRules {
     /// The maximum number of TLVs in a content, nested ones included. The bound is lower than that of a body, so the
     /// body remains valid when a relay adds its fields.
-    public static let maxTLVCount = TLVLimits.maxCount - 16
+    package static let maxTLVCount = TLVLimits.maxCount - 16
 
     /// Verifies the structure of a content and, for a known kind, its fields.
     ///
     /// - Throws: `WireError.malformedTLV`, `.tlvTooDeep` or `.tooManyTLVs`; for text `.missingField`, `.duplicateField`
     ///   or `.invalidValue` unless there is exactly one `text` field, with non-empty UTF-8.
-    public static func check(_ content: RawSpan, of kind: ContentKind? = nil) throws(WireError) {
+    package static func check(_ content: RawSpan, of kind: ContentKind? = nil) throws(WireError) {
         var budget = maxTLVCount
         try TLVValidator.validate(content, depth: 1, budget: &budget)
         if kind == .text { _ = try textOffset(in: content) }

@@ -2,7 +2,8 @@
 ///
 /// Parsers accept fields in any order, skip unknown tags and refuse unknown critical ones (W-28). Encoders use one
 /// order, so equal values have equal bytes.
-public protocol FrameBody: Equatable, Sendable {
+@usableFromInline
+package protocol FrameBody: Equatable, Sendable {
     /// The type in the header of the frame.
     static var type: FrameType { get }
 
@@ -18,7 +19,8 @@ public protocol FrameBody: Equatable, Sendable {
 
 extension FrameBody {
     /// Returns the encoded body.
-    public func encode() -> [UInt8] {
+    @inlinable
+    package func encode() -> [UInt8] {
         var writer = TLVWriter()
         encode(into: &writer)
         return writer.bytes
@@ -27,7 +29,7 @@ extension FrameBody {
 
 extension Frame {
     /// Returns the encoded body; empty for an unknown type.
-    public func encode() -> [UInt8] {
+    package func encode() -> [UInt8] {
         body?.encode() ?? []
     }
 
@@ -41,7 +43,7 @@ extension Frame {
 extension Request {
     /// Returns the correlation in a body with a valid structure, even if another value is invalid; nil if there is
     /// none. A response that refuses a request identifies it by this number.
-    public static func correlation(in body: RawSpan) -> UInt64? {
+    package static func correlation(in body: RawSpan) -> UInt64? {
         var reader = TLVReader(body)
         while let field = try? reader.next() {
             if field.tag == .correlation { return try? field.uint64() }

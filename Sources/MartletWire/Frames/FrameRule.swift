@@ -1,7 +1,7 @@
 /// The rule for the headers of a frame type: its row in the table of Specs/wire.md §13.1 (W-74).
-public struct FrameRule: Hashable, Sendable {
+package struct FrameRule: Hashable, Sendable {
     /// The sessions on which a frame may be sent.
-    public enum Scope: Sendable {
+    package enum Scope: Sendable {
         /// The control session only.
         case control
         /// Any session other than the control session. It is open, or the frame opens it.
@@ -11,15 +11,15 @@ public struct FrameRule: Hashable, Sendable {
     }
 
     /// Whether frames of the type are kept until acknowledged. The sequence of other frames is 0 (W-13).
-    public let isReliable: Bool
+    package let isReliable: Bool
     /// The sessions on which frames of the type may be sent.
-    public let scope: Scope
+    package let scope: Scope
     /// Whether a body may be sent in fragments (W-21, S-42).
-    public let allowsFragments: Bool
+    package let allowsFragments: Bool
     /// Whether the type belongs to the handshake, whose frames are never compressed (W-20, Specs/hostile.md row 16).
-    public let isHandshake: Bool
+    package let isHandshake: Bool
     /// Whether only a server sends the type. This is false for the types of the handshake (W-74).
-    public let isServerOnly: Bool
+    package let isServerOnly: Bool
 
     init(
         isReliable: Bool, scope: Scope, allowsFragments: Bool = false, isHandshake: Bool = false,
@@ -34,7 +34,7 @@ public struct FrameRule: Hashable, Sendable {
 
     /// Returns whether a header satisfies the rule: its flag `reliable`, its session, the sequence 0 if it is
     /// unreliable, no fragments of other types, and no compression in the handshake.
-    public func allows(_ header: FrameHeader) -> Bool {
+    package func allows(_ header: FrameHeader) -> Bool {
         guard header.flags.contains(.reliable) == isReliable else { return false }
         guard isReliable || header.sequence == 0, allowsFragments || !header.flags.contains(.moreFragments) else {
             return false

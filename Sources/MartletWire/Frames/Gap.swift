@@ -1,16 +1,16 @@
 /// The frame that reports offsets that the reader does not receive, because the log no longer keeps them or the reader
 /// was too slow (W-66).
-public struct Gap: FrameBody {
+package struct Gap: FrameBody {
     /// The type `gap`, 0x2004.
-    public static let type = FrameType.gap
+    package static let type = FrameType.gap
 
     /// The offsets, at least 1.
-    public let offsets: ClosedRange<UInt64>
+    package let offsets: ClosedRange<UInt64>
 
     /// Creates the frame.
     ///
     /// - Precondition: The offsets start at 1.
-    public init(offsets: ClosedRange<UInt64>) {
+    package init(offsets: ClosedRange<UInt64>) {
         precondition(offsets.lowerBound >= 1, "offsets start at 1")
         self.offsets = offsets
     }
@@ -18,7 +18,7 @@ public struct Gap: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var first: UInt64?
         var upTo: UInt64?
         var reader = try TLVReader(wholeBody: body)
@@ -36,7 +36,7 @@ public struct Gap: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.first, uint64: offsets.lowerBound)
         writer.append(.upTo, uint64: offsets.upperBound)
     }

@@ -21,13 +21,13 @@ public struct Limits: Hashable, Sendable {
 
     /// The lowest permitted limits: a body holds one fragment of 16 KiB and 1 KiB of other fields, and a window holds
     /// one such body.
-    public static let minimum = Limits(
+    package static let minimum = Limits(
         unchecked: leastMaxBody, maxMessageByteCount: leastMaxMessage, linkWindow: leastLinkWindow,
         sessionWindow: leastSessionWindow, maxSessions: leastMaxSessions)
 
     /// The maximum number of bytes of a body before the end of the handshake. A hello with all fields of version 1.0
     /// has less than 9 KiB; the rest is reserved for later minor versions (W-7).
-    public static let maxHandshakeBodyByteCount = 12 << 10
+    package static let maxHandshakeBodyByteCount = 12 << 10
 
     /// Creates limits.
     ///
@@ -48,7 +48,7 @@ public struct Limits: Hashable, Sendable {
     }
 
     /// Returns the limits that are in effect between two endpoints: the lower value of each (W-42).
-    public func negotiated(with other: Limits) -> Limits {
+    package func negotiated(with other: Limits) -> Limits {
         Limits(
             unchecked: min(maxBodyByteCount, other.maxBodyByteCount),
             maxMessageByteCount: min(maxMessageByteCount, other.maxMessageByteCount),

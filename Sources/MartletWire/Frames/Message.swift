@@ -21,7 +21,7 @@ public struct RelayStamp: Hashable, Sendable {
     }
 
     /// The maximum number of bytes that a stamp adds to a client's body.
-    public static let maxByteCount =
+    package static let maxByteCount =
         MessageView.relayFieldCount * TLVLimits.headByteCount + 3 * 8 + AccountName.maxByteCount
 
     @inline(__always)
@@ -35,24 +35,24 @@ public struct RelayStamp: Hashable, Sendable {
 
 /// The body of a `data` frame after reassembly, with its own copy of the bytes. ``MessageView`` borrows the bytes
 /// instead.
-public struct Message: FrameBody {
+package struct Message: FrameBody {
     /// The type `data`, 0x1000.
-    public static let type = FrameType.data
+    package static let type = FrameType.data
 
     /// The counter of the message, at least 1.
-    public let counter: UInt64
+    package let counter: UInt64
     /// The stamp of the relay; nil in a message of a client.
-    public let relay: RelayStamp?
+    package let relay: RelayStamp?
     /// The content.
-    public let content: MessageContent
+    package let content: MessageContent
     /// The duration after sending for which the message is useful to a reader, in whole milliseconds.
-    public var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
+    package var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
     private let timeToLiveCount: UInt32?
 
     /// Creates a message. `timeToLive` is rounded down to milliseconds.
     ///
     /// - Precondition: The counter is at least 1.
-    public init(counter: UInt64, content: MessageContent, timeToLive: Duration? = nil, relay: RelayStamp? = nil) {
+    package init(counter: UInt64, content: MessageContent, timeToLive: Duration? = nil, relay: RelayStamp? = nil) {
         precondition(counter >= 1, "counters start at 1")
         self.counter = counter
         self.content = content
@@ -63,7 +63,7 @@ public struct Message: FrameBody {
     /// Creates a message with encoded content.
     ///
     /// - Precondition: The counter is at least 1, and the content satisfies the ``ContentRules`` of its kind.
-    public init(
+    package init(
         counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, relay: RelayStamp? = nil
     ) {
         guard let content = try? MessageContent(kind: kind, bytes: content) else {
@@ -73,14 +73,14 @@ public struct Message: FrameBody {
     }
 
     /// Creates a message with a copy of a view's fields.
-    public init(_ view: borrowing MessageView) {
+    package init(_ view: borrowing MessageView) {
         var names = AccountNames()
         self.init(view, &names)
     }
 
     /// Creates a message with a copy of a view's fields. The name of the publisher is taken from a cache of recent
     /// names.
-    public init(_ view: borrowing MessageView, _ names: inout AccountNames) {
+    package init(_ view: borrowing MessageView, _ names: inout AccountNames) {
         counter = view.counter
         content = MessageContent(view)
         timeToLiveCount = view.timeToLiveCount
@@ -90,12 +90,12 @@ public struct Message: FrameBody {
     /// Creates a message from its body.
     ///
     /// - Throws: The errors of ``MessageView/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         self.init(try MessageView(parsing: body))
     }
 
     /// The layout of the body that ``encode(into:)`` writes.
-    public var layout: BodyLayout {
+    package var layout: BodyLayout {
         guard timeToLiveCount == nil else { return .unknown }
         let layout = content.layout
         return relay == nil ? layout : layout.stamped
@@ -106,7 +106,7 @@ public struct Message: FrameBody {
     /// - Parameters:
     ///   - message: The text message.
     ///   - relay: The stamp of the relay; nil in a message of a client.
-    public init(_ message: TextMessage, relay: RelayStamp?) {
+    package init(_ message: TextMessage, relay: RelayStamp?) {
         counter = message.counter
         content = MessageContent(validated: message.text)
         timeToLiveCount = nil
@@ -114,13 +114,13 @@ public struct Message: FrameBody {
     }
 
     /// The kind of the content.
-    public var kind: ContentKind { content.kind }
+    package var kind: ContentKind { content.kind }
 
     /// The text; nil if the content is of another kind.
-    public var text: String? { content.text }
+    package var text: String? { content.text }
 
     /// Appends the fields of the body, those of the relay first.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         if let relay { relay.encode(into: &writer) }
         writer.append(.counter, uint64: counter)
         writer.append(.kind, uint16: content.kind.rawValue)
@@ -131,7 +131,7 @@ public struct Message: FrameBody {
     /// Returns the encoded body of a client's message.
     ///
     /// - Precondition: The counter is at least 1, and the content satisfies the ``ContentRules`` of its kind.
-    public static func encodeClient(
+    package static func encodeClient(
         counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil
     ) -> [UInt8] {
         Message(counter: counter, kind: kind, content: content, timeToLive: timeToLive).encode()
@@ -141,7 +141,7 @@ public struct Message: FrameBody {
     ///
     /// - Parameter clientBody: A body that ``MessageView`` has parsed, without the fields of a relay.
     /// - Precondition: The offset is at least 1.
-    public static func encodeRelay(
+    package static func encodeRelay(
         offset: UInt64, acceptedAt: UInt64, sender: AccountName, device: DeviceID, clientBody: RawSpan
     ) -> [UInt8] {
         var writer = TLVWriter(reserving: clientBody.byteCount + RelayStamp.maxByteCount)
@@ -153,7 +153,7 @@ public struct Message: FrameBody {
     /// Returns the encoded content of a text message.
     ///
     /// - Precondition: The text is not empty.
-    public static func textContent(_ text: String) -> [UInt8] {
+    package static func textContent(_ text: String) -> [UInt8] {
         MessageContent(text: text).bytes
     }
 }
@@ -161,7 +161,7 @@ public struct Message: FrameBody {
 extension RelayStamp {
     /// Creates the stamp of a text message, with the publisher's name from a cache of recent names; nil if the name
     /// violates the rules of ``WireName``, or the message has no stamp.
-    public init?(_ message: TextMessage, _ names: inout AccountNames) {
+    package init?(_ message: TextMessage, _ names: inout AccountNames) {
         guard message.isDelivery, let sender = names.name(message.sender) else { return nil }
         self.init(offset: message.offset, acceptedAt: message.acceptedAt, sender: sender, device: message.device)
     }

@@ -2,7 +2,8 @@
 ///
 /// A client sends counter, kind, content and optionally a time to live. The relay inserts four fields before those of
 /// the client: offset, acceptedAt, device and sender. A body has all four or none of them (W-61).
-public struct MessageView: ~Escapable, BitwiseCopyable {
+@usableFromInline
+package struct MessageView: ~Escapable, BitwiseCopyable {
     // The view stores offsets instead of values, because the destruction of a large non-escapable value calls the
     // runtime.
     @usableFromInline let body: RawSpan
@@ -10,53 +11,53 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
 
     /// The counter of the message, at least 1.
     @inlinable
-    public var counter: UInt64 { body.loadUInt64(at: Int(offsets.counter)) }
+    package var counter: UInt64 { body.loadUInt64(at: Int(offsets.counter)) }
     /// The kind of the content.
     @inlinable
-    public var kind: ContentKind { ContentKind(rawValue: body.loadUInt16(at: Int(offsets.kind))) }
+    package var kind: ContentKind { ContentKind(rawValue: body.loadUInt16(at: Int(offsets.kind))) }
     /// The TLVs of the content, which satisfy ``ContentRules``.
     @inlinable
-    public var content: RawSpan {
+    package var content: RawSpan {
         @_lifetime(copy self)
         get { body.value(at: offsets.content) }
     }
     /// The UTF-8 of the text; nil if the content is of another kind.
     @inlinable
-    public var text: RawSpan? {
+    package var text: RawSpan? {
         @_lifetime(copy self)
         get { offsets.text == 0 ? nil : body.value(at: offsets.text) }
     }
     /// The duration after sending for which the message is useful to a reader.
-    public var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
+    package var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
     /// The time to live in milliseconds.
     var timeToLiveCount: UInt32? {
         offsets.timeToLive == 0 ? nil : body.loadUInt32(at: Int(offsets.timeToLive))
     }
     /// The offset of the message in the room's log, at least 1; nil in a message of a client.
     @inlinable
-    public var offset: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(offsets.offset)) : nil }
+    package var offset: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(offsets.offset)) : nil }
     /// The time at which the relay accepted the message, in milliseconds since 1970 by the relay's clock; nil in a
     /// message of a client.
     @inlinable
-    public var acceptedAt: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(offsets.acceptedAt)) : nil }
+    package var acceptedAt: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(offsets.acceptedAt)) : nil }
     /// The UTF-8 of the publisher's account, a valid ``AccountName``; nil in a message of a client.
     @inlinable
-    public var sender: RawSpan? {
+    package var sender: RawSpan? {
         @_lifetime(copy self)
         get { hasRelayFields ? body.value(at: offsets.sender) : nil }
     }
     /// The device of the publisher; nil in a message of a client.
     @inlinable
-    public var device: DeviceID? {
+    package var device: DeviceID? {
         hasRelayFields ? DeviceID(rawValue: body.loadUInt64(at: Int(offsets.device))) : nil
     }
 
     /// Whether the relay's four fields are present. A relay refuses a client's message with these fields.
     @inlinable
-    public var hasRelayFields: Bool { offsets.offset != 0 }
+    package var hasRelayFields: Bool { offsets.offset != 0 }
 
     /// The layout of a client's body.
-    public var layout: BodyLayout {
+    package var layout: BodyLayout {
         // The fields are complete and in order if they have these offsets and the text extends to the end of the body.
         guard offsets.sent == MessageFieldOffsets.ofClientText, offsets.timeToLive == 0, let text,
             text.byteCount == body.byteCount - TextMessage.clientByteCount
@@ -65,14 +66,14 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
     }
 
     /// The number of fields that a relay inserts before those of a client.
-    public static var relayFieldCount: Int { 4 }
+    package static var relayFieldCount: Int { 4 }
 
     /// Creates a view of a complete body of less than 4 GiB. It allocates nothing.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)`` and ``ContentRules/check(_:of:)``. A body without the
     ///   relay's fields must leave room for them; otherwise the error is `tooManyTLVs`.
     @_lifetime(copy body)
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         guard let offsets = MessageFieldOffsets(usual: body) else {
             self = try MessageView(any: body)
             return
@@ -151,18 +152,18 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
 
     /// Returns the counter in a body with a valid structure, even if another value is invalid; nil if there is no valid
     /// counter. A refusal identifies the message by it.
-    public static func counter(in body: RawSpan) -> UInt64? {
+    package static func counter(in body: RawSpan) -> UInt64? {
         number(.counter, in: body)
     }
 
     /// Returns the relay's offset in a body with a valid structure, even if another value is invalid; nil if there is
     /// no valid offset. A receiver skips the message by it.
-    public static func offset(in body: RawSpan) -> UInt64? {
+    package static func offset(in body: RawSpan) -> UInt64? {
         number(.offset, in: body)
     }
 
     /// Returns the kind in a body with a valid structure; nil if there is none.
-    public static func kind(in body: RawSpan) -> ContentKind? {
+    package static func kind(in body: RawSpan) -> ContentKind? {
         var reader = TLVReader(body)
         while let field = try? reader.next() {
             if field.tag == .kind { return (try? field.uint16()).map { ContentKind(rawValue: $0) } }

@@ -1,26 +1,26 @@
 /// The frame that reports messages up to an offset as delivered or read, or one message as refused (W-65).
-public enum Receipt: FrameBody {
+package enum Receipt: FrameBody {
     /// The report that a device has received messages up to an offset, or that its user has read them.
     case progress(Progress)
     /// The refusal of a message by the relay.
     case refused(Refusal)
 
     /// The type `receipt`, 0x2002.
-    public static let type = FrameType.receipt
+    package static let type = FrameType.receipt
 
     /// A report of messages that a member has received or read.
-    public struct Progress: Equatable, Sendable {
+    package struct Progress: Equatable, Sendable {
         /// The state of the messages: delivered or read.
-        public var mark: Mark
+        package var mark: Mark
         /// The highest offset of the report. All messages up to it have the state.
-        public var upTo: UInt64
+        package var upTo: UInt64
         /// The account of the member. The relay sets it.
-        public var sender: AccountName?
+        package var sender: AccountName?
         /// The device of the member. The relay sets it.
-        public var device: DeviceID?
+        package var device: DeviceID?
 
         /// Creates a receipt for all messages up to an offset.
-        public init(_ mark: Mark, upTo: UInt64, sender: AccountName? = nil, device: DeviceID? = nil) {
+        package init(_ mark: Mark, upTo: UInt64, sender: AccountName? = nil, device: DeviceID? = nil) {
             self.mark = mark
             self.upTo = upTo
             self.sender = sender
@@ -29,21 +29,21 @@ public enum Receipt: FrameBody {
     }
 
     /// The refusal of a message.
-    public struct Refusal: Equatable, Sendable {
+    package struct Refusal: Equatable, Sendable {
         /// The maximum number of bytes of UTF-8 in a reason.
         static let maxReasonByteCount = 256
 
         /// The counter of the message, at least 1. Its device is the one that receives this frame.
-        public let counter: UInt64
+        package let counter: UInt64
         /// The reason as a code.
-        public let code: ErrorCode
+        package let code: ErrorCode
         /// The reason as text for people, at most 256 bytes of UTF-8.
-        public let reason: String?
+        package let reason: String?
 
         /// Creates a refusal. `reason` is truncated to 256 bytes.
         ///
         /// - Precondition: The counter is at least 1.
-        public init(counter: UInt64, code: ErrorCode, reason: String? = nil) {
+        package init(counter: UInt64, code: ErrorCode, reason: String? = nil) {
             precondition(counter >= 1, "counters start at 1")
             self.counter = counter
             self.code = code
@@ -56,7 +56,7 @@ public enum Receipt: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var kind: UInt8?
         var upTo: UInt64?
         var sender: AccountName?
@@ -90,7 +90,7 @@ public enum Receipt: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         switch self {
         case .progress(let progress):
             writer.append(.receiptKind, uint8: progress.mark.rawValue)

@@ -2,7 +2,8 @@
 ///
 /// The stamps of the bodies differ only in the offset, their first field. The other fields are encoded once for a
 /// device. The buffer is kept for the next device.
-public struct RelayBodies: ~Copyable, Sendable {
+@usableFromInline
+package struct RelayBodies: ~Copyable, Sendable {
     /// The maximum size in bytes of a buffer that `begin` keeps.
     static let maxKeptByteCount = 32 * 1024
 
@@ -11,10 +12,10 @@ public struct RelayBodies: ~Copyable, Sendable {
     private var stamp: [UInt8] = []
 
     /// Creates an empty buffer.
-    public init() {}
+    package init() {}
 
     /// Removes all bodies and begins with messages of a device that have the given acceptance time.
-    public mutating func begin(acceptedAt: UInt64, sender: AccountName, device: DeviceID) {
+    package mutating func begin(acceptedAt: UInt64, sender: AccountName, device: DeviceID) {
         writer.removeAll(keeping: Self.maxKeptByteCount)
         RelayStamp(offset: 1, acceptedAt: acceptedAt, sender: sender, device: device).encode(into: &writer)
         // The property is moved to a variable, because the writer cannot be accessed while the property is modified.
@@ -27,20 +28,23 @@ public struct RelayBodies: ~Copyable, Sendable {
     }
 
     /// The number of bytes that the stamp adds to each client's body.
-    public var stampByteCount: Int { Self.offsetByteCount + stamp.count }
+    @usableFromInline
+    package var stampByteCount: Int { Self.offsetByteCount + stamp.count }
 
     /// The number of bytes written since `begin`.
-    public var byteCount: Int { writer.byteCount }
+    @usableFromInline
+    package var byteCount: Int { writer.byteCount }
 
     /// A copy of the bytes written since `begin`.
-    public var bytes: [UInt8] { writer.bytes }
+    @usableFromInline
+    package var bytes: [UInt8] { writer.bytes }
 
     private static var offsetByteCount: Int { TLVLimits.headByteCount + 8 }
 
     /// Appends one body: the stamp, then the client's body unchanged (W-61, R-2).
     ///
     /// - Precondition: The offset is at least 1, and `begin` was called.
-    public mutating func append(offset: UInt64, _ message: ClientMessage) {
+    package mutating func append(offset: UInt64, _ message: ClientMessage) {
         precondition(offset >= 1 && !stamp.isEmpty, "offsets start at 1, and bodies with a stamp")
         Self.write(offset, stamp, message, into: &writer)
     }

@@ -1,33 +1,33 @@
 /// The position of one session.
-public struct SessionPosition: Hashable, Sendable {
+package struct SessionPosition: Hashable, Sendable {
     /// The session.
-    public var session: SessionID
+    package var session: SessionID
     /// The highest sequence received in order; 0 if no frame has been received.
-    public var received: UInt64
+    package var received: UInt64
 
     /// Creates the position of a session.
-    public init(session: SessionID, received: UInt64) {
+    package init(session: SessionID, received: UInt64) {
         self.session = session
         self.received = received
     }
 }
 
 /// The state of a link that a client presents in its next hello to resume the link (W-45).
-public struct ResumePoint: Equatable, Sendable {
+package struct ResumePoint: Equatable, Sendable {
     /// The maximum number of positions.
-    public static let maxPositionCount = 256
+    package static let maxPositionCount = 256
 
     /// The link.
-    public let link: LinkID
+    package let link: LinkID
     /// The token from welcome.
-    public let token: ResumeToken
+    package let token: ResumeToken
     /// The positions of this endpoint's sessions, each session at most once.
-    public let positions: [SessionPosition]
+    package let positions: [SessionPosition]
 
     /// Creates a resume point.
     ///
     /// - Precondition: There are at most ``maxPositionCount`` positions, at most one of each session.
-    public init(link: LinkID, token: ResumeToken, positions: [SessionPosition]) {
+    package init(link: LinkID, token: ResumeToken, positions: [SessionPosition]) {
         precondition(positions.count <= Self.maxPositionCount, "more positions than a frame may name")
         precondition(positions.namesEachSessionOnce, "a session named twice")
         self.link = link

@@ -5,23 +5,23 @@ public struct ResumeToken: Equatable, Sendable, CustomStringConvertible, CustomD
     CustomReflectable
 {
     /// The number of bytes of a token.
-    public static let byteCount = 32
+    package static let byteCount = 32
 
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// Creates a token from four random words.
-    public init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
+    package init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
         words = (first, second, third, fourth)
     }
 
     /// Creates a token from exactly ``byteCount`` bytes; nil for any other number of bytes.
-    public init?(_ bytes: RawSpan) {
+    package init?(_ bytes: RawSpan) {
         guard bytes.byteCount == Self.byteCount else { return nil }
         self.init(bytes.loadUInt64(at: 0), bytes.loadUInt64(at: 8), bytes.loadUInt64(at: 16), bytes.loadUInt64(at: 24))
     }
 
     /// Creates a token from exactly ``byteCount`` bytes; nil for any other number of bytes.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         self.init(bytes.rawBytes)
     }
 

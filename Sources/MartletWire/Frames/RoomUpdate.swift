@@ -1,21 +1,21 @@
 /// The frame that reports the current entry of a room in the list of an account's rooms, or that the list is to be
 /// requested again (W-102).
-public struct RoomUpdate: FrameBody {
+package struct RoomUpdate: FrameBody {
     /// The type `update`, 0x5007.
-    public static let type = FrameType.update
+    package static let type = FrameType.update
 
     /// The entry; nil if the client requests the list again.
-    public var entry: RoomEntry?
+    package var entry: RoomEntry?
 
     /// Creates the frame.
-    public init(_ entry: RoomEntry?) {
+    package init(_ entry: RoomEntry?) {
         self.entry = entry
     }
 
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var fields = Fields()
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() { try fields.take(field) }
@@ -23,7 +23,7 @@ public struct RoomUpdate: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         guard let entry else { return }
         writer.append(.room, name: entry.room)
         writer.append(.membership, uint8: entry.membership.rawValue)

@@ -1,18 +1,19 @@
 /// The values of a text message without its TLVs, as in the compact forms text and delivery (W-86).
-public struct TextMessage: ~Escapable, BitwiseCopyable {
+@usableFromInline
+package struct TextMessage: ~Escapable, BitwiseCopyable {
     /// The counter of the message.
-    public let counter: UInt64
+    package let counter: UInt64
     /// The UTF-8 of the text.
-    public let text: RawSpan
+    package let text: RawSpan
     /// The offset of the message in the room's log; 0 in a message of a client.
-    public let offset: UInt64
+    package let offset: UInt64
     /// The time at which the relay accepted the message, in milliseconds since 1970 by the relay's clock; 0 in a
     /// message of a client.
-    public let acceptedAt: UInt64
+    package let acceptedAt: UInt64
     /// The device of the publisher; 0 in a message of a client.
-    public let device: DeviceID
+    package let device: DeviceID
     /// The UTF-8 of the publisher's account, which is not verified; empty in a message of a client.
-    public let sender: RawSpan
+    package let sender: RawSpan
 
     /// Creates a message of a client.
     @_lifetime(copy text)
@@ -54,7 +55,7 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
     }
 
     /// Whether the message contains the fields of the relay.
-    public var isDelivery: Bool { !sender.isEmpty }
+    package var isDelivery: Bool { !sender.isEmpty }
 
     /// Whether ``MessageView`` accepts a body with these values. The sender is not verified.
     var isValid: Bool {
@@ -62,12 +63,12 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
     }
 
     /// The number of bytes of a body with these values.
-    public var byteCount: Int {
+    package var byteCount: Int {
         Self.clientByteCount + text.byteCount + (isDelivery ? Self.stampByteCount + sender.byteCount : 0)
     }
 
     /// Appends the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         if isDelivery {
             writer.append(.offset, uint64: offset)
             writer.append(.acceptedAt, uint64: acceptedAt)

@@ -1,11 +1,11 @@
 /// The unreliable frame for typing, presence and short-lived contents of applications. It is neither acknowledged nor
 /// stored (W-67).
-public struct Transient: FrameBody {
+package struct Transient: FrameBody {
     /// The type `transient`, 0x1001.
-    public static let type = FrameType.transient
+    package static let type = FrameType.transient
 
     /// The content of the frame, exactly one of three.
-    public enum Content: Equatable, Sendable {
+    package enum Content: Equatable, Sendable {
         /// Whether the sender is typing.
         case typing(Bool)
         /// The presence of the sender.
@@ -15,14 +15,14 @@ public struct Transient: FrameBody {
     }
 
     /// The content.
-    public let content: Content
+    package let content: Content
     /// The account of the sender. The relay sets it.
-    public let sender: AccountName?
+    package let sender: AccountName?
 
     /// Creates the frame.
     ///
     /// - Precondition: The content of a message satisfies ``ContentRules``.
-    public init(_ content: Content, sender: AccountName? = nil) {
+    package init(_ content: Content, sender: AccountName? = nil) {
         if case .message(let kind, let bytes) = content {
             precondition(ContentRules.allow(bytes, of: kind), "content breaks the rules of its kind")
         }
@@ -33,7 +33,7 @@ public struct Transient: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``; `invalidValue` if there is more than one content.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var typing: Bool?
         var presence: Presence?
         var kind: ContentKind?
@@ -65,7 +65,7 @@ public struct Transient: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         switch content {
         case .typing(let isTyping): writer.append(.typing, uint8: isTyping ? 1 : 0)
         case .presence(let presence): writer.append(.presence, uint8: presence.rawValue)

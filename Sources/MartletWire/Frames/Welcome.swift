@@ -1,41 +1,41 @@
 /// The frame that accepts a hello: the parameters of the connection, and the data to resume the link on the next one
 /// (W-36).
-public struct Welcome: FrameBody {
+package struct Welcome: FrameBody {
     /// The type `welcome`, 0x4002.
-    public static let type = FrameType.welcome
+    package static let type = FrameType.welcome
 
     /// The version of the wire format on this connection.
-    public let version: WireVersion
+    package let version: WireVersion
     /// The features in effect on this connection.
-    public let features: Features
+    package let features: Features
     /// The limits in effect on this connection.
-    public let limits: Limits
+    package let limits: Limits
     /// The account as the server has authenticated it.
-    public let account: AccountName
+    package let account: AccountName
     /// The identifier of the link, for the next hello.
-    public let link: LinkID
+    package let link: LinkID
     /// The secret of the link, for one use in the next hello.
-    public let resumeToken: ResumeToken
+    package let resumeToken: ResumeToken
     /// The number of the link's connection. Frames of older connections are excluded by fencing.
-    public let epoch: Epoch
+    package let epoch: Epoch
     /// The duration for which the server keeps the link without a connection, in whole seconds.
-    public let resumeLifetime: Duration
+    package let resumeLifetime: Duration
     /// The recommended interval between probes, in whole milliseconds.
-    public let heartbeatInterval: Duration?
+    package let heartbeatInterval: Duration?
     /// The duration over which the clients of the server spread their attempts to reconnect, in whole milliseconds.
-    public let reconnectSpread: Duration?
+    package let reconnectSpread: Duration?
     /// The last message of the authentication exchange; nil without one.
-    public let credential: Credential?
+    package let credential: Credential?
     /// The duration until the credential of the connection expires, in whole milliseconds; nil if it does not.
-    public let credentialLifetime: Duration?
+    package let credentialLifetime: Duration?
     /// The server's positions of the resumed link's sessions, at most 256, each session at most once; nil if the link
     /// is new.
-    public let resumed: [SessionPosition]?
+    package let resumed: [SessionPosition]?
 
     /// Creates the frame. The durations are rounded down to the units of the wire format.
     ///
     /// - Precondition: There are at most ``ResumePoint/maxPositionCount`` positions, at most one of each session.
-    public init(
+    package init(
         version: WireVersion = .current, features: Features, limits: Limits, account: AccountName, link: LinkID,
         resumeToken: ResumeToken, epoch: Epoch, resumeLifetime: Duration, heartbeatInterval: Duration? = nil,
         reconnectSpread: Duration? = nil, credential: Credential? = nil, credentialLifetime: Duration? = nil,
@@ -63,7 +63,7 @@ public struct Welcome: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var version: WireVersion?
         var features: Features?
         var limits: Limits?
@@ -106,7 +106,7 @@ public struct Welcome: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.spokenVersion, uint16: version.rawValue)
         writer.append(.features, uint64: features.rawValue)
         limits.encode(into: &writer)

@@ -1,11 +1,13 @@
 internal import CMartletCodec
 
 /// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, as in zlib and gzip (RFC 1952 §8; W-9).
-public enum CRC32 {
+@usableFromInline
+package enum CRC32 {
     /// Returns the checksum of `bytes`.
     ///
     /// - Parameter crc: The checksum of the preceding bytes; 0 if there are none.
-    public static func checksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
+    @usableFromInline
+    package static func checksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe martlet_crc32(crc, $0.baseAddress, $0.count) }
     }
 

@@ -1,7 +1,8 @@
 /// The content of a received frame: values if the frame was in a compact form without TLVs, otherwise its body.
 ///
 /// The values represent the body that ``encode(into:)`` writes. All clauses of Specs refer to that body.
-public enum FrameContent: ~Escapable, BitwiseCopyable {
+@usableFromInline
+package enum FrameContent: ~Escapable, BitwiseCopyable {
     /// The bytes of the body, compressed if the header says so.
     case body(RawSpan)
     /// A text message. All its values are valid, except that the sender is not verified.
@@ -13,7 +14,7 @@ public enum FrameContent: ~Escapable, BitwiseCopyable {
 
     /// The number of bytes of the body.
     @inlinable
-    public var byteCount: Int {
+    package var byteCount: Int {
         if case .body(let bytes) = self { return bytes.byteCount }
         return valuesByteCount
     }
@@ -29,7 +30,7 @@ public enum FrameContent: ~Escapable, BitwiseCopyable {
 
     /// Calls `operation` with the body, which is borrowed or encoded for the duration of the call.
     @inlinable
-    public func withBody<Result, Failure: Error>(
+    package func withBody<Result, Failure: Error>(
         _ operation: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if case .body(let bytes) = self { return try operation(bytes) }
@@ -45,7 +46,7 @@ public enum FrameContent: ~Escapable, BitwiseCopyable {
     }
 
     /// Appends the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         switch self {
         case .body(let bytes): writer.append(encoded: bytes)
         case .message(let message): message.encode(into: &writer)

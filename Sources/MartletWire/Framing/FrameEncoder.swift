@@ -1,6 +1,7 @@
 /// An encoder that writes the frames of one direction of a connection into the carrier's buffer, in the plain form
 /// (Specs/wire.md §3) or as packets of compact frames (§15).
-public enum FrameEncoder: Sendable {
+@usableFromInline
+package enum FrameEncoder: Sendable {
     /// The plain form: header and body.
     case plain
     /// Packets of compact frames.
@@ -9,7 +10,7 @@ public enum FrameEncoder: Sendable {
     /// Returns the number of bytes of headers and bodies that fit into `out`. A compact frame never has more bytes than
     /// a plain one.
     @inlinable
-    public func freeByteCount(in out: borrowing OutputRawSpan) -> Int {
+    package func freeByteCount(in out: borrowing OutputRawSpan) -> Int {
         switch self {
         case .plain: out.freeCapacity
         case .compact(let packets): packets.freeByteCount(in: out)
@@ -28,7 +29,7 @@ public enum FrameEncoder: Sendable {
     /// - Precondition: Header and body fit into ``freeByteCount(in:)``.
     @inlinable
     @_lifetime(out: copy out)
-    public func append(
+    package func append(
         _ header: FrameHeader, _ body: RawSpan, layout: BodyLayout = .unknown, checksum: UInt32? = nil,
         isSecret: Bool = false, into out: inout OutputRawSpan
     ) {
@@ -42,7 +43,7 @@ public enum FrameEncoder: Sendable {
     ///
     /// - Precondition: Header and body fit into ``freeByteCount(in:)``.
     @_lifetime(out: copy out)
-    public func append(_ header: FrameHeader, _ ack: Ack, into out: inout OutputRawSpan) {
+    package func append(_ header: FrameHeader, _ ack: Ack, into out: inout OutputRawSpan) {
         if case .compact(let packets) = self, packets.append(header, ack, into: &out) { return }
         var body = TLVWriter(reserving: ack.byteCount)
         ack.encode(into: &body)
@@ -54,7 +55,7 @@ public enum FrameEncoder: Sendable {
     /// - Throws: The errors of ``FrameHeader/init(parsing:maxBodyByteCount:)``.
     /// - Precondition: The frame fits into ``freeByteCount(in:)``.
     @_lifetime(out: copy out)
-    public func append(
+    package func append(
         encoded frame: RawSpan, isSecret: Bool = false, into out: inout OutputRawSpan
     ) throws(WireError) {
         let header = try FrameHeader(parsing: frame, maxBodyByteCount: FrameHeader.largestBodyByteCount)
@@ -72,7 +73,7 @@ public enum FrameEncoder: Sendable {
     ///
     /// - Returns: Whether a deflate stream has processed any frame since the last call.
     @_lifetime(out: copy out)
-    public func finish(into out: inout OutputRawSpan) -> Bool {
+    package func finish(into out: inout OutputRawSpan) -> Bool {
         switch self {
         case .plain: false
         case .compact(let packets): packets.finish(into: &out)

@@ -15,16 +15,16 @@
 public struct FrameHeader: Equatable, Sendable {
     /// The number of bytes of a header.
     @inlinable
-    public static var byteCount: Int { 28 }
+    package static var byteCount: Int { 28 }
     /// The first four bytes of every frame. The first byte is not ASCII, so no text protocol begins with it (W-5).
     @inlinable
-    public static var magic: UInt32 { 0x8D4D_5254 }
+    package static var magic: UInt32 { 0x8D4D_5254 }
     /// The number of bytes of the header that the checksum covers: all before the checksum itself.
     @inlinable
-    public static var checksummedByteCount: Int { 24 }
+    package static var checksummedByteCount: Int { 24 }
     /// The maximum number of bytes of a body in any configuration, 1 GiB.
     @inlinable
-    public static var largestBodyByteCount: Int { 1 << 30 }  // bound
+    package static var largestBodyByteCount: Int { 1 << 30 }  // bound
 
     /// The version of the frame format.
     public var version: WireVersion
@@ -47,7 +47,7 @@ public struct FrameHeader: Equatable, Sendable {
 
     /// Creates a header. The method ``seal(bodyChecksum:)`` sets its checksum.
     @inlinable
-    public init(
+    package init(
         version: WireVersion = .current, type: FrameType, sequence: UInt32 = 0, timestamp: UInt32 = 0,
         flags: FrameFlags = [], compression: Compression = .none, session: SessionID = .control,
         bodyByteCount: UInt32 = 0, checksum: UInt32 = 0
@@ -72,7 +72,7 @@ extension FrameHeader {
     ///   `unsupportedVersion` for an invalid prefix, otherwise `unexpectedEOF` (W-6, Specs/hostile.md row 1,
     ///   Specs/hostile.md row 2, Specs/hostile.md row 3, Specs/hostile.md row 9).
     @inline(__always)
-    public init(parsing bytes: RawSpan, maxBodyByteCount: Int) throws(WireError) {
+    package init(parsing bytes: RawSpan, maxBodyByteCount: Int) throws(WireError) {
         guard bytes.byteCount >= Self.byteCount else {
             try Self.checkPrefix(bytes)
             throw .unexpectedEOF(missing: Self.byteCount - bytes.byteCount)
@@ -105,7 +105,7 @@ extension FrameHeader {
     /// Verifies the magic and the major version, as far as `bytes` contains them.
     ///
     /// - Throws: `badMagic` or `unsupportedVersion`.
-    public static func checkPrefix(_ bytes: RawSpan) throws(WireError) {
+    package static func checkPrefix(_ bytes: RawSpan) throws(WireError) {
         for offset in 0..<min(bytes.byteCount, 5) {
             let expected = UInt8(truncatingIfNeeded: opening >> UInt64(32 - 8 * offset))
             if bytes.loadUInt8(at: offset) != expected { throw prefixError(bytes) }
@@ -124,7 +124,7 @@ extension FrameHeader {
     ///
     /// - Precondition: The header fits into the buffer.
     @_lifetime(output: copy output)
-    public func encode(into output: inout OutputRawSpan) {
+    package func encode(into output: inout OutputRawSpan) {
         let fields = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, checksum.bigEndian)
         unsafe output.append(fields, as: (UInt64, UInt64, UInt64, UInt32).self)
     }
@@ -133,7 +133,8 @@ extension FrameHeader {
     ///
     /// - Precondition: The frame fits into the buffer.
     @_lifetime(output: copy output)
-    public func encode(before body: RawSpan, checksum bodyChecksum: UInt32, into output: inout OutputRawSpan) {
+    @usableFromInline
+    package func encode(before body: RawSpan, checksum bodyChecksum: UInt32, into output: inout OutputRawSpan) {
         sealed(before: body, checksum: bodyChecksum).encode(into: &output)
         output.append(bytes: body)
     }
@@ -143,7 +144,7 @@ extension FrameHeader {
     /// The method allocates an array. A sender of many frames encodes into one buffer instead.
     ///
     /// - Precondition: The body has at most `largestBodyByteCount` bytes.
-    public func frame(body: RawSpan) -> [UInt8] {
+    package func frame(body: RawSpan) -> [UInt8] {
         precondition(body.byteCount <= Self.largestBodyByteCount, "the body is too large")
         let header = sealed(before: body, checksum: CRC32.checksum(body))
         var bytes: [UInt8] = []
@@ -180,13 +181,13 @@ extension FrameHeader {
     /// Because the header follows, the checksum of a body that is sent to many receivers is computed once.
     ///
     /// - Precondition: `header` has at least 24 bytes.
-    public static func checksum(bodyChecksum: UInt32, header: RawSpan) -> UInt32 {
+    package static func checksum(bodyChecksum: UInt32, header: RawSpan) -> UInt32 {
         let words = (header.loadUInt64(at: 0), header.loadUInt64(at: 8), header.loadUInt64(at: 16))
         return CRC32.checksum(words, continuing: bodyChecksum)
     }
 
     /// Sets the flag `checksummed`, and the checksum from that of the body.
-    public mutating func seal(bodyChecksum: UInt32) {
+    package mutating func seal(bodyChecksum: UInt32) {
         flags.insert(.checksummed)
         checksum = CRC32.checksum(words, continuing: bodyChecksum)
     }
@@ -194,7 +195,7 @@ extension FrameHeader {
     /// Verifies the checksum of a frame with `body` (W-10, Specs/hostile.md row 7).
     ///
     /// - Throws: `missingChecksum` if the flag `checksummed` is not set, `badChecksum` if the checksum differs.
-    public func verify(body: RawSpan) throws(WireError) {
+    package func verify(body: RawSpan) throws(WireError) {
         try verify(flags.contains(.checksummed) ? CRC32.checksum(words, continuing: CRC32.checksum(body)) : nil)
     }
 

@@ -1,5 +1,5 @@
 /// The decision whether a framer continues after a frame.
-public enum FramerStep: Sendable {
+package enum FramerStep: Sendable {
     /// Parsing continues.
     case proceed
     /// Parsing stops. The rest of the input is not consumed.
@@ -16,14 +16,16 @@ public enum FramerStep: Sendable {
 /// The announced length of a body allocates no memory: the storage grows with the received bytes up to the size of the
 /// frame, and is released between frames (W-7). Packets may stand between frames if they are allowed, and their frames
 /// are reported like plain ones (W-76). A packet is then a unit of the stream, as a plain frame is.
-public struct Framer: ~Copyable {
+@usableFromInline
+package struct Framer: ~Copyable {
     /// The maximum number of bytes of a body, clamped to `FrameHeader.largestBodyByteCount`. A new value applies to
     /// headers that are parsed later.
-    public var maxBodyByteCount: Int {
+    @usableFromInline
+    package var maxBodyByteCount: Int {
         didSet { maxBodyByteCount = Self.clamped(maxBodyByteCount) }
     }
     /// The validated header of the frame whose body is incomplete; nil if there is none.
-    public private(set) var pendingHeader: FrameHeader?
+    package private(set) var pendingHeader: FrameHeader?
     private var packets = PacketRights.none
     /// The reader of the stream's packets; nil before the first packet.
     package private(set) var reader: PacketReader?
@@ -42,7 +44,7 @@ public struct Framer: ~Copyable {
     ///   - maxBodyByteCount: The maximum number of bytes of a body.
     ///   - ringByteCount: The maximum number of bytes of storage that is kept after an incomplete frame was completed.
     ///     Larger storage is released at once.
-    public init(maxBodyByteCount: Int, ringByteCount: Int = 16 * 1024) {
+    package init(maxBodyByteCount: Int, ringByteCount: Int = 16 * 1024) {
         self.maxBodyByteCount = Self.clamped(maxBodyByteCount)
         self.ringByteCount = ringByteCount
     }
@@ -89,35 +91,36 @@ public struct Framer: ~Copyable {
     /// Allows packets from now on (W-76).
     ///
     /// - Parameter deflated: Whether deflated packets are allowed too (W-92).
-    public mutating func allowPackets(deflated: Bool) {
+    package mutating func allowPackets(deflated: Bool) {
         packets = deflated ? .deflated : .plain
     }
 
     /// Whether packets are allowed. The framer then owns a context and cannot be shared by connections.
-    public var allowsPackets: Bool { packets != .none }
+    package var allowsPackets: Bool { packets != .none }
 
     /// Whether the peer's deflate stream is open. Its inflate stream occupies 44 KiB (W-94).
-    public var isStreaming: Bool { reader?.isStreaming ?? false }
+    package var isStreaming: Bool { reader?.isStreaming ?? false }
 
     /// Whether the next call reports frames even if its input is empty.
-    public var hasWaitingFrames: Bool { reader?.hasRest ?? false }
+    package var hasWaitingFrames: Bool { reader?.hasRest ?? false }
 
     private static func clamped(_ byteCount: Int) -> Int {
         min(max(byteCount, 0), FrameHeader.largestBodyByteCount)
     }
 
     /// The number of bytes of an incomplete unit.
-    public var bufferedByteCount: Int { partial.count }
+    @usableFromInline
+    package var bufferedByteCount: Int { partial.count }
 
     /// The number of bytes of storage that is allocated.
-    public var storageByteCount: Int { partial.storageByteCount }
+    package var storageByteCount: Int { partial.storageByteCount }
 
     /// Consumes bytes of the stream and calls `frame` with each frame's header and body. The body of a compact frame is
     /// encoded for the duration of the call.
     ///
     /// - Returns: The number of bytes of `input` that were consumed; see ``consumeContents(_:_:)``.
     /// - Throws: The errors of ``consumeContents(_:_:)``.
-    public mutating func consume(
+    package mutating func consume(
         _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
         try consumeContents(input) { header, content throws(WireError) in
@@ -135,7 +138,7 @@ public struct Framer: ~Copyable {
     ///   `maxPacketsPerCall` packets were parsed.
     /// - Throws: The errors of `FrameHeader.init(parsing:maxBodyByteCount:)`, of `FrameHeader.verify(body:)` and of
     ///   `frame`. After an error the framer has failed and throws the same error in every later call.
-    public mutating func consumeContents(
+    package mutating func consumeContents(
         _ input: RawSpan, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
         if let failure { throw failure }
@@ -151,14 +154,14 @@ public struct Framer: ~Copyable {
     }
 
     /// Releases the storage unless it contains an incomplete unit.
-    public mutating func releaseStorage() {
+    package mutating func releaseStorage() {
         partial.releaseStorage()
     }
 
     /// Reports the end of the stream (W-2).
     ///
     /// - Throws: `unexpectedEOF` if a unit is incomplete, or the error with which the framer failed.
-    public mutating func finish() throws(WireError) {
+    package mutating func finish() throws(WireError) {
         if let failure { throw failure }
         if partial.isEmpty { return }
         let error = WireError.unexpectedEOF(missing: missingByteCount)

@@ -2,37 +2,37 @@
 ///
 /// The storage doubles when bytes arrive, up to the bound. It has at most twice the number of bytes that were in the
 /// ring at one time, and none before the first write. An empty ring keeps its storage until `releaseStorage()`.
-public struct RingBuffer: ~Copyable, Sendable {
+package struct RingBuffer: ~Copyable, Sendable {
     /// The minimum number of bytes of storage, if the bound permits it.
-    public static var minStorageByteCount: Int { 64 }
+    package static var minStorageByteCount: Int { 64 }
 
     /// The maximum number of bytes in the ring. A lower value does not remove bytes.
-    public var maxByteCount: Int
+    package var maxByteCount: Int
     /// The number of bytes in the ring.
-    public private(set) var count = 0
+    package private(set) var count = 0
     private var head = 0
     private var storage = ByteMemory(byteCount: 0)
 
     /// Creates an empty ring without storage.
     ///
     /// - Parameter maxByteCount: The maximum number of bytes in the ring, from 0 to 2⁴⁰.
-    public init(maxByteCount: Int) {
+    package init(maxByteCount: Int) {
         precondition(maxByteCount >= 0 && maxByteCount <= 1 << 40, "the bound must be from 0 to 2^40 bytes")
         self.maxByteCount = maxByteCount
     }
 
     /// Whether the ring is empty.
-    public var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that the next write can append.
-    public var freeByteCount: Int { max(maxByteCount - count, 0) }
+    package var freeByteCount: Int { max(maxByteCount - count, 0) }
 
     /// The number of bytes of storage that is allocated.
-    public var storageByteCount: Int { storage.byteCount }
+    package var storageByteCount: Int { storage.byteCount }
 
     /// Appends as many of the first bytes of `bytes` as fit, and returns their number.
     @inline(__always)
-    public mutating func write(_ bytes: RawSpan) -> Int {
+    package mutating func write(_ bytes: RawSpan) -> Int {
         let end = head &+ count &+ bytes.byteCount
         // In the most frequent case all bytes fit behind those in the ring.
         guard end <= storageByteCount, count &+ bytes.byteCount <= maxByteCount else { return writePart(bytes) }
@@ -55,14 +55,14 @@ public struct RingBuffer: ~Copyable, Sendable {
     }
 
     /// The contiguous bytes in the ring, from the oldest on.
-    public var firstRegion: RawSpan {
+    package var firstRegion: RawSpan {
         @_lifetime(borrow self)
         @inline(__always)
         get { storage.bytes(head..<min(head + count, storageByteCount)) }
     }
 
     /// The bytes at the start of the storage if the ring wraps around; otherwise empty.
-    public var secondRegion: RawSpan {
+    package var secondRegion: RawSpan {
         @_lifetime(borrow self)
         get { storage.bytes(0..<max(head + count - storageByteCount, 0)) }
     }
@@ -70,25 +70,25 @@ public struct RingBuffer: ~Copyable, Sendable {
     /// Removes the oldest `byteCount` bytes.
     ///
     /// - Precondition: The ring contains at least `byteCount` bytes.
-    public mutating func discard(_ byteCount: Int) {
+    package mutating func discard(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= count, "more is discarded than is held")
         count -= byteCount
         head = count == 0 ? 0 : wrapped(head + byteCount)
     }
 
     /// Removes all bytes and releases the storage.
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         discard(count)
         releaseStorage()
     }
 
     /// Moves the bytes so that `firstRegion` contains all of them. The bytes are copied only if the ring wraps around.
-    public mutating func linearize() {
+    package mutating func linearize() {
         if head + count > storageByteCount { move(toStorageOf: storageByteCount) }
     }
 
     /// Releases the storage if the ring is empty.
-    public mutating func releaseStorage() {
+    package mutating func releaseStorage() {
         if count > 0 { return }
         storage = ByteMemory(byteCount: 0)
     }

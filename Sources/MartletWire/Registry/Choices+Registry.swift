@@ -40,7 +40,7 @@ public enum RoomAccess: UInt8, CaseIterable, Sendable {
 
 extension Receipt {
     /// The state of messages that a receipt reports.
-    public enum Mark: UInt8, CaseIterable, Sendable {
+    package enum Mark: UInt8, CaseIterable, Sendable {
         /// A device of the member has received the messages.
         case delivered = 1
         /// The user of the member has read the messages.
@@ -50,7 +50,7 @@ extension Receipt {
 
 extension Transient {
     /// The presence of a member.
-    public enum Presence: UInt8, CaseIterable, Sendable {
+    package enum Presence: UInt8, CaseIterable, Sendable {
         /// The account has no member in the room.
         case left = 0
         /// A link of the account's members has a connection.

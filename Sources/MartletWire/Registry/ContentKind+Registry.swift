@@ -39,7 +39,7 @@ extension ContentKind {
 
 extension ContentKind {
     /// All kinds of version 1.0, in the order of their numbers.
-    public static let registered: [ContentKind] = [
+    package static let registered: [ContentKind] = [
         .text, .image, .file, .audio, .video, .location, .contact, .command, .edit, .delete, .reaction, .reply, .system,
         .attachment, .erased, .ack, .heartbeat,
     ]

@@ -224,7 +224,7 @@ extension ErrorCode {
 
 extension ErrorCode {
     /// All codes of version 1.0, in the order of their numbers.
-    public static let registered: [ErrorCode] = [
+    package static let registered: [ErrorCode] = [
         .none, .badMagic, .unsupportedVersion, .frameTooLarge, .expectedHello, .handshakeTimeout, .authTimeout,
         .badChecksum, .unexpectedEOF, .reservedBits, .unknownCritical, .malformedTLV, .tlvTooDeep, .tooManyTLVs,
         .inflateLimit, .inflateFailed, .compressionNotAllowed, .controlFlood, .churnLimit, .ackUnsent, .ackTimeout,

@@ -1,7 +1,7 @@
 // Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
 /// The parsed body of a frame of any type. Engines parse `data` after reassembly, as a ``MessageView``.
-public enum Frame: Equatable, Sendable {
+package enum Frame: Equatable, Sendable {
     /// A message, or one fragment of a message.
     case message(Message)
     /// Typing, presence, or an unreliable content of an application.
@@ -56,7 +56,7 @@ extension Frame {
     /// Parses the complete body of a frame type.
     ///
     /// - Throws: `WireError.unknownCriticalFrame`, or the errors of ``FrameBody/init(parsing:)``.
-    public static func parse(type: FrameType, body: RawSpan) throws(WireError) -> Frame {
+    package static func parse(type: FrameType, body: RawSpan) throws(WireError) -> Frame {
         switch type {
         case .data: .message(try Message(parsing: body))
         case .transient: .transient(try Transient(parsing: body))
@@ -86,7 +86,7 @@ extension Frame {
     }
 
     /// The type in the header of the frame.
-    public var type: FrameType {
+    package var type: FrameType {
         switch self {
         case .message: .data
         case .transient: .transient
@@ -116,7 +116,7 @@ extension Frame {
     }
 
     /// The body as its own type; nil for an unknown type.
-    public var body: (any FrameBody)? {
+    package var body: (any FrameBody)? {
         switch self {
         case .message(let body): body
         case .transient(let body): body

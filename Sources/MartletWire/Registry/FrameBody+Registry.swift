@@ -1,19 +1,19 @@
 // Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
 /// The frame that reports that the relay has stored messages durably, with their offsets (W-64).
-public struct Accepted: FrameBody {
+package struct Accepted: FrameBody {
     /// The type `accepted`, 0x2003.
-    public static let type = FrameType.accepted
+    package static let type = FrameType.accepted
     /// The maximum number of elements of `runs`.
-    public static let maxRunCount = 256
+    package static let maxRunCount = 256
 
     /// The runs of messages, 1 to 256.
-    public let runs: [AcceptedRun]
+    package let runs: [AcceptedRun]
 
     /// Creates the frame.
     ///
     /// - Precondition: `runs` has 1 to ``maxRunCount`` elements.
-    public init(runs: [AcceptedRun]) {
+    package init(runs: [AcceptedRun]) {
         precondition((1...Self.maxRunCount).contains(runs.count), "runs has 1 to maxRunCount elements")
         self.runs = runs
     }
@@ -21,7 +21,7 @@ public struct Accepted: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var runs: [AcceptedRun] = []
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -35,28 +35,28 @@ public struct Accepted: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         for item in runs { item.encode(into: &writer) }
     }
 }
 
 /// The frame that requests a pong, to verify that the peer is alive and to measure the round-trip time (W-70).
-public struct Ping: FrameBody {
+package struct Ping: FrameBody {
     /// The type `ping`, 0x3001.
-    public static let type = FrameType.ping
+    package static let type = FrameType.ping
 
     /// The number that identifies the ping. The pong repeats it.
-    public let nonce: UInt64
+    package let nonce: UInt64
 
     /// Creates the frame.
-    public init(nonce: UInt64) {
+    package init(nonce: UInt64) {
         self.nonce = nonce
     }
 
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var nonce: UInt64?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -69,26 +69,26 @@ public struct Ping: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.nonce, uint64: nonce)
     }
 }
 
 /// The frame that answers a ping (W-70).
-public struct Pong: FrameBody {
+package struct Pong: FrameBody {
     /// The type `pong`, 0x3002.
-    public static let type = FrameType.pong
+    package static let type = FrameType.pong
 
     /// The number of the ping.
-    public let nonce: UInt64
+    package let nonce: UInt64
     /// The timestamp of the ping, and the duration until the answer.
-    public let echo: Echo
+    package let echo: Echo
     /// The duration over which the clients of the server spread their attempts to reconnect, in whole milliseconds; nil
     /// from a client.
-    public let reconnectSpread: Duration?
+    package let reconnectSpread: Duration?
 
     /// Creates the frame. `reconnectSpread` is rounded down to milliseconds.
-    public init(nonce: UInt64, echo: Echo, reconnectSpread: Duration? = nil) {
+    package init(nonce: UInt64, echo: Echo, reconnectSpread: Duration? = nil) {
         self.nonce = nonce
         self.echo = echo
         self.reconnectSpread = reconnectSpread?.roundedDown(to: .milliseconds)
@@ -97,7 +97,7 @@ public struct Pong: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var nonce: UInt64?
         var echo: Echo?
         var reconnectSpread: Duration?
@@ -116,7 +116,7 @@ public struct Pong: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.nonce, uint64: nonce)
         echo.encode(into: &writer)
         if let reconnectSpread { writer.append(.reconnectSpread, duration: reconnectSpread, .milliseconds) }
@@ -124,35 +124,35 @@ public struct Pong: FrameBody {
 }
 
 /// The first frame of a client: its account and device, its versions and features, and the link to resume (W-33).
-public struct Hello: FrameBody {
+package struct Hello: FrameBody {
     /// The type `hello`, 0x4001.
-    public static let type = FrameType.hello
+    package static let type = FrameType.hello
     /// The maximum number of elements of `spokenVersions`.
-    public static let maxSpokenVersionCount = 16
+    package static let maxSpokenVersionCount = 16
 
     /// The versions that the client supports, 1 to 16.
-    public let spokenVersions: [WireVersion]
+    package let spokenVersions: [WireVersion]
     /// The features of the client.
-    public let features: Features
+    package let features: Features
     /// The limits of the client.
-    public let limits: Limits
+    package let limits: Limits
     /// The device of the client. Other frames omit it.
-    public let device: DeviceID
+    package let device: DeviceID
     /// The account of the client.
-    public let account: AccountName
+    package let account: AccountName
     /// The mechanism of the authentication exchange that the credential begins; nil if the credential is a token.
-    public let mechanism: MechanismName?
+    package let mechanism: MechanismName?
     /// The proof of the account, or the first message of the exchange; nil if the server requires none.
-    public let credential: Credential?
+    package let credential: Credential?
     /// The name and version of the program, as text for people, at most 128 bytes.
-    public let agent: String?
+    package let agent: String?
     /// The link to resume; nil for a new link.
-    public let resume: ResumePoint?
+    package let resume: ResumePoint?
 
     /// Creates the frame. `agent` is truncated to 128 bytes.
     ///
     /// - Precondition: `spokenVersions` has 1 to ``maxSpokenVersionCount`` elements.
-    public init(
+    package init(
         spokenVersions: [WireVersion] = [.current], features: Features = .supported, limits: Limits = Limits(),
         device: DeviceID, account: AccountName, mechanism: MechanismName? = nil, credential: Credential? = nil,
         agent: String? = nil, resume: ResumePoint? = nil
@@ -174,7 +174,7 @@ public struct Hello: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var spokenVersions: [WireVersion] = []
         var features: Features?
         var limits: Limits?
@@ -213,7 +213,7 @@ public struct Hello: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         for item in spokenVersions { writer.append(.spokenVersion, uint16: item.rawValue) }
         writer.append(.features, uint64: features.rawValue)
         limits.encode(into: &writer)
@@ -297,58 +297,58 @@ public struct Notice: Equatable, Sendable {
 }
 
 /// The frame that refuses a hello and ends the connection (W-38).
-public struct Reject: FrameBody {
+package struct Reject: FrameBody {
     /// The type `reject`, 0x4003.
-    public static let type = FrameType.reject
+    package static let type = FrameType.reject
 
     /// The contents.
-    public let notice: Notice
+    package let notice: Notice
 
     /// Creates the frame.
-    public init(_ notice: Notice) { self.notice = notice }
+    package init(_ notice: Notice) { self.notice = notice }
 
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) { notice = try Notice(parsing: body) }
+    package init(parsing body: RawSpan) throws(WireError) { notice = try Notice(parsing: body) }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) { notice.encode(into: &writer) }
+    package func encode(into writer: inout TLVWriter) { notice.encode(into: &writer) }
 }
 
 /// The last frame on a connection that its sender ends: after an error, before a restart, or to redirect the peer
 /// (W-43).
-public struct GoAway: FrameBody {
+package struct GoAway: FrameBody {
     /// The type `goaway`, 0x4004.
-    public static let type = FrameType.goaway
+    package static let type = FrameType.goaway
 
     /// The contents.
-    public let notice: Notice
+    package let notice: Notice
 
     /// Creates the frame.
-    public init(_ notice: Notice) { self.notice = notice }
+    package init(_ notice: Notice) { self.notice = notice }
 
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) { notice = try Notice(parsing: body) }
+    package init(parsing body: RawSpan) throws(WireError) { notice = try Notice(parsing: body) }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) { notice.encode(into: &writer) }
+    package func encode(into writer: inout TLVWriter) { notice.encode(into: &writer) }
 }
 
 /// A message of an authentication exchange before welcome, or of the renewal of a credential after it (W-97).
-public struct Auth: FrameBody {
+package struct Auth: FrameBody {
     /// The type `auth`, 0x4005.
-    public static let type = FrameType.auth
+    package static let type = FrameType.auth
 
     /// The message of the exchange, or the new credential; nil in the answer to a renewal.
-    public let credential: Credential?
+    package let credential: Credential?
     /// The duration until the new credential expires, in whole milliseconds; nil if it does not.
-    public let credentialLifetime: Duration?
+    package let credentialLifetime: Duration?
 
     /// Creates the frame. `credentialLifetime` is rounded down to milliseconds.
-    public init(credential: Credential? = nil, credentialLifetime: Duration? = nil) {
+    package init(credential: Credential? = nil, credentialLifetime: Duration? = nil) {
         self.credential = credential
         self.credentialLifetime = credentialLifetime?.roundedDown(to: .milliseconds)
     }
@@ -356,7 +356,7 @@ public struct Auth: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var credential: Credential?
         var credentialLifetime: Duration?
         var reader = try TLVReader(wholeBody: body)
@@ -372,33 +372,33 @@ public struct Auth: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         credential?.encode(into: &writer)
         if let credentialLifetime { writer.append(.credentialLifetime, duration: credentialLifetime, .milliseconds) }
     }
 }
 
 /// The frame that opens a session on a room (W-55).
-public struct Open: FrameBody {
+package struct Open: FrameBody {
     /// The type `open`, 0x5001.
-    public static let type = FrameType.open
+    package static let type = FrameType.open
 
     /// The room.
-    public let room: RoomName
+    package let room: RoomName
     /// The kind of the session.
-    public let kind: SessionKind
+    package let kind: SessionKind
     /// The cursor: only higher offsets are delivered. The cursor 0 begins with the first offset.
-    public let cursor: UInt64
+    package let cursor: UInt64
     /// The identity of the log to which the cursor belongs; nil if it is unknown. The cursor counts as 0 in another log
     ///
-    public let log: LogID?
+    package let log: LogID?
     /// The number of the latest messages to begin with, unless the cursor is later; nil to begin at the cursor.
-    public let tail: UInt32?
+    package let tail: UInt32?
     /// Whether the relay omits messages of the device that opens the session (No Local of MQTT 5 §3.8.3.1).
-    public let noLocal: Bool
+    package let noLocal: Bool
 
     /// Creates the frame.
-    public init(
+    package init(
         room: RoomName, kind: SessionKind = .chat, cursor: UInt64, log: LogID? = nil, tail: UInt32? = nil,
         noLocal: Bool = false
     ) {
@@ -413,7 +413,7 @@ public struct Open: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var room: RoomName?
         var kind: SessionKind?
         var cursor: UInt64?
@@ -441,7 +441,7 @@ public struct Open: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.room, name: room)
         writer.append(.sessionKind, uint8: kind.rawValue)
         writer.append(.cursor, uint64: cursor)
@@ -452,30 +452,30 @@ public struct Open: FrameBody {
 }
 
 /// The frame that accepts an `open` (W-56).
-public struct Opened: FrameBody {
+package struct Opened: FrameBody {
     /// The type `opened`, 0x5002.
-    public static let type = FrameType.opened
+    package static let type = FrameType.opened
     /// The maximum number of elements of `members`.
-    public static let maxMemberCount = 256
+    package static let maxMemberCount = 256
 
     /// The highest offset of the room's log; 0 if the log is empty.
-    public let head: UInt64
+    package let head: UInt64
     /// The lowest offset that the log still keeps.
-    public let first: UInt64
+    package let first: UInt64
     /// The identity of the room's log; nil from a relay that does not send it.
-    public let log: LogID?
+    package let log: LogID?
     /// The highest offset up to which the log that `open` names has the messages of this log; nil if `open` names this
     /// log, none or an unknown one.
-    public let upTo: UInt64?
+    package let upTo: UInt64?
     /// The highest counter that the relay has taken from the device in the room; nil if there is none.
-    public let counter: UInt64?
+    package let counter: UInt64?
     /// The accounts of the room's members, at most 256.
-    public let members: [AccountName]
+    package let members: [AccountName]
 
     /// Creates the frame.
     ///
     /// - Precondition: `counter` is at least 1. `members` has at most ``maxMemberCount`` elements.
-    public init(
+    package init(
         head: UInt64, first: UInt64, log: LogID? = nil, upTo: UInt64? = nil, counter: UInt64? = nil,
         members: [AccountName] = []
     ) {
@@ -492,7 +492,7 @@ public struct Opened: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var head: UInt64?
         var first: UInt64?
         var log: LogID?
@@ -520,7 +520,7 @@ public struct Opened: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.head, uint64: head)
         writer.append(.first, uint64: first)
         if let log { writer.append(.log, uint64: log.rawValue) }
@@ -531,17 +531,17 @@ public struct Opened: FrameBody {
 }
 
 /// The frame that ends a session after all its earlier frames (W-57).
-public struct Close: FrameBody {
+package struct Close: FrameBody {
     /// The type `close`, 0x5003.
-    public static let type = FrameType.close
+    package static let type = FrameType.close
 
     /// The reason as a code; nil if there is none.
-    public let code: ErrorCode?
+    package let code: ErrorCode?
     /// The reason as text for people, at most 256 bytes of UTF-8.
-    public let reason: String?
+    package let reason: String?
 
     /// Creates the frame. `reason` is truncated to 256 bytes.
-    public init(code: ErrorCode? = nil, reason: String? = nil) {
+    package init(code: ErrorCode? = nil, reason: String? = nil) {
         self.code = code
         self.reason = reason?.clipped(toByteCount: 256)
     }
@@ -549,7 +549,7 @@ public struct Close: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var code: ErrorCode?
         var reason: String?
         var reader = try TLVReader(wholeBody: body)
@@ -565,7 +565,7 @@ public struct Close: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         if let code { writer.append(.code, uint16: code.rawValue) }
         if let reason { writer.append(.reason, string: reason) }
     }
@@ -573,27 +573,27 @@ public struct Close: FrameBody {
 
 /// The frame that ends a session at once. It is sent on the control session, and frames of the session in flight are
 /// dropped (W-57).
-public struct Reset: FrameBody {
+package struct Reset: FrameBody {
     /// The type `reset`, 0x5004.
-    public static let type = FrameType.reset
+    package static let type = FrameType.reset
 
     /// The session that ends.
-    public let session: SessionID
+    package let session: SessionID
     /// The reason as a code.
-    public let code: ErrorCode
+    package let code: ErrorCode
     /// The reason as text for people, at most 256 bytes of UTF-8.
-    public let reason: String?
+    package let reason: String?
     /// The duration after which the sender would accept another session in place of this one, in milliseconds on the
     /// wire; nil if it names none (W-103, S-64).
-    public let retryAfter: Duration?
+    package let retryAfter: Duration?
     /// The number of bytes of credit that the sender of this frame has used on the session, so that both endpoints
     /// compute the same credit of the link.
-    public let creditUsed: UInt64?
+    package let creditUsed: UInt64?
 
     /// Creates the frame. `reason` is truncated to 256 bytes. `retryAfter` is rounded down to milliseconds.
     ///
     /// - Precondition: `session` is at least 1.
-    public init(
+    package init(
         session: SessionID, code: ErrorCode, reason: String? = nil, retryAfter: Duration? = nil,
         creditUsed: UInt64? = nil
     ) {
@@ -608,7 +608,7 @@ public struct Reset: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var session: SessionID?
         var code: ErrorCode?
         var reason: String?
@@ -634,7 +634,7 @@ public struct Reset: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.session, uint16: session.rawValue)
         writer.append(.code, uint16: code.rawValue)
         if let reason { writer.append(.reason, string: reason) }
@@ -644,43 +644,43 @@ public struct Reset: FrameBody {
 }
 
 /// The frame that requests the peer to suspend delivery on a session until ``Resume`` (W-58).
-public struct Suspend: FrameBody {
+package struct Suspend: FrameBody {
     /// The type `suspend`, 0x5005.
-    public static let type = FrameType.suspend
+    package static let type = FrameType.suspend
 
     /// Creates the frame.
-    public init() {}
+    package init() {}
 
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() { try field.skip() }
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {}
+    package func encode(into writer: inout TLVWriter) {}
 }
 
 /// The frame that resumes delivery on a session after ``Suspend`` (W-58).
-public struct Resume: FrameBody {
+package struct Resume: FrameBody {
     /// The type `resume`, 0x5006.
-    public static let type = FrameType.resume
+    package static let type = FrameType.resume
 
     /// The cursor from which delivery continues: only higher offsets are delivered. Nil continues where delivery was
     /// suspended.
-    public let cursor: UInt64?
+    package let cursor: UInt64?
 
     /// Creates the frame.
-    public init(cursor: UInt64? = nil) {
+    package init(cursor: UInt64? = nil) {
         self.cursor = cursor
     }
 
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var cursor: UInt64?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -693,33 +693,33 @@ public struct Resume: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         if let cursor { writer.append(.cursor, uint64: cursor) }
     }
 }
 
 /// The frame that requests a response from another account or from the relay (W-68).
-public struct Request: FrameBody {
+package struct Request: FrameBody {
     /// The type `request`, 0x6001.
-    public static let type = FrameType.request
+    package static let type = FrameType.request
 
     /// The number that identifies the request among those of its sender.
-    public let correlation: UInt64
+    package let correlation: UInt64
     /// The method.
-    public let method: MethodName
+    package let method: MethodName
     /// The duration for which the sender waits, in whole milliseconds from the time of sending.
-    public let deadline: Duration
+    package let deadline: Duration
     /// The account that answers; nil for the relay itself.
-    public let recipient: AccountName?
+    package let recipient: AccountName?
     /// The account of the sender. The relay sets it.
-    public let sender: AccountName?
+    package let sender: AccountName?
     /// The arguments: the TLVs of a container; nil if there are none.
-    public let content: [UInt8]?
+    package let content: [UInt8]?
 
     /// Creates the frame. `deadline` is rounded down to milliseconds.
     ///
     /// - Precondition: `content` consists of well-formed TLVs.
-    public init(
+    package init(
         correlation: UInt64, method: MethodName, deadline: Duration, recipient: AccountName? = nil,
         sender: AccountName? = nil, content: [UInt8]? = nil
     ) {
@@ -735,7 +735,7 @@ public struct Request: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var correlation: UInt64?
         var method: MethodName?
         var deadline: Duration?
@@ -763,7 +763,7 @@ public struct Request: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.correlation, uint64: correlation)
         writer.append(.method, name: method)
         writer.append(.deadline, duration: deadline, .milliseconds)
@@ -774,26 +774,26 @@ public struct Request: FrameBody {
 }
 
 /// The frame that answers a request (W-69).
-public struct Response: FrameBody {
+package struct Response: FrameBody {
     /// The type `response`, 0x6002.
-    public static let type = FrameType.response
+    package static let type = FrameType.response
 
     /// The correlation of the request.
-    public let correlation: UInt64
+    package let correlation: UInt64
     /// The code `none` if the request succeeded, otherwise the reason of the failure.
-    public let status: ErrorCode
+    package let status: ErrorCode
     /// The reason as text for people, at most 256 bytes of UTF-8.
-    public let reason: String?
+    package let reason: String?
     /// The duration after which the request may succeed, in milliseconds on the wire; nil if the responder names none
     /// (W-103, S-65).
-    public let retryAfter: Duration?
+    package let retryAfter: Duration?
     /// The result: the TLVs of a container; nil if there is none.
-    public let content: [UInt8]?
+    package let content: [UInt8]?
 
     /// Creates the frame. `reason` is truncated to 256 bytes. `retryAfter` is rounded down to milliseconds.
     ///
     /// - Precondition: `content` consists of well-formed TLVs.
-    public init(
+    package init(
         correlation: UInt64, status: ErrorCode = .none, reason: String? = nil, retryAfter: Duration? = nil,
         content: [UInt8]? = nil
     ) {
@@ -808,7 +808,7 @@ public struct Response: FrameBody {
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var correlation: UInt64?
         var status: ErrorCode?
         var reason: String?
@@ -833,7 +833,7 @@ public struct Response: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.correlation, uint64: correlation)
         writer.append(.status, uint16: status.rawValue)
         if let reason { writer.append(.reason, string: reason) }
@@ -843,22 +843,22 @@ public struct Response: FrameBody {
 }
 
 /// The frame that cancels a request, because its sender no longer waits for the response (S-56).
-public struct CancelRequest: FrameBody {
+package struct CancelRequest: FrameBody {
     /// The type `cancel`, 0x6003.
-    public static let type = FrameType.cancel
+    package static let type = FrameType.cancel
 
     /// The correlation of the request.
-    public let correlation: UInt64
+    package let correlation: UInt64
 
     /// Creates the frame.
-    public init(correlation: UInt64) {
+    package init(correlation: UInt64) {
         self.correlation = correlation
     }
 
     /// Creates the frame from its body.
     ///
     /// - Throws: The errors of ``FrameBody/init(parsing:)``.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         var correlation: UInt64?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -871,7 +871,7 @@ public struct CancelRequest: FrameBody {
     }
 
     /// Appends the fields of the body.
-    public func encode(into writer: inout TLVWriter) {
+    package func encode(into writer: inout TLVWriter) {
         writer.append(.correlation, uint64: correlation)
     }
 }

@@ -74,7 +74,7 @@ extension FrameType {
 
 extension FrameType {
     /// All types of version 1.0, in the order of their numbers.
-    public static let registered: [FrameType] = [
+    package static let registered: [FrameType] = [
         .data, .transient, .ack, .receipt, .accepted, .gap, .ping, .pong, .hello, .welcome, .reject, .goaway, .auth,
         .open, .opened, .close, .reset, .suspend, .resume, .update, .request, .response, .cancel,
     ]
@@ -114,7 +114,7 @@ extension FrameType: CustomStringConvertible {
 
 extension FrameType {
     /// The rule of the type; nil for an unknown type.
-    public var rule: FrameRule? {
+    package var rule: FrameRule? {
         switch self {
         case .data, .opened: FrameRule(isReliable: true, scope: .session, allowsFragments: true)
         case .transient: FrameRule(isReliable: false, scope: .session)

@@ -3,241 +3,241 @@
 extension Tag {
     /// u16, an `ErrorCode`.
     @inlinable
-    public static var code: Tag { Tag(rawValue: 0x0001) }
+    package static var code: Tag { Tag(rawValue: 0x0001) }
     /// UTF-8 for people, at most 256 bytes.
     @inlinable
-    public static var reason: Tag { Tag(rawValue: 0x0002) }
+    package static var reason: Tag { Tag(rawValue: 0x0002) }
     /// u32, milliseconds.
     @inlinable
-    public static var retryAfter: Tag { Tag(rawValue: 0x0003) }
+    package static var retryAfter: Tag { Tag(rawValue: 0x0003) }
     /// UTF-8, an endpoint of at most 512 bytes.
     @inlinable
-    public static var redirect: Tag { Tag(rawValue: 0x0004) }
+    package static var redirect: Tag { Tag(rawValue: 0x0004) }
     /// u16, major in the high byte; repeats.
     @inlinable
-    public static var spokenVersion: Tag { Tag(rawValue: 0x0005) }
+    package static var spokenVersion: Tag { Tag(rawValue: 0x0005) }
     /// u64, a bit set.
     @inlinable
-    public static var features: Tag { Tag(rawValue: 0x0010) }
+    package static var features: Tag { Tag(rawValue: 0x0010) }
     /// u64, a `DeviceID`.
     @inlinable
-    public static var device: Tag { Tag(rawValue: 0x0011) }
+    package static var device: Tag { Tag(rawValue: 0x0011) }
     /// UTF-8, 1 to 128 bytes.
     @inlinable
-    public static var account: Tag { Tag(rawValue: 0x0012) }
+    package static var account: Tag { Tag(rawValue: 0x0012) }
     /// At most 4,096 bytes, never compressed.
     @inlinable
-    public static var credential: Tag { Tag(rawValue: 0x0013) }
+    package static var credential: Tag { Tag(rawValue: 0x0013) }
     /// UTF-8, the name of the program, at most 128 bytes.
     @inlinable
-    public static var agent: Tag { Tag(rawValue: 0x0014) }
+    package static var agent: Tag { Tag(rawValue: 0x0014) }
     /// u64, a `LinkID`.
     @inlinable
-    public static var link: Tag { Tag(rawValue: 0x0015) }
+    package static var link: Tag { Tag(rawValue: 0x0015) }
     /// Exactly 32 bytes.
     @inlinable
-    public static var resumeToken: Tag { Tag(rawValue: 0x0016) }
+    package static var resumeToken: Tag { Tag(rawValue: 0x0016) }
     /// u16 session, u64 highest sequence received in order; repeats up to 256 times.
     @inlinable
-    public static var sessionPosition: Tag { Tag(rawValue: 0x0017) }
+    package static var sessionPosition: Tag { Tag(rawValue: 0x0017) }
     /// u32, an `Epoch`.
     @inlinable
-    public static var epoch: Tag { Tag(rawValue: 0x0018) }
+    package static var epoch: Tag { Tag(rawValue: 0x0018) }
     /// u32, seconds.
     @inlinable
-    public static var resumeLifetime: Tag { Tag(rawValue: 0x0019) }
+    package static var resumeLifetime: Tag { Tag(rawValue: 0x0019) }
     /// u32, milliseconds, recommended by the server.
     @inlinable
-    public static var heartbeatInterval: Tag { Tag(rawValue: 0x001A) }
+    package static var heartbeatInterval: Tag { Tag(rawValue: 0x001A) }
     /// u32, milliseconds until the credential of the connection expires.
     @inlinable
-    public static var credentialLifetime: Tag { Tag(rawValue: 0x001B) }
+    package static var credentialLifetime: Tag { Tag(rawValue: 0x001B) }
     /// UTF-8, 1 to 32 bytes, the name of an authentication mechanism.
     @inlinable
-    public static var mechanism: Tag { Tag(rawValue: 0x001C) }
+    package static var mechanism: Tag { Tag(rawValue: 0x001C) }
     /// u32, bytes.
     @inlinable
-    public static var maxBody: Tag { Tag(rawValue: 0x0020) }
+    package static var maxBody: Tag { Tag(rawValue: 0x0020) }
     /// u32, bytes.
     @inlinable
-    public static var maxMessage: Tag { Tag(rawValue: 0x0021) }
+    package static var maxMessage: Tag { Tag(rawValue: 0x0021) }
     /// u32, bytes.
     @inlinable
-    public static var linkWindow: Tag { Tag(rawValue: 0x0022) }
+    package static var linkWindow: Tag { Tag(rawValue: 0x0022) }
     /// u32, bytes.
     @inlinable
-    public static var sessionWindow: Tag { Tag(rawValue: 0x0023) }
+    package static var sessionWindow: Tag { Tag(rawValue: 0x0023) }
     /// u16.
     @inlinable
-    public static var maxSessions: Tag { Tag(rawValue: 0x0024) }
+    package static var maxSessions: Tag { Tag(rawValue: 0x0024) }
     /// u32 returned timestamp, u32 microseconds between its receipt and its return.
     @inlinable
-    public static var echo: Tag { Tag(rawValue: 0x0030) }
+    package static var echo: Tag { Tag(rawValue: 0x0030) }
     /// u64, an absolute limit in bytes.
     @inlinable
-    public static var linkCredit: Tag { Tag(rawValue: 0x0031) }
+    package static var linkCredit: Tag { Tag(rawValue: 0x0031) }
     /// u16 session, u64 cumulative, u64 credit limit, then up to 32 ranges; repeats up to 256 times.
     @inlinable
-    public static var sessionAck: Tag { Tag(rawValue: 0x0032) }
+    package static var sessionAck: Tag { Tag(rawValue: 0x0032) }
     /// u64, repeated by the pong.
     @inlinable
-    public static var nonce: Tag { Tag(rawValue: 0x0033) }
+    package static var nonce: Tag { Tag(rawValue: 0x0033) }
     /// u64, bytes of credit used since the session was opened.
     @inlinable
-    public static var creditUsed: Tag { Tag(rawValue: 0x0034) }
+    package static var creditUsed: Tag { Tag(rawValue: 0x0034) }
     /// u64 from 1, assigned by the device.
     @inlinable
-    public static var counter: Tag { Tag(rawValue: 0x0040) }
+    package static var counter: Tag { Tag(rawValue: 0x0040) }
     /// u16, a content kind.
     @inlinable
-    public static var kind: Tag { Tag(rawValue: 0x0041) }
+    package static var kind: Tag { Tag(rawValue: 0x0041) }
     /// u32, milliseconds.
     @inlinable
-    public static var timeToLive: Tag { Tag(rawValue: 0x0043) }
+    package static var timeToLive: Tag { Tag(rawValue: 0x0043) }
     /// u64 from 1, the position in the room's log.
     @inlinable
-    public static var offset: Tag { Tag(rawValue: 0x0048) }
+    package static var offset: Tag { Tag(rawValue: 0x0048) }
     /// u64, milliseconds since 1970 by the relay's clock.
     @inlinable
-    public static var acceptedAt: Tag { Tag(rawValue: 0x0049) }
+    package static var acceptedAt: Tag { Tag(rawValue: 0x0049) }
     /// UTF-8 account, 1 to 128 bytes.
     @inlinable
-    public static var sender: Tag { Tag(rawValue: 0x004A) }
+    package static var sender: Tag { Tag(rawValue: 0x004A) }
     /// UTF-8, 1 to 128 bytes.
     @inlinable
-    public static var room: Tag { Tag(rawValue: 0x0050) }
+    package static var room: Tag { Tag(rawValue: 0x0050) }
     /// u8: 0 chat, 1 media, 2 signaling, 3 file, 4 attachment, 5 account.
     @inlinable
-    public static var sessionKind: Tag { Tag(rawValue: 0x0051) }
+    package static var sessionKind: Tag { Tag(rawValue: 0x0051) }
     /// u64: offsets greater than this are delivered.
     @inlinable
-    public static var cursor: Tag { Tag(rawValue: 0x0052) }
+    package static var cursor: Tag { Tag(rawValue: 0x0052) }
     /// u64, the highest offset of the room; 0 if it is empty.
     @inlinable
-    public static var head: Tag { Tag(rawValue: 0x0053) }
+    package static var head: Tag { Tag(rawValue: 0x0053) }
     /// u64, the lowest offset that is kept, or the first offset of a gap.
     @inlinable
-    public static var first: Tag { Tag(rawValue: 0x0054) }
+    package static var first: Tag { Tag(rawValue: 0x0054) }
     /// UTF-8 account; repeats up to 256 times.
     @inlinable
-    public static var member: Tag { Tag(rawValue: 0x0055) }
+    package static var member: Tag { Tag(rawValue: 0x0055) }
     /// u32, number of messages before the head at which delivery begins.
     @inlinable
-    public static var tail: Tag { Tag(rawValue: 0x0056) }
+    package static var tail: Tag { Tag(rawValue: 0x0056) }
     /// u16, a `SessionID`.
     @inlinable
-    public static var session: Tag { Tag(rawValue: 0x0057) }
+    package static var session: Tag { Tag(rawValue: 0x0057) }
     /// u8, 0 or 1: whether the device's own messages are omitted.
     @inlinable
-    public static var noLocal: Tag { Tag(rawValue: 0x0058) }
+    package static var noLocal: Tag { Tag(rawValue: 0x0058) }
     /// u64, a `LogID`.
     @inlinable
-    public static var log: Tag { Tag(rawValue: 0x0059) }
+    package static var log: Tag { Tag(rawValue: 0x0059) }
     /// u8: 1 reader, 2 member, 3 moderator, 4 owner.
     @inlinable
-    public static var role: Tag { Tag(rawValue: 0x005A) }
+    package static var role: Tag { Tag(rawValue: 0x005A) }
     /// u8: 0 open, 1 inviteOnly, 2 closed.
     @inlinable
-    public static var access: Tag { Tag(rawValue: 0x005B) }
+    package static var access: Tag { Tag(rawValue: 0x005B) }
     /// u32, seconds.
     @inlinable
-    public static var duration: Tag { Tag(rawValue: 0x005C) }
+    package static var duration: Tag { Tag(rawValue: 0x005C) }
     /// u8 role, u8 banned, u64 end of a mute, name of the account; repeats up to 64 times.
     @inlinable
-    public static var standing: Tag { Tag(rawValue: 0x005D) }
+    package static var standing: Tag { Tag(rawValue: 0x005D) }
     /// u64: messages with lower offsets.
     @inlinable
-    public static var before: Tag { Tag(rawValue: 0x005E) }
+    package static var before: Tag { Tag(rawValue: 0x005E) }
     /// u16 from 1, the maximum number of messages or entries.
     @inlinable
-    public static var limit: Tag { Tag(rawValue: 0x005F) }
+    package static var limit: Tag { Tag(rawValue: 0x005F) }
     /// u64 first counter, u32 count, u64 first offset; repeats up to 256 times.
     @inlinable
-    public static var acceptedRun: Tag { Tag(rawValue: 0x0060) }
+    package static var acceptedRun: Tag { Tag(rawValue: 0x0060) }
     /// u8: 1 delivered, 2 read, 3 refused.
     @inlinable
-    public static var receiptKind: Tag { Tag(rawValue: 0x0061) }
+    package static var receiptKind: Tag { Tag(rawValue: 0x0061) }
     /// u64, an offset.
     @inlinable
-    public static var upTo: Tag { Tag(rawValue: 0x0062) }
+    package static var upTo: Tag { Tag(rawValue: 0x0062) }
     /// The body of a message with the relay's fields; repeats up to 256 times.
     @inlinable
-    public static var message: Tag { Tag(rawValue: 0x0063) }
+    package static var message: Tag { Tag(rawValue: 0x0063) }
     /// u64, milliseconds for which the messages of a room are kept.
     @inlinable
-    public static var maxAge: Tag { Tag(rawValue: 0x0064) }
+    package static var maxAge: Tag { Tag(rawValue: 0x0064) }
     /// u64, the number of messages of a room that are kept.
     @inlinable
-    public static var maxCount: Tag { Tag(rawValue: 0x0065) }
+    package static var maxCount: Tag { Tag(rawValue: 0x0065) }
     /// u64, the bytes of the messages of a room that are kept.
     @inlinable
-    public static var maxByteCount: Tag { Tag(rawValue: 0x0066) }
+    package static var maxByteCount: Tag { Tag(rawValue: 0x0066) }
     /// u64, the number of a request, repeated in its response.
     @inlinable
-    public static var correlation: Tag { Tag(rawValue: 0x0070) }
+    package static var correlation: Tag { Tag(rawValue: 0x0070) }
     /// UTF-8, 1 to 64 bytes.
     @inlinable
-    public static var method: Tag { Tag(rawValue: 0x0071) }
+    package static var method: Tag { Tag(rawValue: 0x0071) }
     /// u32, milliseconds.
     @inlinable
-    public static var deadline: Tag { Tag(rawValue: 0x0072) }
+    package static var deadline: Tag { Tag(rawValue: 0x0072) }
     /// UTF-8 account.
     @inlinable
-    public static var recipient: Tag { Tag(rawValue: 0x0073) }
+    package static var recipient: Tag { Tag(rawValue: 0x0073) }
     /// u16, an `ErrorCode`; 0 is success.
     @inlinable
-    public static var status: Tag { Tag(rawValue: 0x0074) }
+    package static var status: Tag { Tag(rawValue: 0x0074) }
     /// u8: 0 left, 1 online, 2 away.
     @inlinable
-    public static var presence: Tag { Tag(rawValue: 0x0080) }
+    package static var presence: Tag { Tag(rawValue: 0x0080) }
     /// u8, 0 or 1.
     @inlinable
-    public static var typing: Tag { Tag(rawValue: 0x0081) }
+    package static var typing: Tag { Tag(rawValue: 0x0081) }
     /// u64, the number of an attachment's bytes before it.
     @inlinable
-    public static var position: Tag { Tag(rawValue: 0x0090) }
+    package static var position: Tag { Tag(rawValue: 0x0090) }
     /// u32 from 1, the maximum number of an attachment's bytes.
     @inlinable
-    public static var length: Tag { Tag(rawValue: 0x0091) }
+    package static var length: Tag { Tag(rawValue: 0x0091) }
     /// The body of an `update` with a room; repeats up to 64 times.
     @inlinable
-    public static var entry: Tag { Tag(rawValue: 0x00A0) }
+    package static var entry: Tag { Tag(rawValue: 0x00A0) }
     /// u8: 0 none, 1 invited, 2 joined.
     @inlinable
-    public static var membership: Tag { Tag(rawValue: 0x00A1) }
+    package static var membership: Tag { Tag(rawValue: 0x00A1) }
     /// UTF-8 account, 1 to 128 bytes.
     @inlinable
-    public static var inviter: Tag { Tag(rawValue: 0x00A2) }
+    package static var inviter: Tag { Tag(rawValue: 0x00A2) }
     /// u64, milliseconds since 1970 by the relay's clock.
     @inlinable
-    public static var changedAt: Tag { Tag(rawValue: 0x00A3) }
+    package static var changedAt: Tag { Tag(rawValue: 0x00A3) }
     /// u64, the read offset of the account.
     @inlinable
-    public static var readUpTo: Tag { Tag(rawValue: 0x00A4) }
+    package static var readUpTo: Tag { Tag(rawValue: 0x00A4) }
     /// u64, the delivered offset of the account.
     @inlinable
-    public static var deliveredUpTo: Tag { Tag(rawValue: 0x00A5) }
+    package static var deliveredUpTo: Tag { Tag(rawValue: 0x00A5) }
     /// u32, a number of messages.
     @inlinable
-    public static var unread: Tag { Tag(rawValue: 0x00A6) }
+    package static var unread: Tag { Tag(rawValue: 0x00A6) }
     /// u8, 0 or 1: whether the text of the message is shortened.
     @inlinable
-    public static var shortened: Tag { Tag(rawValue: 0x00A7) }
+    package static var shortened: Tag { Tag(rawValue: 0x00A7) }
     /// u8, 0 or 1: whether another page follows.
     @inlinable
-    public static var hasMore: Tag { Tag(rawValue: 0x00A8) }
+    package static var hasMore: Tag { Tag(rawValue: 0x00A8) }
     /// u32, milliseconds over which the clients of the server spread their attempts to reconnect.
     @inlinable
-    public static var reconnectSpread: Tag { Tag(rawValue: 0x00B0) }
+    package static var reconnectSpread: Tag { Tag(rawValue: 0x00B0) }
     /// Container of the limits.
     @inlinable
-    public static var limits: Tag { Tag(rawValue: 0x0101) }
+    package static var limits: Tag { Tag(rawValue: 0x0101) }
     /// Container of the link, the token and the positions.
     @inlinable
-    public static var resume: Tag { Tag(rawValue: 0x0102) }
+    package static var resume: Tag { Tag(rawValue: 0x0102) }
     /// Container of the application's fields.
     @inlinable
-    public static var content: Tag { Tag(rawValue: 0x0142) }
+    package static var content: Tag { Tag(rawValue: 0x0142) }
     /// Container of values (Specs/messages.md).
     @inlinable
     public static var array: Tag { Tag(rawValue: 0x0160) }
@@ -305,7 +305,7 @@ extension Tag {
 
 extension Tag {
     /// All tags of version 1.0, in the order of their numbers.
-    public static let registered: [Tag] = [
+    package static let registered: [Tag] = [
         .code, .reason, .retryAfter, .redirect, .spokenVersion, .features, .device, .account, .credential, .agent,
         .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime,
         .mechanism, .maxBody, .maxMessage, .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck,

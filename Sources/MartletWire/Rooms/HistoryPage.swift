@@ -1,24 +1,24 @@
 /// A page of a room's history: the content of the response to a ``HistoryQuery``.
-public struct HistoryPage: Equatable, Sendable {
+package struct HistoryPage: Equatable, Sendable {
     /// The maximum size of the messages of a page, in bytes with the heads of their fields. A single message may be
     /// longer. A response with this content is one fragment, because it delays the later messages of its session.
-    public static let maxByteCount = 15 * 1024
+    package static let maxByteCount = 15 * 1024
 
     /// The number of bytes that a message takes in a page.
-    public static func byteCount(ofMessage bodyByteCount: Int) -> Int { TLVLimits.headByteCount + bodyByteCount }
+    package static func byteCount(ofMessage bodyByteCount: Int) -> Int { TLVLimits.headByteCount + bodyByteCount }
 
     /// The highest offset of the log; 0 if it never had a message.
-    public let head: UInt64
+    package let head: UInt64
     /// The lowest offset that the relay still keeps.
-    public let first: UInt64
+    package let first: UInt64
     /// The identity of the log; nil from a relay that does not send it.
-    public let log: LogID?
+    package let log: LogID?
     /// The messages in the order of their offsets, without those that this version cannot read.
-    public let messages: [Message]
+    package let messages: [Message]
     /// The lowest and the highest offset of the page; nil if it has no messages.
-    public let offsets: ClosedRange<UInt64>?
+    package let offsets: ClosedRange<UInt64>?
     /// Whether the log has more messages in the direction of the query.
-    public let hasMore: Bool
+    package let hasMore: Bool
 
     /// Creates a page from the content of a response.
     ///
@@ -28,7 +28,7 @@ public struct HistoryPage: Equatable, Sendable {
     ///   if there are more messages than the query permits; `invalidValue` if their offsets do not rise, were not
     ///   requested or are not in the log, or if they are of another log than the query's (R-85, Specs/hostile.md row
     ///   75).
-    public init(parsing content: [UInt8]?, answering query: HistoryQuery) throws(WireError) {
+    package init(parsing content: [UInt8]?, answering query: HistoryQuery) throws(WireError) {
         var head: UInt64?
         var first: UInt64?
         var log: LogID?
@@ -80,7 +80,7 @@ public struct HistoryPage: Equatable, Sendable {
     /// - Parameters:
     ///   - room: The offsets and the identity of the log; the members are not written.
     ///   - messages: Bodies of messages with the relay's fields, in the order of their offsets.
-    public static func content(of room: Opened, messages: [[UInt8]]) -> [UInt8] {
+    package static func content(of room: Opened, messages: [[UInt8]]) -> [UInt8] {
         var writer = TLVWriter(reserving: messages.reduce(64) { $0 + byteCount(ofMessage: $1.count) })
         writer.append(.head, uint64: room.head)
         writer.append(.first, uint64: room.first)

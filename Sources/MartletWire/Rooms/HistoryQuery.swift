@@ -1,12 +1,12 @@
 /// The content of a request for a page of a room's history.
-public struct HistoryQuery: Equatable, Sendable {
+package struct HistoryQuery: Equatable, Sendable {
     /// The method of the request, which has no recipient.
-    public static let method = MethodName("room.history")!
+    package static let method = MethodName("room.history")!
     /// The maximum number of messages of a page.
-    public static let maxCount = 256
+    package static let maxCount = 256
 
     /// The place of the page in the log.
-    public enum Position: Hashable, Sendable {
+    package enum Position: Hashable, Sendable {
         /// The newest messages with lower offsets.
         case before(UInt64)
         /// The oldest messages with higher offsets.
@@ -17,14 +17,14 @@ public struct HistoryQuery: Equatable, Sendable {
     }
 
     /// The place of the page.
-    public let position: Position
+    package let position: Position
     /// The maximum number of messages, 1 to ``maxCount``.
-    public let limit: Int
+    package let limit: Int
     /// The identity of the log to which an offset belongs; nil if it is unknown.
-    public let log: LogID?
+    package let log: LogID?
 
     /// Creates a query. `limit` is lowered to ``maxCount`` and raised to 1.
-    public init(_ position: Position, limit: Int, log: LogID? = nil) {
+    package init(_ position: Position, limit: Int, log: LogID? = nil) {
         self.position = position
         self.limit = min(max(limit, 1), Self.maxCount)
         self.log = log
@@ -34,7 +34,7 @@ public struct HistoryQuery: Equatable, Sendable {
     ///
     /// - Throws: `missingField`, `duplicateField` or `invalidValue`; `malformedTLV`, `tlvTooDeep`, `tooManyTLVs` or
     ///   `unknownCriticalTag`. Of the fields of a position, more than one is `duplicateField`.
-    public init(parsing content: [UInt8]?) throws(WireError) {
+    package init(parsing content: [UInt8]?) throws(WireError) {
         var position: Position?
         var limit: UInt16?
         var log: LogID?
@@ -56,7 +56,7 @@ public struct HistoryQuery: Equatable, Sendable {
     }
 
     /// The content of the request.
-    public var content: [UInt8] {
+    package var content: [UInt8] {
         var writer = TLVWriter()
         switch position {
         case .before(let offset): writer.append(.before, uint64: offset)

@@ -1,5 +1,5 @@
 /// An operation on membership records: the method and the content of a request on an account's own session.
-public enum MembershipOperation: Equatable, Sendable {
+package enum MembershipOperation: Equatable, Sendable {
     /// Join a room.
     case join
     /// Leave a room that the account has joined.
@@ -12,7 +12,7 @@ public enum MembershipOperation: Equatable, Sendable {
     case read(upTo: UInt64, log: LogID?)
 
     /// The method of the request.
-    public var method: MembershipMethod {
+    package var method: MembershipMethod {
         switch self {
         case .join: .join
         case .leave: .leave
@@ -27,7 +27,7 @@ public enum MembershipOperation: Equatable, Sendable {
     /// - Returns: The room and the operation.
     /// - Throws: `missingField`, `duplicateField` or `invalidValue` for a field; `malformedTLV`, `tlvTooDeep`,
     ///   `tooManyTLVs` or `unknownCriticalTag`.
-    public static func parse(
+    package static func parse(
         _ method: MembershipMethod, content: [UInt8]?
     ) throws(WireError) -> (room: RoomName, operation: MembershipOperation) {
         var room: RoomName?
@@ -57,7 +57,7 @@ public enum MembershipOperation: Equatable, Sendable {
     }
 
     /// The content of the request about a room.
-    public func content(of room: RoomName) -> [UInt8] {
+    package func content(of room: RoomName) -> [UInt8] {
         var writer = TLVWriter()
         writer.append(.room, name: room)
         switch self {
@@ -72,7 +72,7 @@ public enum MembershipOperation: Equatable, Sendable {
 }
 
 /// The methods of requests on an account's own session that concern membership records.
-public enum MembershipMethod: String, CaseIterable, Sendable {
+package enum MembershipMethod: String, CaseIterable, Sendable {
     /// Join a room.
     case join = "rooms.join"
     /// Leave a room.
@@ -85,13 +85,13 @@ public enum MembershipMethod: String, CaseIterable, Sendable {
     case read = "rooms.read"
 
     /// The method of the request for a page of the account's rooms.
-    public static let list = MethodName("rooms.list")!
+    package static let list = MethodName("rooms.list")!
 
     /// The name of the method.
-    public var name: MethodName { MethodName(rawValue)! }
+    package var name: MethodName { MethodName(rawValue)! }
 
     /// The method with a name; nil for another name.
-    public init?(_ name: MethodName) {
+    package init?(_ name: MethodName) {
         self.init(rawValue: name.text)
     }
 }

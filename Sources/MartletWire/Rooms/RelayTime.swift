@@ -1,13 +1,13 @@
 /// The content of the response to a request for a relay's clock, on the session of the link.
-public struct RelayTime: Equatable, Sendable {
+package struct RelayTime: Equatable, Sendable {
     /// The method of the request, which has no recipient and no content.
-    public static let method = MethodName("time")!
+    package static let method = MethodName("time")!
 
     /// Milliseconds since 1970 by the relay's clock.
-    public let wallClock: UInt64
+    package let wallClock: UInt64
 
     /// Creates the content.
-    public init(wallClock: UInt64) {
+    package init(wallClock: UInt64) {
         self.wallClock = wallClock
     }
 
@@ -15,7 +15,7 @@ public struct RelayTime: Equatable, Sendable {
     ///
     /// - Throws: `missingField`, `duplicateField` or `invalidValue`; `malformedTLV`, `tlvTooDeep`, `tooManyTLVs` or
     ///   `unknownCriticalTag`.
-    public init(parsing content: [UInt8]?) throws(WireError) {
+    package init(parsing content: [UInt8]?) throws(WireError) {
         var wallClock: UInt64?
         let bytes = content ?? []
         var reader = try TLVReader(wholeBody: bytes.rawBytes)
@@ -29,7 +29,7 @@ public struct RelayTime: Equatable, Sendable {
     }
 
     /// The content of the response.
-    public var content: [UInt8] {
+    package var content: [UInt8] {
         var writer = TLVWriter()
         writer.append(.acceptedAt, uint64: wallClock)
         return writer.bytes

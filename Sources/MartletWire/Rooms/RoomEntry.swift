@@ -62,7 +62,7 @@ public struct RoomEntry: Equatable, Sendable {
     }
 
     /// The last message; nil if there is none, if it is left out, or if this version cannot read it.
-    public var lastMessage: Message? { message.flatMap { try? Message(parsing: $0.rawBytes) } }
+    package var lastMessage: Message? { message.flatMap { try? Message(parsing: $0.rawBytes) } }
 
     /// Sets the last message from its body, shortened if it is too long.
     public mutating func setMessage(_ body: [UInt8]) {

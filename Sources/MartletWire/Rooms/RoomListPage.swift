@@ -1,15 +1,15 @@
 /// The content of a request for a page of an account's rooms.
-public struct RoomListQuery: Equatable, Sendable {
+package struct RoomListQuery: Equatable, Sendable {
     /// The maximum number of entries of a page.
-    public static let maxCount = 64
+    package static let maxCount = 64
 
     /// The page begins behind this room, in the order of the names' bytes; nil for the first page.
-    public let after: RoomName?
+    package let after: RoomName?
     /// The maximum number of entries, 1 to ``maxCount``.
-    public let limit: Int
+    package let limit: Int
 
     /// Creates a query. `limit` is lowered to ``maxCount`` and raised to 1.
-    public init(after: RoomName? = nil, limit: Int = Self.maxCount) {
+    package init(after: RoomName? = nil, limit: Int = Self.maxCount) {
         self.after = after
         self.limit = min(max(limit, 1), Self.maxCount)
     }
@@ -18,7 +18,7 @@ public struct RoomListQuery: Equatable, Sendable {
     ///
     /// - Throws: `missingField`, `duplicateField` or `invalidValue`; `malformedTLV`, `tlvTooDeep`, `tooManyTLVs` or
     ///   `unknownCriticalTag`.
-    public init(parsing content: [UInt8]?) throws(WireError) {
+    package init(parsing content: [UInt8]?) throws(WireError) {
         var after: RoomName?
         var limit: UInt16?
         let bytes = content ?? []
@@ -36,7 +36,7 @@ public struct RoomListQuery: Equatable, Sendable {
     }
 
     /// The content of the request.
-    public var content: [UInt8] {
+    package var content: [UInt8] {
         var writer = TLVWriter()
         if let after { writer.append(.room, name: after) }
         writer.append(.limit, uint16: UInt16(limit))
@@ -45,18 +45,18 @@ public struct RoomListQuery: Equatable, Sendable {
 }
 
 /// A page of an account's rooms: the content of the response to a ``RoomListQuery``.
-public struct RoomListPage: Equatable, Sendable {
+package struct RoomListPage: Equatable, Sendable {
     /// The maximum size of the entries of a page, in bytes with the heads of their fields. A single entry may be
     /// longer.
-    public static let maxByteCount = 15 * 1024
+    package static let maxByteCount = 15 * 1024
 
     /// The entries in the order of the bytes of the rooms' names.
-    public let entries: [RoomEntry]
+    package let entries: [RoomEntry]
     /// Whether another page follows, behind the last entry.
-    public let hasMore: Bool
+    package let hasMore: Bool
 
     /// Creates a page.
-    public init(entries: [RoomEntry], hasMore: Bool) {
+    package init(entries: [RoomEntry], hasMore: Bool) {
         self.entries = entries
         self.hasMore = hasMore
     }
@@ -66,7 +66,7 @@ public struct RoomListPage: Equatable, Sendable {
     /// - Throws: `missingField`, `duplicateField`, `malformedTLV`, `tlvTooDeep` or `unknownCriticalTag`; `tooManyTLVs`
     ///   if there are more entries than the query permits; `invalidValue` if a field or an entry is not valid, if the
     ///   rooms do not rise or were not requested, or if another page follows none (Specs/hostile.md row 82).
-    public init(parsing content: [UInt8]?, answering query: RoomListQuery) throws(WireError) {
+    package init(parsing content: [UInt8]?, answering query: RoomListQuery) throws(WireError) {
         var entries: [RoomEntry] = []
         var hasMore: Bool?
         let bytes = content ?? []
@@ -91,7 +91,7 @@ public struct RoomListPage: Equatable, Sendable {
 
     /// The content of the response: the first entries that fit, at least one. Another page follows if some do not, or
     /// if `hasMore` is set.
-    public var content: [UInt8] {
+    package var content: [UInt8] {
         var writer = TLVWriter()
         var isCut = false
         for (index, entry) in entries.enumerated() {

@@ -22,7 +22,7 @@ public enum RoomOperation: Equatable, Sendable {
     case listRoles(after: AccountName?)
 
     /// The method of the request.
-    public var method: RoomMethod {
+    package var method: RoomMethod {
         switch self {
         case .kick: .kick
         case .ban: .ban
@@ -38,7 +38,7 @@ public enum RoomOperation: Equatable, Sendable {
     }
 
     /// The account that the operation affects; nil if it affects no single account.
-    public var target: AccountName? {
+    package var target: AccountName? {
         switch self {
         case .kick(let account), .ban(let account), .unban(let account), .mute(let account, _), .unmute(let account),
             .invite(let account), .setRole(_, let account):
@@ -51,7 +51,7 @@ public enum RoomOperation: Equatable, Sendable {
     ///
     /// - Throws: `missingField`, `duplicateField` or `invalidValue` for a field; `malformedTLV`, `tlvTooDeep`,
     ///   `tooManyTLVs` or `unknownCriticalTag`; the errors of ``ContentRules/check(_:of:)`` for an announcement.
-    public init(_ method: RoomMethod, content: [UInt8]?) throws(WireError) {
+    package init(_ method: RoomMethod, content: [UInt8]?) throws(WireError) {
         let bytes = content ?? []
         let fields = try Fields(parsing: bytes.rawBytes)
         switch method {
@@ -98,7 +98,7 @@ public enum RoomOperation: Equatable, Sendable {
     }
 
     /// The content of the request; nil if the operation has no fields.
-    public var content: [UInt8]? {
+    package var content: [UInt8]? {
         var writer = TLVWriter()
         if let target { writer.append(.account, name: target) }
         switch self {
@@ -160,13 +160,13 @@ public enum RoomMethod: String, CaseIterable, Sendable {
     case roles = "room.roles"
 
     /// The common start of all names.
-    public static let prefix = "room."
+    package static let prefix = "room."
 
     /// The name of the method.
-    public var name: MethodName { MethodName(rawValue)! }
+    package var name: MethodName { MethodName(rawValue)! }
 
     /// The method of a name; nil for any other name.
-    public init?(_ name: MethodName) {
+    package init?(_ name: MethodName) {
         self.init(rawValue: name.text)
     }
 }

@@ -18,7 +18,7 @@ public struct RoomRetention: Hashable, Sendable {
     /// Creates the bounds in the content of the response to `head`.
     ///
     /// - Throws: `duplicateField`, `invalidValue`, `malformedTLV`, `tlvTooDeep`, `tooManyTLVs` or `unknownCriticalTag`.
-    public init(parsing content: [UInt8]) throws(WireError) {
+    package init(parsing content: [UInt8]) throws(WireError) {
         var reader = try TLVReader(wholeBody: content.rawBytes)
         while let field = try reader.next() {
             switch field.tag {
@@ -31,7 +31,7 @@ public struct RoomRetention: Hashable, Sendable {
     }
 
     /// The bytes of the fields.
-    public var fields: [UInt8] {
+    package var fields: [UInt8] {
         var writer = TLVWriter()
         if let maxAge { writer.append(.maxAge, uint64: maxAge) }
         if let maxCount { writer.append(.maxCount, uint64: maxCount) }

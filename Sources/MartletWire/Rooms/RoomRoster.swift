@@ -16,7 +16,7 @@ public struct RoomRoster: Equatable, Sendable {
     /// Creates a part.
     ///
     /// - Precondition: There are at most ``maxCount`` accounts.
-    public init(ownRole: RoomRole, access: RoomAccess, standings: [RoomStanding]) {
+    package init(ownRole: RoomRole, access: RoomAccess, standings: [RoomStanding]) {
         precondition(standings.count <= Self.maxCount, "more accounts than a part may name")
         self.ownRole = ownRole
         self.access = access
@@ -27,7 +27,7 @@ public struct RoomRoster: Equatable, Sendable {
     ///
     /// - Throws: `missingField`, `duplicateField`, `invalidValue`, `malformedTLV`, `tlvTooDeep`, `tooManyTLVs` or
     ///   `unknownCriticalTag`.
-    public init(parsing content: [UInt8]) throws(WireError) {
+    package init(parsing content: [UInt8]) throws(WireError) {
         var ownRole: RoomRole?
         var access: RoomAccess?
         var standings: [RoomStanding] = []
@@ -46,7 +46,7 @@ public struct RoomRoster: Equatable, Sendable {
     }
 
     /// The content of the response.
-    public func encode() -> [UInt8] {
+    package func encode() -> [UInt8] {
         var writer = TLVWriter()
         writer.append(.role, uint8: ownRole.rawValue)
         writer.append(.access, uint8: access.rawValue)
@@ -70,7 +70,7 @@ public struct RoomStanding: Hashable, Sendable {
     private static let headByteCount = 10
 
     /// The standing of an account about which a room keeps nothing else.
-    public init(_ account: AccountName, role: RoomRole? = nil) {
+    package init(_ account: AccountName, role: RoomRole? = nil) {
         self.account = account
         self.role = role
     }

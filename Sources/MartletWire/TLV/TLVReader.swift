@@ -116,7 +116,7 @@ public struct TLVView: ~Escapable {
     /// Verifies that the value is text without creating a `String`.
     ///
     /// - Throws: `invalidValue` if the number of bytes is out of bounds or the bytes are not well-formed UTF-8 (W-30).
-    public func checkText(minByteCount: Int = 0, maxByteCount: Int = .max) throws(WireError) {
+    package func checkText(minByteCount: Int = 0, maxByteCount: Int = .max) throws(WireError) {
         guard value.byteCount >= minByteCount, value.byteCount <= maxByteCount, value.isValidUTF8 else {
             throw .invalidValue(tag)
         }

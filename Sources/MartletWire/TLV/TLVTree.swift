@@ -1,7 +1,7 @@
 /// A TLV that owns a copy of its value.
-public struct TLVNode: Equatable, Sendable {
+package struct TLVNode: Equatable, Sendable {
     /// The value of a node.
-    public enum Value: Equatable, Sendable {
+    package enum Value: Equatable, Sendable {
         /// The bytes of a leaf.
         case bytes([UInt8])
         /// The TLVs of a container, in order.
@@ -9,14 +9,14 @@ public struct TLVNode: Equatable, Sendable {
     }
 
     /// The tag of the field.
-    public let tag: Tag
+    package let tag: Tag
     /// The bytes of a leaf, or the children of a container.
-    public let value: Value
+    package let value: Value
 
     /// Creates a leaf.
     ///
     /// - Precondition: The tag is not that of a container.
-    public init(_ tag: Tag, bytes: [UInt8]) {
+    package init(_ tag: Tag, bytes: [UInt8]) {
         precondition(!tag.isContainer, "the tag is a container's")
         self.tag = tag
         value = .bytes(bytes)
@@ -25,7 +25,7 @@ public struct TLVNode: Equatable, Sendable {
     /// Creates a container.
     ///
     /// - Precondition: The tag is that of a container.
-    public init(_ tag: Tag, children: [TLVNode]) {
+    package init(_ tag: Tag, children: [TLVNode]) {
         precondition(tag.isContainer, "the tag is a leaf's")
         self.tag = tag
         value = .children(children)
@@ -34,19 +34,19 @@ public struct TLVNode: Equatable, Sendable {
 
 /// The TLVs of a body as a tree. It preserves all tags, known or not, and their order, so a parsed tree encodes to the
 /// same bytes.
-public struct TLVTree: Equatable, Sendable {
+package struct TLVTree: Equatable, Sendable {
     /// The TLVs of the outermost level, in order.
-    public var nodes: [TLVNode]
+    package var nodes: [TLVNode]
 
     /// Creates a tree with nodes.
-    public init(_ nodes: [TLVNode] = []) {
+    package init(_ nodes: [TLVNode] = []) {
         self.nodes = nodes
     }
 
     /// Creates a tree with a copy of a body.
     ///
     /// - Throws: The errors of `TLVValidator.validate(_:)`, before anything is copied.
-    public init(parsing body: RawSpan) throws(WireError) {
+    package init(parsing body: RawSpan) throws(WireError) {
         try TLVValidator.validate(body)
         var level = Level(tag: nil, end: body.byteCount)
         var enclosing: [Level] = []
@@ -82,21 +82,21 @@ public struct TLVTree: Equatable, Sendable {
     }
 
     /// Returns the bytes of the tree.
-    public func encode() -> [UInt8] {
+    package func encode() -> [UInt8] {
         var writer = TLVWriter()
         writer.append(nodes)
         return writer.bytes
     }
 
     /// The values of all outermost TLVs with a tag, in order.
-    public subscript(tag: Tag) -> [TLVNode.Value] {
+    package subscript(tag: Tag) -> [TLVNode.Value] {
         nodes.filter { $0.tag == tag }.map(\.value)
     }
 }
 
 extension TLVWriter {
     /// Appends nodes and their children by recursion, whose depth is that of the caller's tree.
-    public mutating func append(_ nodes: [TLVNode]) {
+    package mutating func append(_ nodes: [TLVNode]) {
         for node in nodes {
             switch node.value {
             case .bytes(let bytes): append(node.tag, bytes: bytes)

@@ -2,12 +2,12 @@
 ///
 /// The validator is one loop over the bytes. The ends of the open containers are kept on a stack of fixed size, so the
 /// memory is bounded for any depth of nesting (W-27).
-public enum TLVValidator {
+package enum TLVValidator {
     /// Verifies a complete body.
     ///
     /// - Throws: `malformedTLV` with the offset of the invalid field, `tlvTooDeep`, or `tooManyTLVs` (W-24,
     ///   Specs/hostile.md row 11, Specs/hostile.md row 12, Specs/hostile.md row 13).
-    public static func validate(_ body: RawSpan) throws(WireError) {
+    package static func validate(_ body: RawSpan) throws(WireError) {
         var budget = TLVLimits.maxCount
         try validate(body, depth: 0, budget: &budget)
     }
@@ -15,7 +15,7 @@ public enum TLVValidator {
     /// Verifies TLVs that are nested in `depth` containers, and subtracts their number from `budget`.
     ///
     /// - Throws: The errors of `validate(_:)`, with offsets from the start of `bytes`.
-    public static func validate(_ bytes: RawSpan, depth: Int, budget: inout Int) throws(WireError) {
+    package static func validate(_ bytes: RawSpan, depth: Int, budget: inout Int) throws(WireError) {
         var enclosingEnds = SIMD8<Int>()
         var open = 0
         var end = bytes.byteCount

@@ -3,7 +3,7 @@
 /// A value of more than 4 GiB traps, because values are the program's own.
 public struct TLVWriter: ~Copyable, Sendable {
     /// The maximum number of bytes of a buffer that `removeAll()` keeps.
-    public static var maxKeptByteCount: Int { 4096 }
+    package static var maxKeptByteCount: Int { 4096 }
     /// The minimum size of a buffer, in bytes.
     private static var minCapacity: Int { 256 }
     /// The number of bytes behind the capacity. The head of a field has six bytes and is stored as eight, and the
@@ -92,7 +92,7 @@ public struct TLVWriter: ~Copyable, Sendable {
 
     /// Appends encoded TLVs unchanged.
     @inline(__always)
-    public mutating func append(encoded tlvs: RawSpan) {
+    package mutating func append(encoded tlvs: RawSpan) {
         let place = place(for: tlvs.byteCount)
         memory.copy(tlvs, to: place)
     }

@@ -1,3 +1,4 @@
+import MartletTransport
 import MartletWire
 
 @testable import MartletLink
@@ -105,24 +106,15 @@ final class EngineFixture: @unchecked Sendable {
             case .link(.transmit(let keys)): for key in keys { peers[key]?.needsWrite = true }
             case .link(.close(let key, let afterFlush)): close(key, afterFlush: afterFlush)
             case .link(.pauseReading), .link(.resumeReading): break
-            case .load(let room): engine.loaded(room, store.load(room))
-            case .append(let room, let entries, let erasures):
-                try! store.append(entries, erasing: erasures, to: room)
-                engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
-            case .saveProgress(let room, let progress): store.saveProgress(progress, of: room)
-            case .saveRoles(let room, let roles, let creation):
-                try! store.saveRoles(roles, of: room, creation: creation)
-                engine.rolesSaved(room, .saved)
-            case .read(let room, let id, let range):
-                let history = store.read(range, of: room)
-                engine.read(id, history.entries, first: history.firstOffset)
+            case .store(let questions):
+                let answers = Guarded<[StoreAnswer]>([])
+                store.perform(questions.map { $0.call { answer in answers.withLock { $0.append(answer) } } })
+                for answer in answers.withLock({ $0 }) { engine.answered(answer, now: now) }
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
             case .link(.note(let note, _)): notes.append(.link(note))
             case .authorize(let question, let request): engine.authorized(question, policy(request), now: now)
-            case .saveMemberships(let room, _): engine.membershipsSaved(room, refused: [])
-            case .readMemberships(let id, _): engine.membershipsRead(id, [], now: now)
             case .accountRequest(let id, let request):
                 engine.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
             case .attachment(let id, _): engine.attachmentAnswered(id, .failed(.unavailable))

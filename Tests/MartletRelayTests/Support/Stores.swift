@@ -4,7 +4,7 @@ import MartletTransport
 import MartletWire
 
 /// An asynchronous store that can fail and block, and records its appends.
-final class SlowStore: RoomStore {
+final class SlowStore: AsyncRoomStore {
     struct Failure: Error {}
 
     private struct State {
@@ -47,9 +47,9 @@ final class SlowStore: RoomStore {
         return inner.load(room)
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+    func append(_ append: RoomAppend) async throws -> UInt64 {
         let fails = state.withLock { state in
-            state.appends.append(entries.map(\.offset))
+            state.appends.append(append.entries.map(\.offset))
             return state.fails
         }
         await withCheckedContinuation { continuation in
@@ -60,7 +60,7 @@ final class SlowStore: RoomStore {
             if isOpen { continuation.resume() }
         }
         if fails { throw Failure() }
-        return try inner.append(entries, to: room)
+        return try inner.append(append.entries, to: append.room)
     }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
@@ -70,41 +70,37 @@ final class SlowStore: RoomStore {
 }
 
 /// A synchronous store that records its appends.
-final class CountingStore: ImmediateRoomStore {
+final class CountingStore: RoomStore {
     private let inner = InMemoryStore()
     private let counts = Guarded<[Int]>([])
+
+    var features: RoomStoreFeatures { [] }
 
     /// The number of messages in each append.
     var appends: [Int] { counts.withLock { $0 } }
 
-    func load(_ room: RoomName) throws -> RoomSnapshot { inner.load(room) }
-
-    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
-        counts.withLock { $0.append(entries.count) }
-        return try inner.append(entries, to: room)
+    func perform(_ calls: [RoomStoreCall]) {
+        for case .append(let append, _) in calls { counts.withLock { $0.append(append.entries.count) } }
+        inner.perform(calls)
     }
-
-    func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
 }
 
 /// A store that reports the rooms that are touched.
-final class TouchedStore: RoomStore {
+final class TouchedStore: AsyncRoomStore {
     private let inner = InMemoryStore()
     let touched = AsyncStream<[RoomName]>.makeStream()
 
     func load(_ room: RoomName) async throws -> RoomSnapshot { inner.load(room) }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
-        try inner.append(entries, to: room)
-    }
+    func append(_ append: RoomAppend) async throws -> UInt64 { try inner.append(append.entries, to: append.room) }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory { inner.read(range, of: room) }
 
     func touch(_ rooms: [RoomName]) async throws { touched.continuation.yield(rooms) }
 }
 
-/// A store with one failing operation.
-final class BrokenStore: RoomStore {
+/// An asynchronous store with one failing operation.
+final class BrokenStore: AsyncRoomStore {
     enum Part {
         case load
         case read
@@ -126,9 +122,7 @@ final class BrokenStore: RoomStore {
         return inner.load(room)
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
-        return try inner.append(entries, to: room)
-    }
+    func append(_ append: RoomAppend) async throws -> UInt64 { try inner.append(append.entries, to: append.room) }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
         try check(.read)
@@ -137,9 +131,11 @@ final class BrokenStore: RoomStore {
 }
 
 /// An asynchronous store that keeps roles and can fail to save them.
-final class RoleStore: RoomRoleStore {
+final class RoleStore: AsyncRoomStore {
     private let inner = InMemoryStore()
     private let fails = Guarded(false)
+
+    var features: RoomStoreFeatures { .roles }
 
     func setFails(_ fails: Bool) {
         self.fails.withLock { $0 = fails }
@@ -150,9 +146,9 @@ final class RoleStore: RoomRoleStore {
         return inner.load(room)
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+    func append(_ append: RoomAppend) async throws -> UInt64 {
         await Task.yield()
-        return try inner.append(entries, to: room)
+        return try inner.append(append.entries, to: append.room)
     }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory { inner.read(range, of: room) }

@@ -79,11 +79,7 @@ import Testing
         let other = MessageErasure(
             offset: 4, id: MessageID(sender: AccountName("bob"), device: device, counter: 4))
         let erasures = [2, 23, 3, 99, 12].map(erasure) + [other]
-        let append = RoomAppend(room: .lobby, entries: [entry(26, "last")], erasures: erasures)
-        let results = await withCheckedContinuation { done in
-            store.append([append]) { done.resume(returning: $0) }
-        }
-        #expect(try results[0].get() == 1)
+        #expect(try await store.append([entry(26, "last")], erasing: erasures, to: .lobby) == 1)
         let found = try await texts(store)
         #expect(found.indices.filter { found[$0] == nil } == [1, 2, 11, 22])
     }

@@ -42,10 +42,22 @@ import Testing
             RoomAppend(room: third, entries: entries(1...2)),
         ]
         let results = await withCheckedContinuation { done in
-            store.append(appends) { done.resume(returning: $0) }
+            let results = Guarded<[Result<UInt64, RoomStoreError>]>([])
+            store.perform(
+                appends.map { append in
+                    .append(
+                        append,
+                        RoomStoreReply { result in
+                            let all = results.withLock { results in
+                                results.append(result)
+                                return results
+                            }
+                            if all.count == appends.count { done.resume(returning: all) }
+                        })
+                })
         }
         #expect(results.map { try? $0.get() } == [1, nil, 1])
-        #expect(throws: LogLost.self) { try results[1].get() }
+        #expect { try results[1].get() } throws: { "\($0)" == "logLost" }
         #expect(try await store.load(.lobby).lastOffset == 3)
         #expect(try await store.load(third).lastOffset == 2)
     }

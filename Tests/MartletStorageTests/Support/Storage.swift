@@ -33,7 +33,7 @@ final class Problems {
     func check(_ error: any Error, _ operation: String) {
         switch error {
         case is DatabaseError, is StoreError, is FileError, is AttachmentFailure, is AttachmentStoreError,
-            is MartletError, is LogLost:
+            is MartletError, is RoomStoreError:
             break
         default: add("\(operation) has thrown \(error)")
         }

@@ -218,11 +218,7 @@ final class StoreStorage: Storage {
         case (.append(let entries, let erasures, let room), .file(let file)):
             _ = try file.append(entries, erasing: erasures, to: room)
         case (.append(let entries, let erasures, let room), .store(let store)):
-            if erasures.isEmpty {
-                _ = try await store.append(entries, to: room)
-            } else {
-                _ = try await store.append(entries, erasing: erasures, to: room)
-            }
+            _ = try await store.append(entries, erasing: erasures, to: room)
         case (.progress(let progress, let room), .file(let file)): try file.saveProgress(progress, of: room)
         case (.progress(let progress, let room), .store(let store)): try await store.saveProgress(progress, of: room)
         case (.roles(let roles, let room), .file(let file)): try file.saveRoles(roles, of: room, creation: nil)

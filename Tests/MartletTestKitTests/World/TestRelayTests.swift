@@ -96,7 +96,7 @@ private struct SlowAuthenticator: Authenticator {
 }
 
 /// A store whose calls take a second each.
-private final class SlowStore: RoomStore {
+private final class SlowStore: AsyncRoomStore {
     private let world: TestWorld
     private let base = InMemoryStore()
 
@@ -109,9 +109,9 @@ private final class SlowStore: RoomStore {
         return base.load(room)
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+    func append(_ append: RoomAppend) async throws -> UInt64 {
         try await world.sleep(for: .seconds(2))
-        return try base.append(entries, to: room)
+        return try base.append(append.entries, to: append.room)
     }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {

@@ -13,7 +13,7 @@ private actor Resident {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    func isOnLoop() -> Bool { loop.isOnLoop }
+    func isOnLoop() -> Bool { loop.isOnLoop && EventLoop.current === loop }
 
     func step() { count += 1 }
 
@@ -27,7 +27,7 @@ struct EventLoopTests {
         try await withLoop(backend) { loop in
             let resident = Resident(on: loop)
             #expect(await resident.isOnLoop())
-            #expect(!loop.isOnLoop)
+            #expect(!loop.isOnLoop && EventLoop.current == nil)
         }
     }
 

@@ -1,63 +1,31 @@
-/// The permitted imports of each module.
-enum ImportRule {
+/// The permitted imports of each module: the dependencies of its target in a `Package.swift`, and the modules of the
+/// system below.
+///
+/// The compiler finds every module that another target has built already, so an incremental build does not notice an
+/// import without a dependency.
+struct ImportRule {
+    private static let manifests = ["Package.swift", "Dev/Package.swift"]
+
     private static let cLibraries: Set<String> = ["Glibc", "Musl", "Darwin"]
 
-    /// By folder in Sources/ and Dev/Sources/. A folder without a row is a finding. No module of `martlet` imports
-    /// Foundation, whose tables would be the most of the program.
-    static let allowedInSources: [String: Set<String>] = [
-        "MartletWire": ["CMartletCodec"],
-        "MartletLink": ["MartletWire"],
-        "MartletTransport": cLibraries.union([
-            "MartletWire", "CMartletSystem", "CMartletTLS", "Dispatch", "Network", "Synchronization",
-        ]),
-        "MartletTestKit": [
-            "Martlet", "MartletRelay", "MartletWire", "MartletLink", "MartletTransport", "Synchronization",
-        ],
-        "Martlet": [
-            "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "Synchronization",
-            "Observation",
-        ],
-        "MartletAuthentication": ["CMartletCrypto"],
-        "MartletRelay": [
-            "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
-            "Synchronization", "Observation",
-        ],
-        "MartletWebhook": [
-            "MartletRelay", "MartletAuthentication", "MartletWire", "MartletLink", "MartletTransport",
-            "CMartletCrypto", "CMartletHTTP", "Dispatch",
-        ],
-        "MartletDatabase": cLibraries.union([
-            "MartletWire", "MartletTransport", "CMartletSQLite", "Dispatch", "Synchronization",
-        ]),
-        "MartletSQLite": ["Martlet", "MartletDatabase", "MartletWire", "MartletLink", "MartletTransport"],
-        "MartletRelaySQLite": cLibraries.union([
-            "MartletRelay", "MartletDatabase", "MartletWire", "MartletLink", "MartletTransport", "Synchronization",
-        ]),
-        "MartletTimeline": cLibraries.union([
-            "Martlet", "MartletSQLite", "MartletDatabase", "MartletWire", "MartletLink", "MartletTransport",
-        ]),
-        "MartletObservation": ["Martlet", "MartletTimeline", "MartletLink", "MartletWire", "Observation"],
-        "MartletSimulator": [
-            "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletLink", "MartletTransport",
-            "Synchronization",
-        ],
-        "MartletDifferential": ["MartletWire", "MartletTestSupport", "Foundation"],
-        "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CMartletPcap"]),
-        "MartletToolSupport": cLibraries.union([
-            "MartletAuthentication", "MartletWire", "MartletTransport", "CMartletSystem", "Dispatch", "Synchronization",
-        ]),
-        "MartletTool": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
-            "MartletAuthentication", "MartletDecode", "MartletToolSupport",
-            "MartletWebhook", "MartletWire", "MartletLink", "MartletTransport", "CMartletCrypto", "CMartletSystem",
-            "Dispatch", "Synchronization",
-        ]),
-        "MartletLab": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
-            "MartletAuthentication", "MartletTestKit", "MartletDecode", "MartletTimeline", "MartletDifferential",
-            "MartletSimulator", "MartletToolSupport", "MartletWire", "MartletLink", "MartletTransport",
-            "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
-        ]),
+    /// The modules of the system, by folder in Sources/ and Dev/Sources/. No module of `martlet` imports Foundation,
+    /// whose tables would be the most of the program.
+    private static let system: [String: Set<String>] = [
+        "MartletTransport": cLibraries.union(["Dispatch", "Network", "Synchronization"]),
+        "MartletTestKit": ["Synchronization"],
+        "Martlet": ["Synchronization", "Observation"],
+        "MartletRelay": ["Synchronization", "Observation"],
+        "MartletWebhook": ["Dispatch"],
+        "MartletDatabase": cLibraries.union(["Dispatch", "Synchronization"]),
+        "MartletRelaySQLite": cLibraries.union(["Synchronization"]),
+        "MartletTimeline": cLibraries,
+        "MartletObservation": ["Observation"],
+        "MartletDecode": cLibraries,
+        "MartletToolSupport": cLibraries.union(["Dispatch", "Synchronization"]),
+        "MartletTool": cLibraries.union(["Dispatch", "Synchronization"]),
+        "MartletSimulator": ["Synchronization"],
+        "MartletDifferential": ["Foundation"],
+        "MartletLab": cLibraries.union(["Foundation", "Dispatch", "Synchronization"]),
     ]
 
     /// By folder below a module: what its files may import besides.
@@ -67,7 +35,6 @@ enum ImportRule {
         "Sources/MartletTransport/Network/": [
             "CMartletCrypto", "Foundation", "MartletTransport", "MartletNetworkStandIn", "Security",
         ],
-        PurityRule.linkDriver: ["MartletTransport", "MartletAuthentication"],
         // Conveniences with types of Foundation: dates and localized errors. FoundationEssentials has no dependency on
         // the tables of ICU; Apple platforms have Foundation only.
         "Sources/Martlet/Foundation/": ["Foundation", "FoundationEssentials"],
@@ -76,70 +43,35 @@ enum ImportRule {
         "Sources/MartletTool/Format/NormalForm.swift": ["Foundation"],
     ]
 
-    /// The only imports of an engine.
+    /// The only imports of an engine, and of a link without its driver.
     private static let allowedInEngines: Set<String> = ["MartletLink", "MartletWire"]
+    private static let allowedInLink: Set<String> = ["MartletWire"]
 
-    /// C modules, whose files this rule does not read.
-    static let modulesOfC: Set<String> = [
-        "CMartletCodec", "CMartletCrypto", "CMartletHTTP", "CMartletSystem", "CMartletTLS", "CMartletPcap",
-        "CMartletSQLite",
-    ]
-
-    /// The imports permitted to every test, beside its module, that module's imports, and the rows below.
+    /// The imports permitted to every test, beside those of its module and the dependencies of its target.
     private static let allowedInTests = cLibraries.union(["Testing", "Foundation", "Dispatch", "Synchronization"])
 
-    /// By folder in Tests/ and Dev/Tests/: further modules of the package that its tests may import.
-    private static let alsoAllowedInTests: [String: Set<String>] = [
-        "MartletWireTests": ["MartletTestSupport"],
-        "MartletLinkTests": ["MartletTestSupport", "MartletTransport"],
-        "MartletEngineTests": [
-            "Martlet", "MartletRelay", "MartletLink", "MartletWire", "MartletTestKit", "MartletTestSupport",
-            "MartletDifferential", "MartletSimulator",
-        ],
-        "MartletDifferentialTests": [
-            "MartletDecode", "MartletLink", "MartletTestSupport", "MartletToolTestSupport",
-        ],
-        "MartletProgramTests": [
-            "Martlet", "MartletDatabase", "MartletLab", "MartletRelay", "MartletToolTestSupport", "MartletTransport",
-            "MartletWire",
-        ],
-        "MartletTestSupport": ["MartletWire"],
-        "MartletTransportTests": ["MartletTestKit", "MartletToolTestSupport", "MartletTLSForge"],
-        "MartletTests": ["MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
-        "MartletSQLiteTests": [
-            "MartletRelaySQLite", "MartletRelay", "MartletFaultVFS", "MartletTestSupport", "MartletToolTestSupport",
-        ],
-        "MartletStorageTests": [
-            "Martlet", "MartletAuthentication", "MartletDatabase", "MartletFaultDisk", "MartletLink", "MartletRelay",
-            "MartletSQLite", "MartletRelaySQLite", "MartletTimeline", "MartletTransport", "MartletWire",
-        ],
-        "MartletTestKitTests": ["Martlet", "MartletRelay"],
-        "MartletTimelineTests": ["MartletRelay", "MartletTestKit", "MartletTestSupport"],
-        "MartletObservationTests": ["MartletRelay", "MartletSQLite", "MartletRelaySQLite"],
-        "MartletDecodeTests": ["MartletToolTestSupport"],
-        "MartletToolTests": ["MartletToolTestSupport"],
-        "MartletLabTests": ["MartletToolTestSupport"],
-        "MartletNetworkTests": [
-            "MartletNetworkTransport", "MartletToolTestSupport", "MartletTransport", "MartletWire",
-            "MartletNetworkStandIn",
-        ],
-        "Support": ["MartletDecode", "MartletToolSupport", "MartletTransport", "MartletWire"],
-    ]
+    /// The dependencies of each target, by its name and by that of its folder.
+    private let dependencies: [String: Set<String>]
 
-    static func findings(in file: SourceFile) -> [Finding] {
-        guard file.isSwift, let allowed = allowed(in: file) else { return [] }
-        return file.findings { code in
-            guard let module = importedModule(code), !allowed.contains(module), module != "Swift" else { return nil }
-            return "import of \(module) is not permitted"
+    init(_ tree: SourceTree) {
+        var found: [String: Set<String>] = [:]
+        for manifest in Self.manifests {
+            for target in Self.targets(in: tree[manifest]?.text ?? "") {
+                found[target.name, default: []].formUnion(target.dependencies)
+                found[target.folder, default: []].formUnion(target.dependencies)
+            }
         }
+        dependencies = found
     }
 
-    /// Folders of Sources/ without a row, and rows without a folder.
-    static func findings(forFoldersOf tree: SourceTree) -> [Finding] {
-        let folders = tree.folders(in: "Sources")
-        let rows = modulesOfC.union(allowedInSources.keys)
-        return folders.subtracting(rows).sorted().map { Finding("Sources/\($0)", "no row in the table of imports") }
-            + rows.subtracting(folders).sorted().map { Finding("Sources/\($0)", "a row without a folder") }
+    func findings(in file: SourceFile) -> [Finding] {
+        guard file.isSwift, let allowed = allowed(in: file) else { return [] }
+        return file.findings { code in
+            guard let module = Self.importedModule(code), !allowed.contains(module), module != "Swift" else {
+                return nil
+            }
+            return "import of \(module) is not permitted"
+        }
     }
 
     /// The module that a line of code imports; nil for other lines.
@@ -157,15 +89,42 @@ enum ImportRule {
         "struct", "class", "enum", "protocol", "func", "var", "let", "typealias",
     ]
 
-    private static func allowed(in file: SourceFile) -> Set<String>? {
+    /// A module of the library imports what its target names, other modules also the dependencies of these targets.
+    private func allowed(in file: SourceFile) -> Set<String>? {
         if let module = file.module(under: "Sources") {
-            if PurityRule.isOfEngine(file) { return allowedInEngines }
-            let folder = alsoAllowedInFolders.first { file.path.hasPrefix($0.key) }
-            return (allowedInSources[module] ?? []).union(folder?.value ?? [])
+            if PurityRule.isOfEngine(file) { return Self.allowedInEngines }
+            if module == "MartletLink", !file.path.hasPrefix(PurityRule.linkDriver) { return Self.allowedInLink }
+            let names = file.components.first == "Dev" ? closure(of: module) : dependencies[module] ?? []
+            let folder = Self.alsoAllowedInFolders.first { file.path.hasPrefix($0.key) }
+            return names.union(Self.system[module] ?? []).union(folder?.value ?? [])
         }
         guard let tests = file.module(under: "Tests"), tests != "RepositoryTests" else { return nil }
         let tested = String(tests.dropLast("Tests".count))
-        return allowedInTests.union(allowedInSources[tested] ?? []).union(alsoAllowedInTests[tests] ?? [])
-            .union([tested])
+        return Self.allowedInTests.union(closure(of: tests)).union(Self.system[tested] ?? [])
+    }
+
+    /// The dependencies of a target, and theirs.
+    private func closure(of target: String) -> Set<String> {
+        var found: Set<String> = []
+        var rest = dependencies[target] ?? []
+        while let name = rest.popFirst() {
+            if found.insert(name).inserted { rest.formUnion(dependencies[name] ?? []) }
+        }
+        return found
+    }
+
+    /// The targets of a manifest, with those of this package among their dependencies.
+    private static func targets(
+        in manifest: String
+    ) -> [(name: String, folder: String, dependencies: Set<String>)] {
+        let declarations = manifest.split(separator: /\.(?:target|testTarget|executableTarget|systemLibrary)\(/)
+        return declarations.dropFirst().compactMap { declaration in
+            guard let target = declaration.split(separator: "swiftSettings", maxSplits: 1).first,
+                let name = target.prefixMatch(of: /\s*name: "(\w+)"/)?.1
+            else { return nil }
+            let folder = target.firstMatch(of: /path: "[^"]*?(\w+)"/)?.1 ?? name
+            let names = target.matches(of: /"(C?Martlet\w*)"/).map { String($0.1) }
+            return (String(name), String(folder), Set(names).subtracting([String(name)]))
+        }
     }
 }

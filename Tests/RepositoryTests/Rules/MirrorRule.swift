@@ -7,7 +7,8 @@ enum MirrorRule {
     /// Folders of targets that test several modules, and the folders that they test.
     private static let tested = [
         "MartletEngineTests/Client": "Martlet/Engine", "MartletEngineTests/Messages": "Martlet/Engine/Messages",
-        "MartletEngineTests/Relay": "MartletRelay/Engine", "MartletSQLiteTests/Database": "MartletDatabase",
+        "MartletEngineTests/Relay": "MartletRelay/Engine", "MartletEngineTests/Server": "MartletLink/Server",
+        "MartletSQLiteTests/Database": "MartletDatabase",
         "MartletSQLiteTests/Outbox": "MartletSQLite", "MartletSQLiteTests/Store": "MartletRelaySQLite",
     ]
 

@@ -19,7 +19,7 @@ enum NameKeyRule {
         "Errors/MartletError.swift": "a text for people",
         "Martlet/Credentials.swift": "the argument of a person, which a client converts",
         "Messages/ContentValueDecoder.swift": "the type in an error",
-        "MartletRelay/Engine/Identity.swift": "claims, which are compared byte by byte",
+        "MartletLink/Server/Identity.swift": "claims, which are compared byte by byte",
         "Simulation/RequestLedger.swift": "texts that a simulation makes",
         "Lives/LifeAgreement.swift": "texts that a simulation makes",
         "Lives/LifeLedger.swift": "texts that a simulation makes",

@@ -3,8 +3,8 @@ import MartletLink
 import MartletRelay
 import MartletWire
 
-/// A store in memory that accepts one room and fails for all others.
-final class DemoStore: ImmediateRoomStore, RoomMembershipStore {
+/// A store in memory that accepts one room and fails to load all others.
+final class DemoStore: RoomStore {
     private struct Refusal: Error {}
 
     private let inner: InMemoryStore
@@ -15,20 +15,15 @@ final class DemoStore: ImmediateRoomStore, RoomMembershipStore {
         self.room = room
     }
 
-    func load(_ room: RoomName) throws -> RoomSnapshot {
-        guard room == self.room else { throw Refusal() }
-        return inner.load(room)
-    }
+    var features: RoomStoreFeatures { .memberships }
 
-    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 { try inner.append(entries, to: room) }
-
-    func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
-
-    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
-        inner.saveMemberships(changes, of: room)
-    }
-
-    func memberships(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
-        inner.memberships(of: account, read)
+    func perform(_ calls: [RoomStoreCall]) {
+        for call in calls {
+            if case .load(let room, _) = call, room != self.room {
+                call.fail(Refusal())
+            } else {
+                inner.perform([call])
+            }
+        }
     }
 }

@@ -145,7 +145,7 @@ final class WeakProxyConnection {
 extension WeakProxyConnection {
     /// The handler of one socket. Received bytes are pushed into one direction, and sent bytes are pulled from the
     /// other.
-    private final class Side: TransportHandler {
+    final class Side: TransportHandler {
         private let connection: WeakProxyConnection
         private let sends: WeakLink.Direction
 

@@ -71,7 +71,7 @@ final class DelayedOutbox: Outbox {
 }
 
 /// A store whose calls take virtual time.
-final class DelayedStore: RoomErasureStore, RoomMembershipStore {
+final class DelayedStore: AsyncRoomStore {
     private let base: LifeStore
     private let weather: StorageWeather
 
@@ -80,43 +80,41 @@ final class DelayedStore: RoomErasureStore, RoomMembershipStore {
         self.weather = weather
     }
 
+    var features: RoomStoreFeatures { base.features }
+
     var retention: RoomRetention { base.retention }
 
     func load(_ room: RoomName) async throws -> RoomSnapshot {
         await weather.delay()
-        return base.snapshot(of: room)
+        return try await base.call { .load(room, $0) }
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
-        try await append(entries, erasing: [], to: room)
-    }
-
-    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) async throws -> UInt64 {
+    func append(_ append: RoomAppend) async throws -> UInt64 {
         await weather.delay()
-        let first = try base.store(entries, erasures, room)
+        let first = try await base.call { .append(append, $0) }
         await weather.delay()
         return first
     }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
         await weather.delay()
-        return base.present.read(range, of: room)
+        return try await base.call { .read(range, of: room, $0) }
     }
 
     func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) async throws {
         await weather.delay()
-        base.keep(progress, of: room)
+        try await base.call { .saveProgress(progress, of: room, $0) }
     }
 
     func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {
         await weather.delay()
-        let refused = try base.keep(changes, of: room)
+        let refused = try await base.call { .saveMemberships(changes, of: room, $0) }
         await weather.delay()
         return refused
     }
 
-    func memberships(of account: AccountName, _ read: MembershipRead) async throws -> [StoredRoomEntry] {
+    func readMemberships(_ read: MembershipRead, of account: AccountName) async throws -> [StoredRoomEntry] {
         await weather.delay()
-        return base.present.memberships(of: account, read)
+        return try await base.call { .readMemberships(read, of: account, $0) }
     }
 }

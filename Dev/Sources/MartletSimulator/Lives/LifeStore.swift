@@ -3,7 +3,7 @@ import MartletRelay
 import MartletWire
 
 /// A store without delay, which can fail, reports what is durable, and can be replaced by an earlier copy.
-final class LifeStore: ImmediateRoomErasureStore, RoomMembershipStore, @unchecked Sendable {
+final class LifeStore: RoomStore, @unchecked Sendable {
     // used by the thread that runs the world
     /// A backup of the store.
     private struct Copy {
@@ -24,50 +24,34 @@ final class LifeStore: ImmediateRoomErasureStore, RoomMembershipStore, @unchecke
         self.log = log
     }
 
+    var features: RoomStoreFeatures { .memberships }
+
     var retention: RoomRetention { present.retention }
 
-    func snapshot(of room: RoomName) -> RoomSnapshot {
+    func perform(_ calls: [RoomStoreCall]) {
+        for call in calls {
+            switch call {
+            case .load(let room, let reply): reply.succeed(snapshot(of: room))
+            case .append(let new, let reply): reply.complete { try append(new) }
+            case .saveMemberships where weather.fails: call.fail(StorageFault())
+            default: present.perform([call])
+            }
+        }
+    }
+
+    private func snapshot(of room: RoomName) -> RoomSnapshot {
         var snapshot = present.load(room)
         snapshot.branches = branches[room] ?? [:]
         log.begin(room, as: snapshot.log)
         return snapshot
     }
 
-    func load(_ room: RoomName) -> RoomSnapshot { snapshot(of: room) }
-
-    func store(_ entries: [LogEntry], _ erasures: [MessageErasure], _ room: RoomName) throws -> UInt64 {
+    private func append(_ new: RoomAppend) throws -> UInt64 {
         try weather.check()
-        let first = try present.append(entries, erasing: erasures, to: room)
-        log.append(entries, to: room)
-        for erasure in erasures { log.erase(erasure, in: room) }
+        let first = try present.append(new.entries, erasing: new.erasures, to: new.room)
+        log.append(new.entries, to: new.room)
+        for erasure in new.erasures { log.erase(erasure, in: new.room) }
         return first
-    }
-
-    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 { try store(entries, [], room) }
-
-    func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64 {
-        try store(entries, erasures, room)
-    }
-
-    func read(_ range: ReadRange, of room: RoomName) -> RoomHistory { present.read(range, of: room) }
-
-    func keep(_ progress: [AccountName: AccountProgress], of room: RoomName) {
-        present.saveProgress(progress, of: room)
-    }
-
-    func saveProgress(_ progress: [AccountName: AccountProgress], of room: RoomName) { keep(progress, of: room) }
-
-    func keep(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName> {
-        try weather.check()
-        return present.saveMemberships(changes, of: room)
-    }
-
-    func saveMemberships(_ changes: MembershipChanges, of room: RoomName) throws -> Set<AccountName> {
-        try keep(changes, of: room)
-    }
-
-    func memberships(of account: AccountName, _ read: MembershipRead) -> [StoredRoomEntry] {
-        present.memberships(of: account, read)
     }
 
     // MARK: - Copies

@@ -115,34 +115,22 @@ final class VirtualLoops {
         loop.engine.authorized(question, decision, now: now)
     }
 
-    func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
-        loop(of: room).engine.loaded(room, snapshot)
+    /// The loop of the room, or of the account whose rooms are read, receives the answer of the store.
+    func answered(_ answer: StoreAnswer, now: Instant) {
+        switch answer {
+        case .load(let room, _), .append(let room, _, _, _), .read(let room, _, _), .saveProgress(let room, _),
+            .saveRoles(let room, _), .saveMemberships(let room, _):
+            loop(of: room).engine.answered(answer, now: now)
+        case .readMemberships(let id, _):
+            loops[LoopPlace(index: 0, count: loops.count).loop(of: id.account)].engine.answered(answer, now: now)
+        case .touch: preconditionFailure("the driver asks this")
+        }
     }
 
-    func stored(_ room: RoomName, upTo offset: UInt64?, first: UInt64, messageCount: Int) {
-        loop(of: room).engine.stored(room, upTo: offset, first: first, messageCount: messageCount)
-    }
-
-    func rolesSaved(_ room: RoomName, _ result: RolesResult) {
-        loop(of: room).engine.rolesSaved(room, result)
-    }
-
-    func membershipsSaved(_ room: RoomName, refused: Set<AccountName>?) {
-        loop(of: room).engine.membershipsSaved(room, refused: refused)
-    }
-
-    /// The rooms of an account are read by its loop.
-    func membershipsRead(_ id: MembershipReadID, _ entries: [StoredRoomEntry]?, now: Instant) {
-        let loop = loops[LoopPlace(index: 0, count: loops.count).loop(of: id.account)]
-        loop.engine.membershipsRead(id, entries, now: now)
-    }
+    private func loop(of room: RoomName) -> Loop { loops[LoopPlace(index: 0, count: loops.count).loop(of: room)] }
 
     func respond(to id: AccountRequestID, _ response: Response) {
         loops[id.loop].engine.respond(to: id, response)
-    }
-
-    func read(_ id: ReadID, _ entries: [LogEntry]?, first: UInt64) {
-        loops[Int(id.loop)].engine.read(id, entries, first: first)
     }
 
     func attachmentAnswered(_ id: AttachmentCallID, _ result: AttachmentResult) {
@@ -152,8 +140,6 @@ final class VirtualLoops {
     func respond(to handle: MemberHandle, _ response: Response) {
         loops[Int(handle.loop)].engine.respond(to: handle, response)
     }
-
-    private func loop(of room: RoomName) -> Loop { loops[LoopPlace(index: 0, count: loops.count).loop(of: room)] }
 
     // MARK: - Outputs
 
@@ -175,8 +161,8 @@ final class VirtualLoops {
         switch output {
         case .link(let output):
             return translate(output, from: loop, now: now).map { .link($0) }
-        case .authorize, .policyOverdue, .send, .load, .append, .saveProgress, .saveRoles, .saveMemberships,
-            .readMemberships, .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note:
+        case .authorize, .policyOverdue, .send, .store, .accountRequest, .attachment, .request, .undelivered,
+            .commandEnded, .note:
             return output
         }
     }

@@ -107,12 +107,7 @@ package final class VirtualRelay {
         case authenticate(ConnectionKey, AuthenticationRequest)
         case continueExchange(ConnectionKey, Credential)
         case authorize(QuestionID, RoomAuthorizationRequest)
-        case load(RoomName)
-        case append(RoomName, [LogEntry], [MessageErasure])
-        case saveRoles(RoomName, [UInt8], RoomCreation?)
-        case saveMemberships(RoomName, MembershipChanges)
-        case readMemberships(MembershipReadID, MembershipRead)
-        case read(RoomName, ReadID, ReadRange)
+        case store(StoreQuestion)
         case attachment(AttachmentCallID, AttachmentCall)
         case send(Int, [LoopMessage])
     }
@@ -216,20 +211,18 @@ package final class VirtualRelay {
             case .authorize(let question, let request):
                 later(.authorize(question, request), policyDelay, &work, now: now)
             case .policyOverdue(let room): overdueRooms.append(room)
-            case .load(let room): later(.load(room), storeDelay, &work, now: now)
-            case .append(let room, let entries, let erasures):
-                later(.append(room, entries, erasures), storeDelay, &work, now: now)
-            case .saveProgress(let room, let marks): save(marks, of: room)
-            case .saveRoles(let room, let roles, let creation):
-                later(.saveRoles(room, roles, creation), storeDelay, &work, now: now)
-            case .saveMemberships(let room, let changes):
-                later(.saveMemberships(room, changes), storeDelay, &work, now: now)
-            case .readMemberships(let id, let read): later(.readMemberships(id, read), storeDelay, &work, now: now)
+            case .store(let questions):
+                for question in questions {
+                    if case .saveProgress(let room, let marks) = question {
+                        save(marks, of: room)
+                    } else {
+                        later(.store(question), storeDelay, &work, now: now)
+                    }
+                }
             case .accountRequest(let id, let request):
                 accountRequests.append((id, request))
                 guard answersRequests else { break }
                 loops.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
-            case .read(let room, let id, let range): later(.read(room, id, range), storeDelay, &work, now: now)
             case .attachment(let id, let call): later(.attachment(id, call), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
                 requests.append((handle, request))
@@ -262,28 +255,48 @@ package final class VirtualRelay {
         case .continueExchange(let key, let message): proceed(key, message, now: now)
         case .authorize(let question, let request):
             loops.authorized(question, request, policy(request), now: now)
+        case .store(let question): loops.answered(answer(to: question), now: now)
+        case .attachment(let id, let call): loops.attachmentAnswered(id, attachments.perform(call))
+        case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
+        }
+    }
+
+    /// Calls the store.
+    private func answer(to question: StoreQuestion) -> StoreAnswer {
+        switch question {
         case .load(let room):
             var snapshot = RoomSnapshot(
                 log: logID(room), lastOffset: lastOffsets[room] ?? 0, firstOffset: first(room),
                 devices: devices[room] ?? [:], progress: progress[room] ?? [:], roles: roles[room])
             snapshot.memberships = memberships[room] ?? [:]
             checked { check(try $0.load(room), snapshot) }
-            loops.loaded(room, refusesLoads ? nil : snapshot)
-        case .append(let room, let entries, let erasures):
+            return .load(room, result(snapshot, isRefused: refusesLoads))
+        case .append(let append):
+            let (room, entries) = (append.room, append.entries)
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
-            store(taken, in: room, erasing: taken.count == entries.count ? erasures : [])
-            loops.stored(room, upTo: taken.last?.offset, first: first(room), messageCount: taken.count)
-        case .saveRoles(let room, let roles, let creation):
-            loops.rolesSaved(room, refusesAppends ? .failed : store(roles, of: room, creation))
-        case .saveMemberships(let room, let changes):
-            loops.membershipsSaved(room, refused: refusesMemberships ? nil : store(changes, of: room))
-        case .readMemberships(let id, let read):
-            loops.membershipsRead(id, refusesMemberships ? nil : entries(of: id.account, read), now: now)
-        case .attachment(let id, let call): loops.attachmentAnswered(id, attachments.perform(call))
-        case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
+            store(taken, in: room, erasing: taken.count == entries.count ? append.erasures : [])
+            let result = result(first(room), isRefused: taken.isEmpty)
+            return .append(room, upTo: taken.last?.offset, messageCount: taken.count, result)
         case .read(let room, let id, let range):
-            loops.read(id, refusesReads ? nil : entries(of: room, in: range), first: first(room))
+            let history = RoomHistory(entries: entries(of: room, in: range), firstOffset: first(room))
+            return .read(room, id, result(history, isRefused: refusesReads))
+        case .saveProgress(let room, let marks):
+            save(marks, of: room)
+            return .saveProgress(room, .success(()))
+        case .saveRoles(let room, let roles, let creation):
+            return .saveRoles(
+                room, refusesAppends ? .failure(.other(StoreRefusal())) : store(roles, of: room, creation))
+        case .saveMemberships(let room, let changes):
+            guard !refusesMemberships else { return .saveMemberships(room, .failure(.other(StoreRefusal()))) }
+            return .saveMemberships(room, .success(store(changes, of: room)))
+        case .readMemberships(let id, let read):
+            return .readMemberships(id, result(entries(of: id.account, read), isRefused: refusesMemberships))
+        case .touch: preconditionFailure("the driver asks this")
         }
+    }
+
+    private func result<Value>(_ value: Value, isRefused: Bool) -> Result<Value, RoomStoreError> {
+        isRefused ? .failure(.other(StoreRefusal())) : .success(value)
     }
 
     /// The store and the memory have the same state.
@@ -327,16 +340,18 @@ package final class VirtualRelay {
 
     /// Makes roles durable.
     @discardableResult
-    func store(_ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?) -> RolesResult {
+    func store(_ bytes: [UInt8], of room: RoomName, _ creation: RoomCreation?) -> Result<Void, RoomStoreError> {
         if let creation {
-            guard roles[room] == nil else { return .failed }
-            guard createdCounts[creation.account] ?? 0 < creation.maxRoomCount else { return .tooManyRooms }
+            guard roles[room] == nil else { return .failure(.roomHasRoles) }
+            guard createdCounts[creation.account] ?? 0 < creation.maxRoomCount else {
+                return .failure(.tooManyRooms)
+            }
             createdCounts[creation.account, default: 0] += 1
         }
         checked { try $0.saveRoles(bytes, of: room, creation: creation) }
         roles[room] = bytes
         onRolesSaved?(room, bytes)
-        return .saved
+        return .success(())
     }
 
     /// The requested messages, at least one if there is one.
@@ -442,3 +457,6 @@ package final class VirtualRelay {
         return entry
     }
 }
+
+/// The error of a store that refuses calls.
+private struct StoreRefusal: Error {}

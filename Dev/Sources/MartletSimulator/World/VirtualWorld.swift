@@ -145,13 +145,13 @@ package final class VirtualWorld {
         }
         for number in eventOfNumber.keys.sorted() {
             switch eventOfNumber[number] {
-            case .work(.append(let room, let entries, let erasures), generation):
+            case .work(.store(.append(let append)), generation):
                 if !relay.refusesAppends, random.happens(perMille: 500) {
-                    relay.store(entries, in: room, erasing: erasures)
+                    relay.store(append.entries, in: append.room, erasing: append.erasures)
                 }
-            case .work(.saveRoles(let room, let roles, let creation), generation):
+            case .work(.store(.saveRoles(let room, let roles, let creation)), generation):
                 if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(roles, of: room, creation) }
-            case .work(.saveMemberships(let room, let changes), generation):
+            case .work(.store(.saveMemberships(let room, let changes)), generation):
                 if !relay.refusesMemberships, random.happens(perMille: 500) { relay.store(changes, of: room) }
             default: break
             }

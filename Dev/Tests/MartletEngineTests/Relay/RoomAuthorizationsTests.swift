@@ -14,7 +14,7 @@ import Testing
     }
 
     private func question(_ number: Int) -> RoomAuthorizations.Question {
-        RoomAuthorizations.Question(member: member(number), open: Open(room: .lobby, cursor: 0))
+        .opening(member(number), Open(room: .lobby, cursor: 0))
     }
 
     // R-53, Specs/hostile.md row 50

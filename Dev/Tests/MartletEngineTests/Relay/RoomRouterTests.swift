@@ -68,9 +68,12 @@ import Testing
                 case .link(.transfer(_, let loop)): all.append("transfer to \(loop)")
                 case .send(let loop, let messages): all.append("send \(loop) \(messages.count)")
                 case .authorize: all.append("authorize")
-                case .load(let room): all.append("load \(room.text)")
-                case .link(.continueExchange), .append, .saveProgress, .saveRoles, .saveMemberships, .readMemberships,
-                    .accountRequest, .read, .attachment, .request, .undelivered, .commandEnded, .note,
+                case .store(let questions):
+                    for question in questions {
+                        if case .load(let room) = question { all.append("load \(room.text)") }
+                    }
+                case .link(.continueExchange), .accountRequest, .attachment, .request, .undelivered, .commandEnded,
+                    .note,
                     .policyOverdue, .link(.note):
                     break
                 }

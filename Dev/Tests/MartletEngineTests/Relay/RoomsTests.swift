@@ -66,7 +66,7 @@ import Testing
             rooms.endTurn()
         }
         while let effect = rooms.nextEffect(now: .zero) {
-            guard case .load = effect else {
+            guard case .store(.load) = effect else {
                 Issue.record("an effect other than a load")
                 break
             }

@@ -53,7 +53,9 @@ import Testing
         let stage = decide(.granted(.all, validFor: .seconds(60)))
         let peer = stage.member("alice", of: .lobby)
         #expect(stage.relay.engine.sessions.authorizations.deadline != nil)
-        stage.act { engine, _ in engine.logLost(.lobby) }
+        stage.act { engine, now in
+            engine.answered(.append(.lobby, upTo: nil, messageCount: 0, .failure(.logLost)), now: now)
+        }
         #expect(peer.log.all(Reset.self).count == 1)
         #expect(stage.relay.engine.sessions.authorizations.deadline == nil)
     }

@@ -228,33 +228,40 @@ struct RoomScript: ~Copyable {
         case .deliver, .pending, .waitsForCredit: preconditionFailure("handled before")
         case .sendTransient(let key, let body): return .sentTransient(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
-        case .load(let room): return .load(room.text)
-        case .append(_, let entries, let erasures):
-            appending = entries
-            appendingErasures = erasures
-            return .append(entries.map(\.offset))
-        case .saveProgress(_, let progress):
-            return .saveProgress(Dictionary(uniqueKeysWithValues: progress.map { ($0.key.text, $0.value) }))
-        case .saveRoles(_, let bytes, let creation):
-            savedRoles = try? RoomRoles(decoding: bytes)
-            return .saveRoles(isCreation: creation != nil)
+        case .store(let question): return note(question)
         case .charge(let key, let units): return .charged(name(key), units)
-        case .saveMemberships(_, let changes):
-            return .saveMemberships(
-                Dictionary(uniqueKeysWithValues: changes.map { ($0.key.text, $0.value?.state ?? .none) }))
         case .answered(let key, let response): return .answered(name(key), response.status)
         case .changed(_, _, let changes, _): return .changed(changes.map(\.account.text))
         case .watched(_, let account, _): return .watched(account.text)
         case .commandEnded(let id, let result): return .commandEnded(id, result)
         case .note(let note, _): return .noted(note)
-        case .read(_, let id, let range):
-            let name = name(id.member.key)
-            guard let request = id.request else { return .read(name, from: range.from) }
-            return .readHistory(name, request: request, range.from...range.from + UInt64(range.maxCount) - 1)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)
         case .attachment(let id, let call): return .attachment(name(id.session.key), call)
         case .undelivered(let reports): return .undelivered(reports)
         case .erased(let key, let erasures): return .erased(name(key), erasures)
+        }
+    }
+
+    private mutating func note(_ question: StoreQuestion) -> Effect {
+        switch question {
+        case .load(let room): return .load(room.text)
+        case .append(let append):
+            appending = append.entries
+            appendingErasures = append.erasures
+            return .append(append.entries.map(\.offset))
+        case .saveProgress(_, let progress):
+            return .saveProgress(Dictionary(uniqueKeysWithValues: progress.map { ($0.key.text, $0.value) }))
+        case .saveRoles(_, let bytes, let creation):
+            savedRoles = try? RoomRoles(decoding: bytes)
+            return .saveRoles(isCreation: creation != nil)
+        case .saveMemberships(_, let changes):
+            return .saveMemberships(
+                Dictionary(uniqueKeysWithValues: changes.map { ($0.key.text, $0.value?.state ?? .none) }))
+        case .read(_, let id, let range):
+            let name = name(id.member.key)
+            guard let request = id.request else { return .read(name, from: range.from) }
+            return .readHistory(name, request: request, range.from...range.from + UInt64(range.maxCount) - 1)
+        case .readMemberships, .touch: preconditionFailure("no question of a room")
         }
     }
 

@@ -46,7 +46,7 @@ extension RelayRoom {
         switch step {
         case .read(let range):
             let id = ReadID(member: member, request: number, erasureCount: log.erasureCount)
-            effects.append(.read(name, id, range))
+            effects.append(.store(.read(name, id, range)))
         case .answer(let entries): answer(number, with: entries, into: &effects)
         }
     }

@@ -21,7 +21,7 @@ public struct MembershipRecord: Equatable, Sendable {
     }
 
     /// The state of the record in an entry of the list.
-    public var state: RoomMembershipState { isJoined ? .joined : .invited }
+    package var state: RoomMembershipState { isJoined ? .joined : .invited }
 }
 
 extension RoomEntry {
@@ -42,9 +42,9 @@ public enum MembershipBounds {
     public static let maxCountPerAccount = 1024
     /// The number of records of an account beyond which no invitation is recorded. The others are reserved for rooms
     /// that the account joins, so that strangers cannot use up its records (Specs/hostile.md row 93).
-    public static let maxCountWithInvitation = 768
+    package static let maxCountWithInvitation = 768
     /// The maximum number of records of a room.
-    public static let maxCountPerRoom = 4096
+    package static let maxCountPerRoom = 4096
 
     /// The maximum number of records of an account with a new one.
     public static func maxCount(with record: MembershipRecord) -> Int {
@@ -70,7 +70,7 @@ public struct StoredRoomEntry: Equatable, Sendable {
     }
 
     /// The room.
-    public var room: RoomName { entry.room }
+    package var room: RoomName { entry.room }
 
     /// The entry without its last message.
     var withoutMessage: StoredRoomEntry {

@@ -49,7 +49,7 @@ extension RelayRoom {
             }
         }
         for call in reads { read(call, into: &effects) }
-        if !changes.isEmpty { effects.append(.saveMemberships(name, changes)) }
+        if !changes.isEmpty { effects.append(.store(.saveMemberships(name, changes))) }
         // The removal of a record that was not saved needs no save.
         recordsRemoved(into: &effects)
         if memberships.isEmpty { releaseMemberships() }

@@ -173,8 +173,7 @@ extension SessionRouter {
         switch call.operation {
         case .join, .invite, .read:
             guard configuration.asksRoomPolicy else { break }
-            let question = RoomAuthorizations.Question(member: call.caller, open: nil, call: call)
-            _ = authorizations.ask(question, timeout: configuration.policyTimeout, now: now)
+            _ = authorizations.ask(.call(call), timeout: configuration.policyTimeout, now: now)
             return
         case .leave, .decline: break
         }
@@ -260,16 +259,16 @@ extension SessionRouter {
     /// Asks the policy whether an account may see the messages of a room in its list.
     private mutating func askPolicy(aboutEntryOf room: RoomName, _ key: MemberKey, now: Instant) {
         guard let generation = accounts[key]?.decisionGeneration else { return }
-        let question = RoomAuthorizations.Question(member: key, entry: .init(room: room, generation: generation))
-        _ = authorizations.ask(question, timeout: configuration.policyTimeout, now: now)
+        _ = authorizations.ask(
+            .entry(key, room, generation: generation), timeout: configuration.policyTimeout, now: now)
     }
 
-    /// The policy's decision about an entry; nil if the policy failed.
+    /// The policy's decision about the entry of a room; nil if the policy failed.
     mutating func authorized(
-        _ entry: RoomAuthorizations.Question.Entry, of key: MemberKey, _ decision: RoomDecision?, now: Instant
+        _ room: RoomName, asked generation: UInt64, of key: MemberKey, _ decision: RoomDecision?, now: Instant
     ) {
-        guard accounts[key]?.decided(entry.room, decision, asked: entry.generation, now: now) == true else {
-            return askPolicy(aboutEntryOf: entry.room, key, now: now)
+        guard accounts[key]?.decided(room, decision, asked: generation, now: now) == true else {
+            return askPolicy(aboutEntryOf: room, key, now: now)
         }
         sendDecided(key)
     }
@@ -331,7 +330,7 @@ extension SessionRouter {
 
     /// The next read, or request of an application, for the driver.
     mutating func nextAccountOutput() -> RelayOutput? {
-        if let (id, read) = reads.popFirst() { return .readMemberships(id, read) }
+        if let (id, read) = reads.popFirst() { return .store([.readMemberships(id, read)]) }
         if let (id, request) = accountRequests.popFirst() { return .accountRequest(id, request) }
         return nil
     }

@@ -52,7 +52,7 @@ extension RelayRoom {
         moderation.save(roles, for: .creation(creator))
         let creation = RoomCreation(
             account: creator.who.account, maxRoomCount: moderation.configuration.maxRoomsPerAccount)
-        effects.append(.saveRoles(name, roles.encoded(), creation: creation))
+        effects.append(.store(.saveRoles(name, roles.encoded(), creation: creation)))
     }
 
     /// The result of `saveRoles`. Returns the sessions that join now.
@@ -201,7 +201,7 @@ extension RelayRoom {
         guard !change.operations.isEmpty else { return }
         let bytes = change.roles.encoded()
         moderation.save(change.roles, for: .operations(change.operations), byteCount: bytes.count, now: now)
-        effects.append(.saveRoles(name, bytes, creation: nil))
+        effects.append(.store(.saveRoles(name, bytes, creation: nil)))
     }
 
     private mutating func perform(

@@ -39,4 +39,13 @@ package enum RolesResult: Sendable {
     case full
     /// The store has failed. It is unknown whether the roles are saved, until they are loaded again.
     case failed
+
+    init(_ result: Result<Void, RoomStoreError>) {
+        switch result {
+        case .success: self = .saved
+        case .failure(.tooManyRooms): self = .tooManyRooms
+        case .failure(.rolesFull): self = .full
+        case .failure: self = .failed
+        }
+    }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import MartletSimulator
 
 /// Exchanges of several messages before welcome, and renewals after it.
-@Suite struct RelayEngineAuthenticationTests {
+@Suite struct AuthenticationTests {
     private static let mechanism = MechanismName("X-TEST")
     private static let first = credential("first")
     private static let final = credential("final")

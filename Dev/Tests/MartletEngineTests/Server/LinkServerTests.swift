@@ -7,7 +7,7 @@ import Testing
 @testable import MartletRelay
 
 /// Connections at a relay from accept to close: authentication, bounds, resumes.
-@Suite struct RelayEngineConnectionsTests {
+@Suite struct LinkServerTests {
     // C-8, C-9
     @Test func `a hello → reading is paused until the authentication ends, then welcome`() throws {
         let stage = RelayStage()

@@ -30,8 +30,11 @@ import Testing
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .link(.transmit(let keys)): transmits.append(keys)
-            case .append(let room, let entries, _):
-                engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
+            case .store(let questions):
+                for case .append(let append) in questions {
+                    let (end, count) = (append.entries.last?.offset, append.entries.count)
+                    engine.answered(.append(append.room, upTo: end, messageCount: count, .success(1)), now: now)
+                }
             default: break
             }
         }
