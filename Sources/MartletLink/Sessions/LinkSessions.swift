@@ -24,6 +24,9 @@ package import MartletWire
 package struct LinkSessions: ~Copyable {
     /// The number of bytes of an encoded message beside its content: counter, kind, and the headers of two fields.
     package static let messageOverheadByteCount = 64  // bound
+    /// The maximum number of sessions that the peer has opened and the application has not taken, those that have ended
+    /// included. A further one is reset with `tooManySessions`.
+    package static let maxOfferedCount = Link.maxSessions
     /// The kind of the content of each message, an application's value of bytes.
     package static let contentKind = ContentKind.command
 
@@ -377,6 +380,7 @@ package struct LinkSessions: ~Copyable {
     package mutating func handle(_ event: LinkEvent, _ link: inout Link) {
         switch event {
         case .open(let id, let open):
+            guard accepted.count < Self.maxOfferedCount else { return link.reset(id, code: .tooManySessions) }
             let key = insert(Session(name: open.room, kind: open.kind, id: id))
             keys[id] = key
             link.accept(id, Opened(head: 0, first: 1))

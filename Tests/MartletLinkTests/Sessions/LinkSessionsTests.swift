@@ -63,6 +63,22 @@ struct LinkSessionsTests {
         #expect(try pair.call(.open("a", .chat), at: pair.client) == .failed(.tooManySessions))
     }
 
+    @Test func `sessions that the peer opens and resets and the application does not take -> those kept are bounded`() {
+        var link = Link(role: .relay, limits: Limits(), features: .supported, began: .zero)
+        var sessions = LinkSessions()
+        sessions.established(&link, now: .zero)
+        for number in 0...LinkSessions.maxOfferedCount {
+            let id = SessionID(rawValue: UInt16(2 * number + 1))
+            sessions.handle(.open(id, Open(room: RoomName("a"), kind: .chat, cursor: 0)), &link)
+            sessions.handle(.reset(id, code: .cancelled), &link)
+        }
+        for number in 0...LinkSessions.maxOfferedCount {
+            sessions.begin(.accept, CallID(UInt64(number)), &link, now: .zero)
+            let result = sessions.nextResult()
+            #expect((result != nil) == (number < LinkSessions.maxOfferedCount))
+        }
+    }
+
     // S-35, S-38
     @Test func `a send waits while the receiver has not taken a window, and continues when it takes`() throws {
         let pair = try SessionPair()

@@ -153,7 +153,7 @@ final class Intruder {
             let connection = world.relay.engine.server.connections.find(slot)
         else { return }
         let storage = connection.framer?.framer.storageByteCount ?? 0
-        let held = connection.entry?.held.count ?? 0
+        let held = connection.handshake?.held.count ?? 0
         guard let link = connection.linkSlot else {
             hold(storage <= 16 * 1024, "\(storage) bytes for a frame of an unauthenticated peer")
             hold(held <= ServerConnection.maxHeldByteCount, "\(held) bytes held")
