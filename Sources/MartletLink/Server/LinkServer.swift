@@ -63,10 +63,20 @@ package protocol LinkServerUser: ~Copyable {
     /// The suspended link that ends when there are too many (C-62).
     mutating func suspendedLinkToEnd() -> Int?
 
-    /// A frame for a link, whose connection is read.
+    /// A frame for a link, whose connection is read. The user passes it to `Link.receive`, and calls `takeArrivals` if
+    /// the link has handled or skipped it.
     mutating func receive(
         _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
     ) throws(LinkError) -> FrameConsequence
+
+    /// A frame of a session, in order. Its credit is held until the user releases it.
+    mutating func deliver(
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ creditByteCount: Int, of slot: Int,
+        now: Instant
+    ) throws(LinkError)
+
+    /// An event of a session.
+    mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant)
 
     /// A link that had changed is asked for output. Returns its connection and whether it has output; nil if it has
     /// ended, has no connection, or remains changed.
@@ -82,6 +92,26 @@ package protocol LinkServerUser: ~Copyable {
 
     /// The timer of a link has fired.
     mutating func timerFired(_ slot: Int, now: Instant)
+}
+
+extension LinkServerUser where Self: ~Copyable {
+    /// Takes the events of a link, and the frames that were held behind a gap.
+    package mutating func takeArrivals(of slot: Int, now: Instant) throws(LinkError) -> FrameConsequence {
+        var result: FrameConsequence?
+        while let arrival = try links[slot].link.nextArrival(now: now) {
+            switch consume arrival {
+            case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
+            case .event(.auth(let auth)):
+                guard let credential = auth.credential else { throw .peer(.protocolViolation) }
+                result = .renew(credential)
+            case .event(let event): handle(event, of: slot, now: now)
+            case .frame(let session, let frame):
+                let body = FrameContent.body(frame.body.rawBytes)
+                try deliver(frame.type, body, on: session, frame.creditByteCount, of: slot, now: now)
+            }
+        }
+        return result ?? (budget.isSpent ? .pause : .proceed)
+    }
 }
 
 /// The server's end of its links on one loop: connections, handshakes, and the frames of links.

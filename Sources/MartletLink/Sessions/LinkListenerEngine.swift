@@ -106,7 +106,7 @@ package struct LinkListenerEngine: ~Copyable {
 
     // MARK: End
 
-    /// Closes all sessions behind their messages, and refuses new peers.
+    /// Closes all sessions behind their messages.
     package mutating func closeAll() {
         for (key, record) in user.records {
             user.withLink(of: key) { link in record.sessions.closeAll(&link) }
@@ -263,33 +263,24 @@ struct ListenerSessions: LinkServerUser, ~Copyable {
         let reception = try links[slot].link.receive(header, content, inflater: &inflater, now: now)
         budget.charge((inflater.producedByteCount - inflated) / TurnBudget.bytesPerUnit)
         links.markDirty(slot)
-        guard let record = records[links[slot].key] else { return .endLink }
-        defer { collect(record) }
-        guard case .deliver(let session, let credit) = reception else {
-            return try drainArrivals(slot, record, now: now)
-        }
-        try record.sessions.receive(header.type, content, on: session, credit, &links[slot].link, now: now)
+        guard case .deliver(let session, let credit) = reception else { return try takeArrivals(of: slot, now: now) }
+        try deliver(header.type, content, on: session, credit, of: slot, now: now)
         return budget.isSpent ? .pause : .proceed
     }
 
-    private mutating func drainArrivals(
-        _ slot: Int, _ record: LinkRecord, now: Instant
-    ) throws(LinkError) -> FrameConsequence {
-        var result: FrameConsequence?
-        while let arrival = try links[slot].link.nextArrival(now: now) {
-            switch consume arrival {
-            case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
-            case .event(.auth(let auth)):
-                guard let credential = auth.credential else { throw .peer(.protocolViolation) }
-                result = .renew(credential)
-            case .event(let event): record.sessions.handle(event, &links[slot].link)
-            case .frame(let session, let frame):
-                let body = FrameContent.body(frame.body.rawBytes)
-                try record.sessions.receive(
-                    frame.type, body, on: session, frame.creditByteCount, &links[slot].link, now: now)
-            }
-        }
-        return result ?? (budget.isSpent ? .pause : .proceed)
+    mutating func deliver(
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ creditByteCount: Int, of slot: Int,
+        now: Instant
+    ) throws(LinkError) {
+        guard let record = records[links[slot].key] else { return }
+        defer { collect(record) }
+        try record.sessions.receive(type, content, on: session, creditByteCount, &links[slot].link, now: now)
+    }
+
+    mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
+        guard let record = records[links[slot].key] else { return }
+        record.sessions.handle(event, &links[slot].link)
+        collect(record)
     }
 
     mutating func update(_ slot: Int, isGroup: Bool, now: Instant) -> (connection: Int, hasOutput: Bool)? {

@@ -205,30 +205,11 @@ struct SessionRouter: LinkServerUser, ~Copyable {
             try deliver(header.type, content, on: session, credit, of: slot, now: now)
             return budget.isSpent ? .pause : .proceed
         case .handled, .skipped:
-            return try drainArrivals(slot, now: now)
+            return try takeArrivals(of: slot, now: now)
         }
     }
 
-    private mutating func drainArrivals(
-        _ slot: Int, now: Instant
-    ) throws(LinkError) -> FrameConsequence {
-        var result: FrameConsequence?
-        while let arrival = try links[slot].link.nextArrival(now: now) {
-            switch consume arrival {
-            case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
-            case .event(.auth(let auth)):
-                guard let credential = auth.credential else { throw .peer(.protocolViolation) }
-                result = .renew(credential)
-            case .event(let event): handle(event, of: slot, now: now)
-            case .frame(let session, let frame):
-                let body = FrameContent.body(frame.body.rawBytes)
-                try deliver(frame.type, body, on: session, frame.creditByteCount, of: slot, now: now)
-            }
-        }
-        return result ?? (budget.isSpent ? .pause : .proceed)
-    }
-
-    private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
+    mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
         switch event {
         case .open(let session, let open):
             budget.charge(TurnBudget.openUnits)
