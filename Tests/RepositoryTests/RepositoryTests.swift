@@ -20,6 +20,10 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(PurityRule.findings(in:)))
     }
 
+    @Test func `the protocol holds no state of another owner`() {
+        expectNone(tree.files.flatMap(PurityRule.findingsOfReferences(in:)))
+    }
+
     @Test func `targets that applications build have the prefix Martlet or CMartlet`() {
         expectNone(TargetNameRule.findings(in: tree))
     }

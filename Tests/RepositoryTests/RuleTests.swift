@@ -60,6 +60,14 @@ struct RuleTests {
         #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "// " + code)) == [])
     }
 
+    @Test(arguments: ["let owner: any Owner", "protocol Owner: AnyObject {}", "unowned let owner: Owner"])
+    func `a reference of an engine to an object of another owner → a finding`(code: String) {
+        #expect(PurityRule.findingsOfReferences(in: SourceFile("Sources/MartletRelay/Engine/A.swift", code)).count == 1)
+        #expect(PurityRule.findingsOfReferences(in: SourceFile("Sources/MartletLink/Link/A.swift", code)).count == 1)
+        #expect(PurityRule.findingsOfReferences(in: SourceFile("Sources/MartletLink/Driver/A.swift", code)) == [])
+        #expect(PurityRule.findingsOfReferences(in: SourceFile("Sources/Martlet/Shared/A.swift", code)) == [])
+    }
+
     @Test(arguments: [
         ("Sources/CMartletX/include/A.h", "int run(void);", 1),
         ("Sources/CMartletX/include/A.h", "int martlet_run(void);", 0),

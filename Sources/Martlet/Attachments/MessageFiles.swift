@@ -7,7 +7,7 @@ import MartletWire
 /// | waiting | its path, its progress | `begin`: it is the first one; `remove` |
 /// | uploading | the same, a transfer | `ended`: the upload is interrupted; `remove`: the file is uploaded, or the message has failed |
 ///
-/// The ledger bounds the messages.
+/// ``OutgoingMessages`` bounds the messages.
 struct MessageFiles: Sendable {
     /// A file of a message.
     struct File: Sendable {

@@ -18,7 +18,7 @@ extension ClientDriver {
         takeChanges(of: room)
     }
 
-    /// Stores the waiting acknowledgements in order, up to the first whose replies exceed the space of the ledger.
+    /// Stores the waiting acknowledgements in order, up to the first whose replies exceed the space of the room.
     func admitAcknowledgements(of room: RoomCore) {
         while let call = rooms[room.id]?.waitingAcknowledgements.first {
             if let writer = outbox.port.writer {

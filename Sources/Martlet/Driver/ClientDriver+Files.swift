@@ -10,11 +10,11 @@ extension ClientDriver {
             return
         }
         let (file, content) = room.state.withLock { state in
-            (state.files.isUploading ? nil : state.files[counter], state.ledger.content(of: counter))
+            (state.files.isUploading ? nil : state.files[counter], state.messages.content(of: counter))
         }
         guard let file, let content else { return }
         guard case .attachment(let attachment)? = try? MessageBody(content), let digest = attachment.relayDigest else {
-            return fail(counter, .fileFailed, of: room)
+            return engine.fail(counter: counter, .fileFailed, in: room.id, now: now)
         }
         let description = UploadWork.Description(mediaType: attachment.mediaType)
         let work = UploadWork(.file(path: Array(file.path.utf8)), description, expected: digest)
@@ -37,13 +37,13 @@ extension ClientDriver {
             room.state.withLock { $0.files.remove(counter) }?.end()
             rooms[room.id]?.unmarked.uploaded(counter)
             if let released = rooms[room.id]?.unmarked.releasedUpTo {
-                engine.messagesStored(upTo: 0, releasedUpTo: released, in: room.id, now: now)
+                engine.messagesStored(releasedUpTo: released, in: room.id, now: now)
             }
             markInFlight()
             uploadNext(of: room)
         case .failure(let error):
             // After other errors the upload begins again with the next connection or client.
-            if let failure = Self.failure(error) { fail(counter, failure, of: room) }
+            if let failure = Self.failure(error) { engine.fail(counter: counter, failure, in: room.id, now: now) }
         }
         settle()
     }
@@ -57,11 +57,6 @@ extension ClientDriver {
         case .attachmentsUnsupported: .refused(.unsupportedKind, reason: error.description)
         default: nil
         }
-    }
-
-    private func fail(_ counter: UInt64, _ failure: SendFailure, of room: RoomCore) {
-        guard room.withLedger({ $0.fail(counter, failure) }) else { return }
-        failed(counter, failure, in: room)
     }
 
     /// Ends the upload of a message that has failed, and begins the next one.

@@ -64,12 +64,11 @@ extension ClientDriver {
         let core = rooms[id]!.core
         let earlier = outbox.backlog.removeValue(forKey: core.name) ?? []
         let outcomes = (outbox.outcomes[core.name] ?? []).sorted { $0.id.counter < $1.id.counter }
-        core.restore(earlier, outcomes, at: loop.wallTime, now: now)
-        guard let last = earlier.last else { return }
+        let restored = core.restore(earlier, outcomes, at: loop.wallTime)
+        guard !earlier.isEmpty else { return }
         rooms[id]!.earlier = earlier
         rooms[id]!.unmarked.stored(earlier)
-        engine.messagesStored(
-            upTo: last.id.counter, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
+        engine.restore(restored, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
         markInFlight()
         uploadNext(of: core)
     }
@@ -79,7 +78,7 @@ extension ClientDriver {
     func returnToBacklog(_ room: RoomTable.Entry) {
         let wallClock = loop.wallTime
         let waiting = room.earlier.filter { entry in
-            room.core.withLedger { $0.state(of: entry.id.counter) } == .failed(Self.lackOfSession)
+            room.core.messageState(of: entry.id.counter) == .failed(Self.lackOfSession)
         }
         guard !waiting.isEmpty else { return }
         outbox.backlog[room.core.name] = waiting.map { entry in
@@ -134,31 +133,30 @@ extension ClientDriver {
     }
 
     func stored(_ entries: [OutboxEntry], of room: RoomCore) {
+        guard !entries.isEmpty else { return }
         let counters = entries.map(\.id.counter)
-        if let last = counters.last, rooms[room.id] != nil {
-            rooms[room.id]!.unmarked.stored(entries)
-            engine.messagesStored(
-                upTo: last, releasedUpTo: rooms[room.id]!.unmarked.releasedUpTo, in: room.id, now: now)
+        let messages = room.takeStored(counters)
+        rooms[room.id]?.unmarked.stored(entries)
+        if messages.count < entries.count { storeEarlyOutcomes(entries, of: room) }
+        if let released = rooms[room.id]?.unmarked.releasedUpTo {
+            engine.messagesStored(messages, releasedUpTo: released, in: room.id, now: now)
         }
         room.stored(counters, nil)
         if rooms[room.id]?.unmarked.counters.isEmpty == false { markInFlight() }
         uploadNext(of: room)
-        storeEarlyOutcomes(entries, of: room)
     }
 
     /// Stores the outcomes of messages that failed while the outbox stored them. An outcome that is stored before its
-    /// message has no effect. No message fails while an immediate outbox stores it.
+    /// message has no effect.
     private func storeEarlyOutcomes(_ entries: [OutboxEntry], of room: RoomCore) {
-        guard case .queued = outbox.port else { return }
-        let failure = room.end.flatMap { SendFailure($0) }
-        let outcomes = room.withLedger { ledger in
+        let outcomes = room.state.withLock { state in
             entries.compactMap { entry -> OutboxOutcome? in
-                if let failure { _ = ledger.fail(entry.id.counter, failure) }
-                guard case .failed(let reason)? = ledger.state(of: entry.id.counter) else { return nil }
+                guard case .failed(let reason)? = state.messages.state(of: entry.id.counter) else { return nil }
                 return OutboxOutcome(id: entry.id, room: entry.room, result: .failed(reason))
             }
         }
-        if !outcomes.isEmpty { outbox.port.commit { $0.outcomes += outcomes } }
+        for outcome in outcomes { _ = rooms[room.id]?.unmarked.remove(outcome.id.counter) }
+        outbox.port.commit { $0.outcomes += outcomes }
         outbox.noteLetters(of: outcomes)
     }
 
@@ -182,7 +180,7 @@ extension ClientDriver {
         for (room, ids) in marks.sorted(by: { $0.key < $1.key }) {
             guard let last = ids.map(\.counter).max(), let id = rooms.id(of: room) else { continue }
             rooms[id]!.unmarked.marked(upTo: last)
-            engine.messagesStored(upTo: 0, releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
+            engine.messagesStored(releasedUpTo: rooms[id]!.unmarked.releasedUpTo, in: id, now: now)
         }
     }
 
@@ -212,8 +210,7 @@ extension ClientDriver {
     // MARK: Outcomes
 
     func accepted(_ run: AcceptedRun, in core: RoomCore) {
-        if let offset = run.counters.last.flatMap({ run.offset(of: $0) }) { core.extended(to: offset) }
-        core.messagesChanged { run.counters.contains($0) }
+        core.accepted(run)
         let outcomes = run.counters.map { counter in
             OutboxOutcome(
                 id: core.messageID(counter), room: core.name,
@@ -225,19 +222,19 @@ extension ClientDriver {
     }
 
     func failed(_ counter: UInt64, _ failure: SendFailure, in core: RoomCore) {
+        core.failed(counter, failure)
         // The message returns to the backlog.
         if failure == Self.lackOfSession, rooms[core.id]?.isHidden == true { return }
         log(
             .warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core,
             concernsEarlierClient: counter < outbox.firstCounter)
-        core.messagesChanged { $0 == counter }
         let outcome = OutboxOutcome(id: core.messageID(counter), room: core.name, result: .failed(failure))
         outbox.port.commit { $0.outcomes.append(outcome) }
         outbox.noteLetters(of: [outcome])
         keep([outcome], of: core)
         rooms.withSettledMessages.append(core.id)
         if rooms[core.id]?.unmarked.remove(counter) == true {
-            engine.messagesStored(upTo: 0, releasedUpTo: rooms[core.id]!.unmarked.releasedUpTo, in: core.id, now: now)
+            engine.messagesStored(releasedUpTo: rooms[core.id]!.unmarked.releasedUpTo, in: core.id, now: now)
         }
         fileMessageFailed(counter, of: core)
     }
@@ -258,7 +255,7 @@ extension ClientDriver {
         if entry.isHidden { life.keptOutcomes.add(outcomes) }
     }
 
-    /// Discards the kept outcomes of a room that the application has received. The ledger of the room contains them.
+    /// Discards the kept outcomes of a room that the application has received. The room contains them.
     func discardOutcomes(of core: RoomCore) {
         outbox.outcomes[core.name] = nil
         life.keptOutcomes.discard { $0.room == core.name }
@@ -266,9 +263,16 @@ extension ClientDriver {
 
     // MARK: Calls of the application
 
-    /// Replaces the content of a message that was not written to a connection, in the ledger and in the outbox.
+    /// Cancels a message that was not written to a connection.
+    func cancel(_ counter: UInt64, in room: RoomCore) -> Bool {
+        guard room.cancelUnstored(counter) else { return engine.cancel(counter: counter, in: room.id, now: now) }
+        failed(counter, .cancelled, in: room)
+        return true
+    }
+
+    /// Replaces the content of a message that was not written to a connection, in the room and in the outbox.
     func edit(_ counter: UInt64, _ content: MessageContent, in room: RoomCore, _ promise: Promise<Bool>) {
-        guard rooms[room.id] != nil, let earlier = room.withLedger({ $0.edit(counter, content) }) else {
+        guard rooms[room.id] != nil, let earlier = replaceContent(of: counter, by: content, in: room) else {
             promise.resolve(.success(false))
             return
         }
@@ -289,13 +293,22 @@ extension ClientDriver {
     /// Reports the result of an edit. An error restores the earlier content, unless the new content was written to a
     /// connection meanwhile or a later edit has replaced it (C-82).
     private func edited(_ edit: OutboxWriter.Edit, _ failure: MartletError?) {
-        if let failure,
-            edit.isReplaced || edit.room.withLedger({ $0.edit(edit.edit.id.counter, edit.earlier) }) != nil
-        {
+        let counter = edit.edit.id.counter
+        if let failure, edit.isReplaced || replaceContent(of: counter, by: edit.earlier, in: edit.room) != nil {
             edit.promise.resolve(.failure(failure))
         } else {
             edit.promise.resolve(.success(true))
         }
+    }
+
+    /// Replaces the content of a message, and returns the earlier one. From the storing on, the engine decides.
+    private func replaceContent(
+        of counter: UInt64, by content: MessageContent, in room: RoomCore
+    ) -> MessageContent? {
+        guard room.isUnstored(counter) || engine.edit(counter: counter, content, in: room.id, now: now) else {
+            return nil
+        }
+        return room.edit(counter, content)
     }
 
     func readDeadLetters(of room: RoomCore, _ promise: Promise<[DeadLetter]>) {
@@ -317,17 +330,6 @@ extension ClientDriver {
                 $0.rest.discarded.append(letter)
                 $0.promises.append(promise)
             }
-        }
-    }
-}
-
-extension SendFailure {
-    /// The failure of a message whose room has ended; nil if a later client sends the message.
-    fileprivate init?(_ end: RoomCore.End) {
-        switch end {
-        case .closed, .closedByRelay(nil): self = .closed
-        case .closedByRelay(let code?): self = .refused(code, reason: nil)
-        case .stopped: return nil
         }
     }
 }

@@ -26,7 +26,7 @@ struct RoomTable {
         var isHidden = false
         /// The messages of an earlier client, until the application has received the room.
         var earlier: [OutboxEntry] = []
-        /// The acknowledgements whose replies wait for space in the ledger.
+        /// The acknowledgements whose replies wait for space.
         var waitingAcknowledgements: [Acknowledgement] = []
         /// The messages that the outbox has not marked as in flight.
         var unmarked = UnmarkedMessages()
@@ -37,7 +37,7 @@ struct RoomTable {
     var watched: [RoomID: RoomCore] = [:]
     /// The rooms with items of this turn.
     fileprivate var withArrivals: [RoomID] = []
-    /// The rooms in which messages were settled, so that the ledger may have space for waiting sends.
+    /// The rooms in which messages were settled, so that there may be space for waiting sends.
     var withSettledMessages: [RoomID] = []
 
     subscript(id: RoomID) -> Entry? {
@@ -97,7 +97,7 @@ extension ClientDriver {
             configuration: configuration, source: outbox.counters, outbox: outbox.port.writer, mailbox: mailbox)
         let id: RoomID
         do throws(ClientError) {
-            id = try engine.open(name, stored, core, now: now)
+            id = try engine.open(name, stored, now: now)
         } catch {
             promise?.resolve(.failure(MartletError.tooManyRooms(limit: ClientConfiguration.maxRoomsLimit)))
             return
@@ -237,7 +237,8 @@ extension ClientDriver {
     func handle(_ event: RoomEvent, in id: RoomID) {
         guard let core = rooms[id]?.core else { return }
         switch event {
-        case .logReplaced(let previous, let current):
+        case .logReplaced(let previous, let current, let branch):
+            core.logReplaced(upTo: branch)
             if current.offset < previous.offset {
                 core.events.publish(.logReplaced(previous: previous, current: current))
                 log(.warning, "log.replaced", "the relay has lost the log up to \(previous)", in: core)
@@ -256,7 +257,7 @@ extension ClientDriver {
         case .gap(let offsets):
             arrive(.gap(offsets, of: rooms[id]!.log), in: id)
             core.events.publish(.gap(offsets))
-        case .sent(let counters): core.messagesChanged { counters.contains($0) }
+        case .sent(let counters): core.sent(counters)
         case .accepted(let run): accepted(run, in: core)
         case .failed(let counter, let failure): failed(counter, failure, in: core)
         case .progress(let progress): handle(progress, in: core)
@@ -293,7 +294,7 @@ extension ClientDriver {
         let end: RoomCore.End = code.map { .closedByRelay($0) } ?? .closed
         entry.opener?.resolve(.failure(end.error(of: core.name)))
         refuse(entry.waitingAcknowledgements, of: core, end.error(of: core.name))
-        core.finish(end)
+        for counter in core.finish(end) { failed(counter, end.failure, in: core) }
         log(code == nil ? .info : .warning, "room.closed", "\(end.error(of: core.name))", in: core)
         // A room without a session waits for the end of another room.
         if phase == .running, !lacksSession { openBacklog() }
@@ -318,8 +319,8 @@ extension ClientDriver {
         rooms.withArrivals.removeAll(keepingCapacity: true)
     }
 
-    /// Takes the changes of the rooms in which messages were settled, because the ledger may have space for waiting
-    /// sends. Returns false if there are no such rooms.
+    /// Takes the changes of the rooms in which messages were settled, because there may be space for waiting sends.
+    /// Returns false if there are no such rooms.
     func takeChangesOfSettledRooms() -> Bool {
         guard !rooms.withSettledMessages.isEmpty else { return false }
         let ids = Set(rooms.withSettledMessages)

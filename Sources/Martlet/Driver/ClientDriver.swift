@@ -167,7 +167,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .abandonOpen(let promise): abandonOpen(promise)
         case .close(let room, let promise): close(room, promise)
         case .cancel(let room, let counter, let promise):
-            cancellations.append((promise, engine.cancel(counter: counter, in: room.id, now: now)))
+            cancellations.append((promise, cancel(counter, in: room)))
         case .edit(let room, let counter, let content, let promise): edit(counter, content, in: room, promise)
         case .deadLetters(let room, let promise): readDeadLetters(of: room, promise)
         case .discard(let letter, let promise): discard(letter, promise)
@@ -405,7 +405,5 @@ extension ClientConfiguration {
         link.reconnect = configuration.reconnect
         link.deadlines = configuration.deadlines
         maxRequests = configuration.maxRequests
-        maxPendingMessages = configuration.maxPendingMessages
-        maxPendingByteCount = configuration.maxPendingByteCount
     }
 }

@@ -14,10 +14,6 @@ package struct ClientConfiguration: Sendable {
     package static let maxRoomsLimit = 240
     /// The maximum number of open rooms.
     package var maxRooms = maxRoomsLimit
-    /// The maximum number of unaccepted messages of a room.
-    package var maxPendingMessages = 4096
-    /// The maximum size of the content of a room's unaccepted messages, in bytes.
-    package var maxPendingByteCount = 4 * 1024 * 1024
     /// The maximum number of requests without an outcome.
     package var maxRequests = 1024
 
@@ -76,7 +72,7 @@ package enum ClientError: Error, Hashable, Sendable {
     case alreadyOpen
     /// The room does not exist or was closed.
     case noRoom
-    /// The room has the maximum number or bytes of unaccepted messages. A later call can succeed.
+    /// The session has the maximum number of queued frames. A later call can succeed.
     case queueFull
     /// The message exceeds the server's limit and would never be accepted.
     case messageTooLarge

@@ -130,20 +130,13 @@ package struct ClientEngine: ~Copyable {
     package mutating func open(
         _ name: RoomName, _ options: RoomOptions = RoomOptions(), now: Instant
     ) throws(ClientError) -> RoomID {
-        try open(name, options, EngineLedger(configuration), now: now)
+        let id = try rooms.add(name, options)
+        if client.hasLink { rooms.openSession(id, &client.link, now: now) }
+        return id
     }
 
     /// The ID of the next room that is opened.
     package var nextRoomID: RoomID { rooms.nextID }
-
-    /// Opens a room with a ledger for its messages.
-    package mutating func open(
-        _ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner, now: Instant
-    ) throws(ClientError) -> RoomID {
-        let id = try rooms.add(name, options, ledger)
-        if client.hasLink { rooms.openSession(id, &client.link, now: now) }
-        return id
-    }
 
     /// Leaves a room. Unaccepted messages fail: those that were published with `outcomeUnknown`, others with `closed`.
     package mutating func close(_ id: RoomID, now: Instant) { rooms.close(id, &client.link, now: now) }
@@ -191,50 +184,56 @@ package struct ClientEngine: ~Copyable {
 
     // MARK: Messages
 
-    /// Queues a message. It is kept until the server has accepted it.
+    /// Queues a message that is stored. It is kept until the server has accepted it.
     ///
     /// - Parameters:
     ///   - counter: A number above all counters sent to this room before. Account, device ID and counter are the
     ///     message ID.
     ///   - timeToLive: The maximum duration until the message is written to a connection.
-    /// - Throws: `noRoom`, `queueFull`, `messageTooLarge`, `counterNotRising`. The message is then not queued.
+    /// - Throws: `noRoom`, `messageTooLarge`, `counterNotRising`. The message is then not queued.
     package mutating func send(
         counter: UInt64, content: MessageContent, timeToLive: Duration? = nil, isCompressible: Bool = true,
         in id: RoomID, now: Instant
     ) throws(ClientError) {
         guard let room = rooms[id] else { throw .noRoom }
         guard ClientRooms.fits(content.byteCount, client.link.limits) else { throw .messageTooLarge }
-        try room.ledger.withLedger { ledger throws(ClientError) in
-            try ledger.append(counter: counter, content, timeToLive: timeToLive, isCompressible: isCompressible)
-        }
-        messagesStored(upTo: counter, in: id, now: now)
+        guard counter > room.ledger.lastCounter else { throw .counterNotRising }
+        let message = MessageLedger.Pending(
+            counter: counter, content, timeToLive: timeToLive, isCompressible: isCompressible)
+        messagesStored([message], releasedUpTo: counter, in: id, now: now)
     }
 
-    /// Queues a message that an earlier engine may have sent. The bounds do not apply to it, and its acceptance at an
-    /// earlier offset is no sign of a reused counter.
-    package mutating func restore(counter: UInt64, content: MessageContent, in id: RoomID, now: Instant) {
-        guard let room = rooms[id] else { return }
-        room.ledger.withLedger { ledger in
-            ledger.restore(counter: counter, content, timeToLive: nil, isCompressible: true)
-        }
-        messagesStored(upTo: counter, in: id, now: now)
-    }
-
-    /// Reports that the outbox has stored the messages up to `counter` of the room's ledger. Their time to live begins.
-    ///
-    /// - Parameter released: The counter up to which they may be sent; nil for all of them. A later call releases the
-    ///   others.
+    /// Reports that the outbox has stored messages, in ascending order of their counters, and that all messages up to
+    /// the counter `released` may be sent. The time to live of the messages begins. The caller bounds the number and
+    /// the bytes of the messages without an outcome.
     package mutating func messagesStored(
-        upTo counter: UInt64, releasedUpTo released: UInt64? = nil, in id: RoomID, now: Instant
+        _ messages: [MessageLedger.Pending] = [], releasedUpTo released: UInt64, in id: RoomID, now: Instant
     ) {
-        rooms.stored(upTo: counter, releasedUpTo: released ?? counter, in: id, &client.link, now: now)
+        rooms.stored(messages, releasedUpTo: released, in: id, &client.link, now: now)
+    }
+
+    /// Restores the messages of an earlier client, in ascending order of their counters. The acceptance of one at an
+    /// earlier offset is no sign of a reused counter.
+    package mutating func restore(
+        _ messages: [MessageLedger.Restored], releasedUpTo released: UInt64, in id: RoomID, now: Instant
+    ) {
+        rooms.restored(messages, releasedUpTo: released, in: id, &client.link, now: now)
+    }
+
+    /// Replaces the content of a stored message. Returns false if it was written to a connection or has an outcome
+    ///
+    package mutating func edit(counter: UInt64, _ content: MessageContent, in id: RoomID, now: Instant) -> Bool {
+        rooms.edit(counter, content, in: id)
     }
 
     /// Cancels a message. Returns false if it was written to a connection: the server then decides about it.
     package mutating func cancel(counter: UInt64, in id: RoomID, now: Instant) -> Bool {
-        guard rooms[id]?.ledger.withLedger({ $0.cancel(counter) }) == true else { return false }
-        rooms.report(id, .failed(counter: counter, .cancelled))
-        return true
+        rooms.cancel(counter, in: id)
+    }
+
+    /// Fails a message that cannot be released. A message with an outcome is ignored.
+    package mutating func fail(counter: UInt64, _ failure: SendFailure, in id: RoomID, now: Instant) {
+        rooms.fail(counter, failure, in: id)
     }
 
     /// Reports that the application has taken messages up to `offset`. Their credit is released, and their publishers
@@ -375,9 +374,7 @@ extension ClientRoom {
     fileprivate func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("room \(name)")
         check.equal("open", openSession != nil, true)
-        let (count, byteCount) = ledger.withLedger { ($0.pendingCount, $0.pendingByteCount) }
-        check.equal("messages counted as pending", count, 0)
-        check.equal("bytes counted as pending", byteCount, 0)
+        check.equal("messages counted as pending", ledger.pendingCount, 0)
         check.equal("bytes of messages held", reader.heldByteCount, 0)
         check.equal("suspended by the peer", isSuspendedByPeer, false)
         return check

@@ -25,9 +25,9 @@ extension Deque where Element == ClientOutput {
 /// An event of a room.
 package enum RoomEvent: Equatable, Sendable {
     /// The server has lost the log that was read up to `previous`. Delivery continues after `current`: in another log,
-    /// before its first message; in the same log, or without log identities, at the last offset. `opened`
-    /// follows.
-    case logReplaced(previous: RoomCursor, current: RoomCursor)
+    /// before its first message; in the same log, or without log identities, at the last offset. Up to
+    /// `branch` the log has the messages of the previous one, at the same offsets. `opened` follows.
+    case logReplaced(previous: RoomCursor, current: RoomCursor, branch: UInt64 = 0)
     /// The server has admitted the session, on each new link again. `log` is nil if the server does not identify its
     /// logs. Up to `branch` it has the messages of the previous log, if that is a different one.
     case opened(head: UInt64, first: UInt64, members: [AccountName], log: LogID? = nil, branch: UInt64? = nil)

@@ -1,7 +1,7 @@
 import MartletLink
 import MartletWire
 
-/// A room of a client: its session, its reader, and the ``MessageLedger`` of the messages that are sent to it.
+/// A room of a client: its session, its reader, and the ``MessageLedger`` of the stored messages that are sent to it.
 ///
 /// | state | data | ends |
 /// |---|---|---|
@@ -17,7 +17,6 @@ struct ClientRoom {
 
     let id: RoomID
     let name: RoomName
-    let ledger: any LedgerOwner
     private(set) var options: RoomOptions
     private var state = State.closed
     /// The number of sessions that have begun.
@@ -28,6 +27,7 @@ struct ClientRoom {
     var opensFrom = Instant.zero
     /// The number of attempts to open a session since the last open one.
     private var attempts = 0
+    var ledger = MessageLedger()
     var reader: RoomReader
     var typing = TypingMembers()
     /// Whether the application has suspended the delivery of messages.
@@ -35,10 +35,9 @@ struct ClientRoom {
     /// Whether the server has suspended the session (S-9).
     var isSuspendedByPeer = false
 
-    init(id: RoomID, name: RoomName, options: RoomOptions, limits: Limits, ledger: any LedgerOwner) {
+    init(id: RoomID, name: RoomName, options: RoomOptions, limits: Limits) {
         self.id = id
         self.name = name
-        self.ledger = ledger
         self.options = options
         reader = RoomReader(options, limits)
     }
@@ -86,7 +85,7 @@ struct ClientRoom {
     /// Reports the end of the session. The next session sends all pending messages again.
     mutating func endSession() {
         state = .closed
-        ledger.withLedger { $0.endSession() }
+        ledger.endSession()
     }
 
     /// Counts an attempt to open a session again, and returns the number of attempts.

@@ -24,7 +24,7 @@ extension ClientRooms {
     /// Requests another device ID if no answer is awaited.
     mutating func continueReplacingDevice(isTimedOut: Bool = false) {
         guard replacement == .awaitingAnswers else { return }
-        let awaitsAnswers = rooms.indices.contains { rooms[at: $0].ledger.withLedger { $0.awaitsAnswers } }
+        let awaitsAnswers = rooms.indices.contains { rooms[at: $0].ledger.awaitsAnswers }
         guard isTimedOut || !awaitsAnswers else { return }
         replacement = .requested
         timers.cancel(.device)
@@ -35,6 +35,6 @@ extension ClientRooms {
     mutating func replaceDevice() {
         replacement = .none
         timers.cancel(.device)
-        for index in rooms.indices { rooms[at: index].ledger.withLedger { $0.replaceDevice() } }
+        for index in rooms.indices { rooms[at: index].ledger.replaceDevice() }
     }
 }

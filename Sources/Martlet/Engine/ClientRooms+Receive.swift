@@ -133,8 +133,8 @@ extension ClientRooms {
     private mutating func accepted(_ run: AcceptedRun, at index: Int, _ link: inout Link, now: Instant) {
         reportSent(at: index)
         let head = rooms[at: index].head
-        let (parts, hasReused) = rooms[at: index].ledger.withLedger { ($0.accepted(run, head: head), $0.hasReused) }
-        if hasReused { beginReplacingDevice(now: now) }
+        let parts = rooms[at: index].ledger.accepted(run, head: head)
+        if rooms[at: index].ledger.hasReused { beginReplacingDevice(now: now) }
         defer { continueReplacingDevice() }
         guard !parts.isEmpty else { return }
         for part in parts {
@@ -145,23 +145,18 @@ extension ClientRooms {
     }
 
     private mutating func receive(_ receipt: Receipt, at index: Int, _ link: inout Link, now: Instant) {
-        let room = rooms[at: index]
         switch receipt {
         case .progress(let progress):
             guard link.features.contains(.receipts) else { return }  // C-23
-            // A receipt of another device of this account is not a receipt of a recipient.
-            if let sender = progress.sender, sender != configuration.link.account {
-                _ = room.ledger.withLedger { $0.progressed(sender, progress.mark, upTo: progress.upTo) }
-            }
-            report(room.id, .progress(progress))
+            report(rooms[at: index].id, .progress(progress))
         case .refused(let refusal) where refusal.code == .counterReused:
-            guard room.ledger.withLedger({ $0.noteReused(refusal.counter) }) else { return }
+            guard rooms[at: index].ledger.noteReused(refusal.counter) else { return }
             beginReplacingDevice(now: now)
             continueReplacingDevice()
         case .refused(let refusal):
+            guard rooms[at: index].ledger.refuse(refusal.counter) else { return }
             let failure = SendFailure.refused(refusal.code, reason: refusal.reason)
-            guard room.ledger.withLedger({ $0.refuse(refusal.counter, failure) }) else { return }
-            report(room.id, .failed(counter: refusal.counter, failure))
+            report(rooms[at: index].id, .failed(counter: refusal.counter, failure))
             continueReplacingDevice()
         }
     }

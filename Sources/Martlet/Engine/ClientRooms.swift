@@ -97,14 +97,12 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
     /// Adds a room.
     ///
     /// - Throws: `alreadyOpen`, `tooManyRooms`.
-    mutating func add(_ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner) throws(ClientError) -> RoomID
-    {
+    mutating func add(_ name: RoomName, _ options: RoomOptions) throws(ClientError) -> RoomID {
         guard !rooms.indices.contains(where: { rooms[at: $0].name == name }) else { throw .alreadyOpen }
         guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
         let id = nextID
         nextID.rawValue += 1
-        rooms[id.rawValue] = ClientRoom(
-            id: id, name: name, options: options, limits: configuration.link.limits, ledger: ledger)
+        rooms[id.rawValue] = ClientRoom(id: id, name: name, options: options, limits: configuration.link.limits)
         return id
     }
 
@@ -144,12 +142,12 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
     private mutating func remove(_ id: RoomID, code: ErrorCode?, _ link: inout Link, now: Instant) {
         requests.fail(of: id, code ?? .cancelled, onlySent: false, &link, &outputs)
         attachments.fail(of: id, .closed(code), &link, &outputs)
-        guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
+        guard var room = rooms.removeValue(forKey: id.rawValue) else { return }
         heldByteCount -= room.reader.heldByteCount
         if let session = room.session { leave(session, &link) }
         for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
         let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
-        let failures = room.ledger.withLedger { $0.failAll(failure, isOpen: code == nil || room.openSession != nil) }
+        let failures = room.ledger.failAll(failure, isOpen: code == nil || room.openSession != nil)
         for (counter, failure) in failures { report(id, .failed(counter: counter, failure)) }
         report(id, .closed(code))
         continueLaggingRooms(&link, now: now)
@@ -225,12 +223,12 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
         guard let index = index(ofSession: session) else { return attachments.opened(session) }
         let id = rooms[at: index].id
         if let previous = rooms[at: index].enter(opened, on: session) {
-            rooms[at: index].ledger.withLedger { $0.discardOffsets(above: opened.upTo ?? 0) }
-            report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
+            let reader = rooms[at: index].reader
+            report(id, .logReplaced(previous: previous, current: reader.cursor, branch: reader.branch ?? 0))
         }
         report(id, RoomEvent(opened, branch: rooms[at: index].reader.branch))
         scheduleReceipts(at: index, link.features, now: now)
-        if let counter = opened.counter, rooms[at: index].ledger.withLedger({ $0.isSetBack(below: counter) }) {
+        if let counter = opened.counter, rooms[at: index].ledger.isSetBack(below: counter) {
             beginReplacingDevice(now: now)
             continueReplacingDevice()
         }
@@ -304,17 +302,51 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
 
     // MARK: Sending
 
-    /// Reports that the outbox has stored the messages up to one counter, and that those up to another may be sent.
+    /// Reports that the outbox has stored messages, and that those up to a counter may be sent.
     mutating func stored(
-        upTo counter: UInt64, releasedUpTo released: UInt64, in id: RoomID, _ link: inout Link, now: Instant
+        _ messages: [MessageLedger.Pending], releasedUpTo released: UInt64, in id: RoomID, _ link: inout Link,
+        now: Instant
     ) {
         guard let index = index(of: id) else { return }
-        let expires = rooms[at: index].ledger.withLedger {
-            $0.stored(upTo: counter, releasedUpTo: released, now: now)
-        }
+        for message in messages { _ = rooms[at: index].ledger.add(message, now: now) }
+        self.released(upTo: released, at: index, expires: messages.contains { $0.timeToLive != nil }, &link, now: now)
+    }
+
+    /// Restores messages of an earlier client, of which those up to a counter may be sent.
+    mutating func restored(
+        _ messages: [MessageLedger.Restored], releasedUpTo released: UInt64, in id: RoomID, _ link: inout Link,
+        now: Instant
+    ) {
+        guard let index = index(of: id) else { return }
+        for message in messages { rooms[at: index].ledger.restore(message, now: now) }
+        self.released(upTo: released, at: index, expires: true, &link, now: now)
+    }
+
+    private mutating func released(
+        upTo counter: UInt64, at index: Int, expires: Bool, _ link: inout Link, now: Instant
+    ) {
+        rooms[at: index].ledger.release(upTo: counter)
         // A message whose time has ended is not sent.
         if expires { armExpiry(at: index) }
         fillSession(at: index, &link, now: now)
+    }
+
+    /// Replaces the content of a message. Returns false if it was handed over or has an outcome.
+    mutating func edit(_ counter: UInt64, _ content: MessageContent, in id: RoomID) -> Bool {
+        index(of: id).map { rooms[at: $0].ledger.edit(counter, content) } ?? false
+    }
+
+    /// Cancels a message. Returns false if it was handed over or has an outcome.
+    mutating func cancel(_ counter: UInt64, in id: RoomID) -> Bool {
+        guard let index = index(of: id), rooms[at: index].ledger.cancel(counter) else { return false }
+        report(id, .failed(counter: counter, .cancelled))
+        return true
+    }
+
+    /// Fails a message, unless it has an outcome.
+    mutating func fail(_ counter: UInt64, _ failure: SendFailure, in id: RoomID) {
+        guard let index = index(of: id), rooms[at: index].ledger.fail(counter) else { return }
+        report(id, .failed(counter: counter, failure))
     }
 
     /// Reports that frames of a session were acknowledged, so it has room for others.
@@ -327,26 +359,22 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
     mutating func fillSession(at index: Int, _ link: inout Link, now: Instant) {
         guard link.isAttached, let session = rooms[at: index].sendingSession else { return }
         let id = rooms[at: index].id
-        let ledger = rooms[at: index].ledger
         if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, now: now) }
-        for counter in ledger.withLedger({ $0.failOutdated(now: now) }) {
+        for counter in rooms[at: index].ledger.failOutdated(now: now) {
             report(id, .failed(counter: counter, .outcomeUnknown))
         }
         var isFull = false
         while !isFull {
             let byteCount = Self.queuedByteCount - link.queuedByteCount(on: session)
             let isReplacing = replacement != .none
-            let messages = ledger.withLedger { $0.unsent(byteCount: byteCount, onlyHandedOver: isReplacing) }
+            let messages = rooms[at: index].ledger.unsent(byteCount: byteCount, onlyHandedOver: isReplacing)
             guard !messages.isEmpty else { break }
             var last: UInt64?
             let limits = link.isConfirmed ? link.limits : nil
             for message in messages {
                 guard limits.map({ Self.fits(message.content.byteCount, $0) }) ?? true else {
                     // The limit of this server is lower than that of an earlier one. It would refuse the message.
-                    let failure = SendFailure.refused(.messageTooLarge, reason: nil)
-                    if ledger.withLedger({ $0.fail(message.counter, failure) }) {
-                        report(id, .failed(counter: message.counter, failure))
-                    }
+                    fail(message.counter, .refused(.messageTooLarge, reason: nil), in: id)
                     continue
                 }
                 let body = encode(message, rooms[at: index].options.kind, link.features, now: now)
@@ -354,7 +382,7 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
                 guard !isFull else { break }
                 last = message.counter
             }
-            if let last { ledger.withLedger { $0.handedOver(upTo: last, now: now) } }
+            if let last { rooms[at: index].ledger.handedOver(upTo: last, now: now) }
         }
         if link.isConfirmed { reportSent(at: index) }
     }
@@ -385,19 +413,19 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
     }
 
     mutating func reportSent(at index: Int) {
-        guard let counters = rooms[at: index].ledger.withLedger({ $0.reportSent() }) else { return }
+        guard let counters = rooms[at: index].ledger.reportSent() else { return }
         report(rooms[at: index].id, .sent(counters: counters))
     }
 
     private mutating func expire(at index: Int, now: Instant) {
-        for counter in rooms[at: index].ledger.withLedger({ $0.expire(now: now) }) {
+        for counter in rooms[at: index].ledger.expire(now: now) {
             report(rooms[at: index].id, .failed(counter: counter, .expired))
         }
         armExpiry(at: index)
     }
 
     private mutating func armExpiry(at index: Int) {
-        timers.set(.expiry(rooms[at: index].id), at: rooms[at: index].ledger.withLedger { $0.earliestExpiry })
+        timers.set(.expiry(rooms[at: index].id), at: rooms[at: index].ledger.earliestExpiry)
     }
 
     // MARK: Requests
@@ -467,7 +495,7 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
     /// Returns whether the server has accepted all messages, and all receipts have been sent.
     func isSettled(_ features: Features) -> Bool {
         rooms.indices.allSatisfy { index in
-            rooms[at: index].ledger.withLedger({ $0.pendingCount }) == 0
+            rooms[at: index].ledger.pendingCount == 0
                 && (!features.contains(.receipts) || rooms[at: index].reader.pendingReceipt == nil)
         }
     }
@@ -520,7 +548,7 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
 
     /// Whether a message or a request waits for the server.
     var hasPending: Bool {
-        requests.count > 0 || rooms.indices.contains { rooms[at: $0].ledger.withLedger { $0.pendingCount > 0 } }
+        requests.count > 0 || rooms.indices.contains { rooms[at: $0].ledger.pendingCount > 0 }
     }
 
     // MARK: Time

@@ -49,10 +49,10 @@ package enum SendProgress: Sendable, Equatable {
 extension Room {
     /// The progress of messages of this device. It lacks messages that neither the room nor the outbox retains.
     package func progress(of ids: some Sequence<MessageID>) -> [MessageID: SendProgress] {
-        core.withLedger { ledger in
+        core.state.withLock { state in
             var progress: [MessageID: SendProgress] = [:]
             for id in ids where id == core.messageID(id.counter) {
-                switch ledger.state(of: id.counter) {
+                switch state.messages.state(of: id.counter) {
                 case nil: break
                 case .queued?, .sent?: progress[id] = .unsettled
                 case .accepted(let offset)?: progress[id] = .ended(.accepted(offset: offset))
@@ -70,7 +70,7 @@ extension Room {
     }
 
     /// The number of changes of the states of messages.
-    package var messageVersion: UInt64 { core.withLedger { $0.version } }
+    package var messageVersion: UInt64 { core.state.withLock { $0.messages.version } }
 
     /// Returns when the state of a message has changed after a version, when the room has ended, or when the task is
     /// cancelled.

@@ -6,7 +6,7 @@ extension Room {
     /// Handles of all messages of this device without an outcome, in the order in which they are sent. They include the
     /// messages of earlier clients with the same outbox.
     public var pending: [MessageHandle] {
-        core.withLedger { $0.pendingCounters }.map { MessageHandle(room: core, counter: $0) }
+        core.state.withLock { $0.messages.pendingCounters }.map { MessageHandle(room: core, counter: $0) }
     }
 
     /// Returns the handle of a message that this device has sent, by this client or an earlier one.

@@ -32,9 +32,9 @@ extension Room {
         }
 
         private let view: RoomView
-        private let progress: [MessageLedger.Progress]
+        private let progress: [MemberMarks.Progress]
 
-        init(_ view: RoomView, _ progress: [MessageLedger.Progress]) {
+        init(_ view: RoomView, _ progress: [MemberMarks.Progress]) {
             self.view = view
             self.progress = progress
         }

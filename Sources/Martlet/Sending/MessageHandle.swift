@@ -41,17 +41,17 @@ public struct MessageHandle: MessageTarget, Sendable, Identifiable {
 
     /// A reference to the message, with its offset if the room retains it.
     public var reference: MessageReference {
-        guard case .accepted(let offset)? = room.withLedger({ $0.state(of: counter) }) else { return id.reference }
+        guard case .accepted(let offset)? = room.messageState(of: counter) else { return id.reference }
         return MessageReference(id, offset: offset)
     }
 
     /// The most advanced state that the message has reached; nil if the room no longer retains its state.
     public var state: State? {
-        room.withLedger { ObservedStates.furthest(counter, in: $0) }
+        room.state.withLock { ObservedStates.furthest(counter, in: $0.messages) }
     }
 
     /// The content of the message; nil if the message has an outcome.
-    public var content: MessageContent? { room.withLedger { $0.content(of: counter) } }
+    public var content: MessageContent? { room.state.withLock { $0.messages.content(of: counter) } }
 
     /// The current state of the message, followed by later states.
     ///

@@ -3,14 +3,14 @@ import MartletWire
 
 /// The states of one message that an observer has received. The observer receives each state once.
 struct ObservedStates: Sendable {
-    private var state: MessageLedger.State?
+    private var state: OutgoingMessages.State?
     private var marks: [AccountName: Receipt.Mark] = [:]
 
     /// The next state that the observer has not received; nil if there is none.
     ///
     /// States that the message has left are omitted, and *delivered* of an account that has read the message.
-    mutating func next(_ counter: UInt64, in ledger: MessageLedger) -> MessageHandle.State? {
-        guard let state = ledger.state(of: counter) else { return nil }
+    mutating func next(_ counter: UInt64, in messages: OutgoingMessages) -> MessageHandle.State? {
+        guard let state = messages.state(of: counter) else { return nil }
         if state != self.state {
             // The replacement of a log sets the offset to 0. That is not a new state.
             if case (.accepted, .accepted?) = (state, self.state) { return nil }
@@ -23,7 +23,7 @@ struct ObservedStates: Sendable {
             }
         }
         guard case .accepted(let offset) = state, offset > 0 else { return nil }
-        for member in ledger.progress {
+        for member in messages.progress {
             if member.read >= offset, marks[member.account] != .read {
                 marks[member.account] = .read
                 return .read(by: member.account)
@@ -37,10 +37,10 @@ struct ObservedStates: Sendable {
     }
 
     /// The most advanced state that a message has reached.
-    static func furthest(_ counter: UInt64, in ledger: MessageLedger) -> MessageHandle.State? {
+    static func furthest(_ counter: UInt64, in messages: OutgoingMessages) -> MessageHandle.State? {
         var observed = ObservedStates()
-        var furthest = observed.next(counter, in: ledger)
-        while let further = observed.next(counter, in: ledger) {
+        var furthest = observed.next(counter, in: messages)
+        while let further = observed.next(counter, in: messages) {
             if case .read = further { return further }
             furthest = further
         }

@@ -51,7 +51,7 @@ extension MessageHandle {
             }
 
             private mutating func poll() -> (MessageHandle.State?, RoomCore.MessageSnapshot) {
-                room.state.withLock { (observed.next(counter, in: $0.ledger), $0.snapshot(of: counter)) }
+                room.state.withLock { (observed.next(counter, in: $0.messages), $0.snapshot(of: counter)) }
             }
         }
     }

@@ -33,7 +33,7 @@ extension RoomCore {
         }
         let step = try change { (state) throws(MartletError) -> SendStep in
             guard state.life == .open else { throw .stopped }
-            let hasRoom = state.sends.isEmpty && state.ledger.hasRoom(byteCount: message.content.byteCount)
+            let hasRoom = state.sends.isEmpty && state.messages.hasRoom(byteCount: message.content.byteCount)
             if hasRoom, !waits(for: message) { return .queued(counter: state.append(message)) }
             let promise = Promise<MessageHandle>()
             guard hasRoom else { return .waits(promise, number: state.sends.append(message, promise)) }
@@ -54,7 +54,7 @@ extension RoomCore {
         try state.withLock { (state) throws(MartletError) -> Promise<MessageHandle>? in
             if let end = state.end { throw end.error(of: name) }
             guard state.life == .open else { throw .stopped }
-            guard state.sends.isEmpty, state.ledger.hasRoom(byteCount: message.content.byteCount) else { return nil }
+            guard state.sends.isEmpty, state.messages.hasRoom(byteCount: message.content.byteCount) else { return nil }
             let promise = Promise<MessageHandle>()
             state.sends.store(state.append(message), promise)
             pass(&state, to: outbox)
@@ -64,7 +64,7 @@ extension RoomCore {
 
     /// Passes all new messages to the outbox, in the order of their counters. The caller then calls `begin`.
     func pass(_ state: inout State, to outbox: OutboxWriter) {
-        let messages = state.ledger.beginStoring()
+        let messages = state.messages.beginStoring()
         guard !messages.isEmpty else { return }
         var addition = addition(of: messages, state.files, to: outbox)
         for (counter, letter) in state.letters.takeReplaced(by: messages.map(\.counter)) {
@@ -95,7 +95,7 @@ extension RoomCore {
                 isWithdrawn = true
                 return []
             }
-            guard let counter = state.sends.counter(of: promise), state.ledger.withdraw(counter) else { return [] }
+            guard let counter = state.sends.counter(of: promise), state.messages.withdraw(counter) else { return [] }
             isWithdrawn = true
             _ = state.sends.take(counter)
             _ = state.letters.takeReplaced(by: [counter])
@@ -107,10 +107,10 @@ extension RoomCore {
         note { _ in }
     }
 
-    /// Queues the waiting sends for which the ledger has room. Only the loop calls this method, so that the counters
+    /// Queues the waiting sends for which there is room. Only the loop calls this method, so that the counters
     /// have the order of the calls.
     func admit(_ state: inout State, _ admitted: inout [(Promise<MessageHandle>, MessageHandle)]) {
-        while let next = state.sends.first, state.ledger.hasRoom(byteCount: next.message.content.byteCount) {
+        while let next = state.sends.first, state.messages.hasRoom(byteCount: next.message.content.byteCount) {
             _ = state.sends.popFirst()
             let counter = state.append(next.message)
             if waits(for: next.message) {
@@ -254,17 +254,14 @@ extension RoomCore {
 }
 
 extension RoomCore.State {
-    /// Appends a message for which the ledger has room, and returns its counter.
+    /// Appends a message for which there is room, and returns its counter.
     mutating func append(_ message: OutgoingMessage) -> UInt64 {
         let counter = counters.next()
         if let letter = message.replacedLetter { letters.replace(letter, by: counter) }
-        do throws(ClientError) {
-            try ledger.appendAdmitted(
+        messages.append(
+            MessageLedger.Pending(
                 counter: counter, message.content, timeToLive: message.timeToLive,
-                isCompressible: message.isCompressible)
-        } catch {
-            preconditionFailure("\(error)")
-        }
+                isCompressible: message.isCompressible))
         if let file = message.file { files.add(counter, file) }
         return counter
     }

@@ -17,7 +17,7 @@ extension RoomCore {
                 pass(&state, to: outbox)
                 return (state.takeChanges(), [], [:])
             }
-            let messages = state.ledger.beginStoring()
+            let messages = state.messages.beginStoring()
             return (state.takeChanges(), messages, state.letters.takeReplaced(by: messages.map(\.counter)))
         }
         for (promise, handle) in admitted { promise.resolve(.success(handle)) }
@@ -26,28 +26,36 @@ extension RoomCore {
 
     /// Restores the messages of an earlier client and their outcomes, both in ascending order of their counters.
     ///
-    /// - Parameters:
-    ///   - wallClock: The time in milliseconds since 1970.
-    ///   - now: The same time on the client's clock.
-    func restore(_ entries: [OutboxEntry], _ outcomes: [OutboxOutcome], at wallClock: UInt64, now: Instant) {
+    /// - Parameter wallClock: The time in milliseconds since 1970.
+    /// - Returns: The same messages for the engine.
+    func restore(
+        _ entries: [OutboxEntry], _ outcomes: [OutboxOutcome], at wallClock: UInt64
+    ) -> [MessageLedger.Restored] {
         for outcome in outcomes { note(outcome.id) }
-        state.withLock { state in
+        return state.withLock { state in
             var outcomes = outcomes[...]
+            var restored: [MessageLedger.Restored] = []
             for entry in entries {
                 while let outcome = outcomes.first, outcome.id.counter < entry.id.counter {
-                    state.ledger.restore(outcome)
+                    state.messages.restore(outcome.id.counter, outcome.result)
+                    restored.append(.settled(counter: outcome.id.counter))
                     outcomes.removeFirst()
                 }
-                state.ledger.restore(
+                state.messages.restore(entry.id.counter, entry.content)
+                let message = MessageLedger.Pending(
                     counter: entry.id.counter, entry.content,
                     timeToLive: entry.isInFlight ? nil : entry.remainingTime(at: wallClock),
-                    isCompressible: entry.isCompressible,
-                    resendableUntil: entry.isInFlight ? ResendWindow.end(ofEarlier: now) : nil)
+                    isCompressible: entry.isCompressible)
+                restored.append(.pending(message, isInFlight: entry.isInFlight))
             }
-            for outcome in outcomes { state.ledger.restore(outcome) }
+            for outcome in outcomes {
+                state.messages.restore(outcome.id.counter, outcome.result)
+                restored.append(.settled(counter: outcome.id.counter))
+            }
             for entry in entries where !entry.isInFlight {
                 if let file = entry.file { state.files.add(entry.id.counter, file) }
             }
+            return restored
         }
     }
 
@@ -57,7 +65,7 @@ extension RoomCore {
         wake { state in
             promises = counters.map { state.sends.take($0) }
             guard error != nil else { return [] }
-            for counter in counters { _ = state.ledger.fail(counter, .closed) }
+            for counter in counters { state.messages.fail(counter, .closed) }
             return state.waiters.takeObservers { counters.contains($0) }
         }
         for (counter, promise) in zip(counters, promises) {
@@ -78,22 +86,67 @@ extension RoomCore {
         }
     }
 
-    /// Reports that states of messages have changed in the ledger.
-    func messagesChanged(where hasChanged: (UInt64) -> Bool) {
-        wake { $0.waiters.takeObservers(where: hasChanged) }
+    // MARK: Messages
+
+    /// Takes stored messages that have not failed meanwhile, for the engine.
+    func takeStored(_ counters: [UInt64]) -> [MessageLedger.Pending] {
+        state.withLock { $0.messages.stored(counters) }
     }
 
-    /// Reports that the ledger has processed a receipt of an account.
+    /// Cancels a message that the outbox has not stored. Returns false if there is no such message.
+    func cancelUnstored(_ counter: UInt64) -> Bool {
+        state.withLock { $0.messages.isUnstored(counter) && $0.messages.fail(counter, .cancelled) }
+    }
+
+    /// Whether the outbox has not stored the message, so that the engine does not know it.
+    func isUnstored(_ counter: UInt64) -> Bool { state.withLock { $0.messages.isUnstored(counter) } }
+
+    /// Replaces the content of a message. Returns the earlier content; nil if the message has an outcome.
+    func edit(_ counter: UInt64, _ content: MessageContent) -> MessageContent? {
+        state.withLock { $0.messages.edit(counter, content) }
+    }
+
+    func sent(_ counters: ClosedRange<UInt64>) {
+        wake { state in
+            state.messages.sent(upTo: counters.upperBound)
+            return state.waiters.takeObservers { counters.contains($0) }
+        }
+    }
+
+    func accepted(_ run: AcceptedRun) {
+        let last = run.counters.last.flatMap { run.offset(of: $0) }
+        wake { state in
+            state.messages.accepted(run)
+            return state.waiters.takeObservers { run.counters.contains($0) }
+                + (last.map { offset in state.changeView { $0.extend(to: offset) } } ?? [])
+        }
+    }
+
+    func failed(_ counter: UInt64, _ failure: SendFailure) {
+        wake { state in
+            state.messages.fail(counter, failure)
+            return state.waiters.takeObservers { $0 == counter }
+        }
+    }
+
+    /// Reports that the relay has lost the log, except for the offsets up to one.
+    func logReplaced(upTo branch: UInt64) {
+        state.withLock { $0.messages.discardOffsets(above: branch) }
+    }
+
+    /// Reports a receipt of an account.
     func progressed(_ mark: Receipt.Mark, of account: AccountName, upTo offset: UInt64) {
         wake { state in
+            // A receipt of another device of this account is not a receipt of a recipient.
+            if account != self.account { state.messages.progressed(account, mark, upTo: offset) }
             var woken = state.viewChanged()
             if mark == .read, account == self.account {
                 woken += state.changeView { $0.read(upTo: RoomCursor(offset: offset)) }
             }
-            let ledger = state.ledger
+            let messages = state.messages
             return woken
                 + state.waiters.takeObservers { counter in
-                    if case .accepted(let own)? = ledger.state(of: counter) { own <= offset } else { false }
+                    if case .accepted(let own)? = messages.state(of: counter) { own <= offset } else { false }
                 }
         }
     }
@@ -101,27 +154,27 @@ extension RoomCore {
     // MARK: Acknowledgements
 
     /// Begins to store the new messages, then the replies of an acknowledgement, which have no other messages between
-    /// them. Returns nil if the ledger has no space for the replies.
+    /// them. Returns nil if there is no space for the replies.
     func takeReplies(
         of call: Acknowledgement
     ) -> (earlier: [MessageLedger.Pending], letters: [UInt64: MessageID], replies: [MessageLedger.Pending])? {
         state.withLock { state in
-            guard state.ledger.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return nil }
-            let earlier = state.ledger.beginStoring()
+            guard state.messages.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return nil }
+            let earlier = state.messages.beginStoring()
             let letters = state.letters.takeReplaced(by: earlier.map(\.counter))
             for reply in call.replies { _ = state.append(reply) }
-            return (earlier, letters, state.ledger.beginStoring())
+            return (earlier, letters, state.messages.beginStoring())
         }
     }
 
-    /// Passes an acknowledgement and its replies to the outbox, after the new messages. Returns false if the ledger has
+    /// Passes an acknowledgement and its replies to the outbox, after the new messages. Returns false if there is
     /// no space for the replies.
     func pass(_ call: Acknowledgement, to outbox: OutboxWriter) -> Bool {
         state.withLock { state in
-            guard state.ledger.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return false }
+            guard state.messages.hasRoom(byteCounts: call.replies.map(\.content.byteCount)) else { return false }
             pass(&state, to: outbox)
             for reply in call.replies { _ = state.append(reply) }
-            var addition = addition(of: state.ledger.beginStoring(), state.files, to: outbox)
+            var addition = addition(of: state.messages.beginStoring(), state.files, to: outbox)
             addition.acknowledgement = call
             outbox.append(addition)
             return true
@@ -185,11 +238,6 @@ extension RoomCore {
         events.publish(.typing(account, isTyping))
     }
 
-    /// Reports that the relay has stored messages of this client up to an offset.
-    func extended(to offset: UInt64) {
-        wake { $0.changeView { $0.extend(to: offset) } }
-    }
-
     /// Reports that the client has stopped retrying. Readers and tasks that wait for an acceptance receive an error.
     /// The reason is nil if the client retries again.
     func setStopReason(_ reason: StopReason?) {
@@ -210,15 +258,20 @@ extension RoomCore {
         for promise in waiting { promise.resolve(.failure(MartletError.stopped)) }
     }
 
-    /// Ends the room. Stored messages keep their states; messages that are not yet stored fail. A send whose message
-    /// the outbox has been given ends when the outbox has answered, because it can store the message (C-108).
-    func finish(_ end: End) {
+    /// Ends the room. Stored messages keep their states. Messages that are not stored fail, after `stopped` only those
+    /// that the outbox has not been given: a later client sends the others. A send whose message the outbox has been
+    /// given ends when the outbox has answered, because it can store the message (C-108).
+    ///
+    /// - Returns: The counters of the failed messages.
+    @discardableResult
+    func finish(_ end: End) -> [UInt64] {
+        var failed: [UInt64] = []
         var promises: [Promise<MessageHandle>] = []
         var requests = Deque<RoomRequest>()
         wake { state in
             guard state.end == nil else { return [] }
             state.life = .ended(end)
-            state.ledger.failNew()
+            failed = state.messages.failUnstored(end.failure, onlyNew: end == .stopped)
             promises = outbox == nil ? state.sends.removeAll() : state.sends.removeWaiting()
             requests = state.requests.removeAll()
             if end == .closed || end == .stopped {
@@ -232,14 +285,6 @@ extension RoomCore {
         // A released request sends a response, which needs the lock.
         requests.removeAll()
         events.finish()
-    }
-}
-
-extension MessageLedger {
-    fileprivate mutating func restore(_ outcome: OutboxOutcome) {
-        switch outcome.result {
-        case .accepted(let offset): restore(counter: outcome.id.counter, acceptedAt: offset)
-        case .failed(let failure): restore(counter: outcome.id.counter, failedWith: failure)
-        }
+        return failed
     }
 }

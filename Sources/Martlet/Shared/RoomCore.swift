@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// The application changes the state and posts the room to the loop once; the loop takes all changes together. The loop
 /// appends received items in batches and wakes the waiting tasks. Continuations are resumed after the lock is released.
-final class RoomCore: Waitable, LedgerOwner {
+final class RoomCore: Waitable {
     /// The reason for the end of a room.
     enum End: Sendable, Equatable {
         /// The application closed the room.
@@ -29,6 +29,11 @@ final class RoomCore: Waitable, LedgerOwner {
             case .closedByRelay(let code): .roomClosed(code, room: room)
             case .stopped: .stopped
             }
+        }
+
+        /// The failure of messages that are not stored.
+        var failure: SendFailure {
+            if case .closedByRelay(let code?) = self { .refused(code, reason: nil) } else { .closed }
         }
     }
 
@@ -52,14 +57,14 @@ final class RoomCore: Waitable, LedgerOwner {
 
     /// The state of a message that an observer has seen.
     struct MessageSnapshot: Sendable {
-        let state: MessageLedger.State?
+        let state: OutgoingMessages.State?
         let version: UInt64
         let end: End?
         let stopReason: StopReason?
     }
 
     struct State: Sendable {
-        var ledger: MessageLedger
+        var messages: OutgoingMessages
         var counters: RoomCounters
         var sends = WaitingSends()
         var letters = ClaimedLetters()
@@ -82,7 +87,8 @@ final class RoomCore: Waitable, LedgerOwner {
         var end: End? { if case .ended(let end) = life { end } else { nil } }
 
         func snapshot(of counter: UInt64) -> MessageSnapshot {
-            MessageSnapshot(state: ledger.state(of: counter), version: ledger.version, end: end, stopReason: stopReason)
+            MessageSnapshot(
+                state: messages.state(of: counter), version: messages.version, end: end, stopReason: stopReason)
         }
 
         /// Changes the view. Returns the tasks that wait for a change.
@@ -128,15 +134,9 @@ final class RoomCore: Waitable, LedgerOwner {
         self.outbox = outbox
         self.mailbox = mailbox
         maxContentByteCount = min(configuration.maxContentByteCount, configuration.maxPendingByteCount)
-        let ledger = MessageLedger(
+        let messages = OutgoingMessages(
             maxCount: configuration.maxPendingMessages, maxByteCount: configuration.maxPendingByteCount)
-        state = Guarded(State(ledger: ledger, counters: RoomCounters(source), view: RoomView(log: log)))
-    }
-
-    func withLedger<Value: Sendable, Failure: Error>(
-        _ body: (inout MessageLedger) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try state.withLock { (state) throws(Failure) -> Value in try body(&state.ledger) }
+        state = Guarded(State(messages: messages, counters: RoomCounters(source), view: RoomView(log: log)))
     }
 
     /// Changes the state and posts the room to the loop once.
@@ -188,23 +188,30 @@ final class RoomCore: Waitable, LedgerOwner {
 
     /// The messages without an outcome belong to another device from now on (C-103).
     func replaceDevice(by device: DeviceID) {
-        let settled = withLedger { $0.settledCounters }
+        let settled = state.withLock { $0.messages.settledCounters }
         let former = devices.withLock { devices in
             for counter in settled where devices.former[counter] == nil { devices.former[counter] = devices.current }
             devices.replaced.insert(devices.current)
             defer { devices.current = device }
             return devices.current
         }
-        messagesChanged { _ in true }
+        wake { state in
+            state.messages.deviceReplaced()
+            return state.waiters.takeObservers { _ in true }
+        }
         events.publish(.deviceReplaced(former: former, current: device))
     }
 
+    func messageState(of counter: UInt64) -> OutgoingMessages.State? {
+        state.withLock { $0.messages.state(of: counter) }
+    }
+
     /// The number of messages that are neither accepted nor failed.
-    var pendingCount: Int { withLedger { $0.pendingCount } }
+    var pendingCount: Int { state.withLock { $0.messages.pendingCount } }
 
     /// The current state of the room, its version, and whether the room has ended.
     var snapshot: (snapshot: Room.Snapshot, version: UInt64, isOver: Bool) {
-        state.withLock { (Room.Snapshot($0.view, $0.ledger.progress), $0.viewVersion, $0.end != nil) }
+        state.withLock { (Room.Snapshot($0.view, $0.messages.progress), $0.viewVersion, $0.end != nil) }
     }
 
     // MARK: Waiting
@@ -220,10 +227,10 @@ final class RoomCore: Waitable, LedgerOwner {
                 guard state.requests.isEmpty else { return false }
                 state.waiters.append(requestTaker: waiter)
             case .message(let counter, let seen):
-                guard state.ledger.version == seen.version, state.stopReason == seen.stopReason else { return false }
+                guard state.messages.version == seen.version, state.stopReason == seen.stopReason else { return false }
                 state.waiters.append(observer: waiter, of: counter)
             case .messages(let seen):
-                guard state.ledger.version == seen else { return false }
+                guard state.messages.version == seen else { return false }
                 state.waiters.append(observer: waiter, of: nil)
             case .view(let seen):
                 guard state.viewVersion == seen else { return false }

@@ -1,8 +1,8 @@
 import MartletLink
 import MartletWire
 
-/// The state of a room as the relay has reported it. The marks of accounts are in the ledger. A change returns whether
-/// it had an effect.
+/// The state of a room as the relay has reported it. The marks of accounts are in ``OutgoingMessages``. A change
+/// returns whether it had an effect.
 struct RoomView: Sendable, Equatable {
     /// The maximum number of members that are stored.
     static let maxMembers = 4096

@@ -6,7 +6,7 @@ import MartletWire
 ///
 /// | state | left by |
 /// |---|---|
-/// | waits for room in the ledger, with a number | `popFirst`, when the ledger has room; `withdraw` |
+/// | waits for room, with a number | `popFirst`, when there is room; `withdraw` |
 /// | waits for the outbox, with the message's counter | `take`, when the outbox has answered |
 ///
 /// A withdrawn send leaves a hole, so that a withdrawal costs O(log n). Holes are removed when they reach the front,

@@ -136,7 +136,7 @@ struct OutboxTests {
                 try await handle.edit(MessageContent(text: "second"))
             }
             await outbox.failAll(false)
-            let earlier = lobby.core.withLedger { $0.edit(handle.counter, MessageContent(text: "third")) }
+            let earlier = lobby.core.edit(handle.counter, MessageContent(text: "third"))
             #expect(earlier == MessageContent(text: "first"))
         }
     }
@@ -163,7 +163,7 @@ struct OutboxTests {
             } else {
                 await #expect(throws: MartletError.outboxFailed("disk full")) { try await edits[1].value() }
             }
-            let content = lobby.core.withLedger { $0.edit(handle.counter, MessageContent(text: "fourth")) }
+            let content = lobby.core.edit(handle.counter, MessageContent(text: "fourth"))
             #expect(content == MessageContent(text: failureCount == 1 ? "third" : "first"))
         }
     }

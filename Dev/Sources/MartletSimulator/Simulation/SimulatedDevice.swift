@@ -292,7 +292,9 @@ final class SimulatedDevice {
                 let refusal = world.act(client) { engine, now -> ClientError? in
                     let content = MessageContent(text: text)
                     guard !wasSent else {
-                        engine.restore(counter: draft.counter, content: content, in: room, now: now)
+                        let message = MessageLedger.Pending(counter: draft.counter, content)
+                        engine.restore(
+                            [.pending(message, isInFlight: false)], releasedUpTo: draft.counter, in: room, now: now)
                         return nil
                     }
                     do throws(ClientError) {

@@ -592,7 +592,7 @@ package final class Simulation {
         case .closed(let code):
             ledger.fail(
                 .noMessageFails, at: now, "\(room) is closed to device \(device.id): \(String(describing: code))")
-        case .logReplaced(let previous, _):
+        case .logReplaced(let previous, _, _):
             trace.note(now, device: device.number, "receives a lost log", previous.offset)
             device.recordLogLoss(of: room)
             if previous.log.flatMap({ world.relay.lostLogs[$0] }) == nil {

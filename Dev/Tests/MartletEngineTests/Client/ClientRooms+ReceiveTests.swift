@@ -75,6 +75,24 @@ import Testing
         #expect(stage.log.last(Open.self) == Open(room: .lobby, cursor: 4, log: LogID(rawValue: 7), noLocal: true))
     }
 
+    //
+    @Test(arguments: [(3, 9, 3), (3, 2, 2), (nil, 9, 0)] as [(UInt64?, UInt64, UInt64)])
+    func `a log that branches from the previous one → logReplaced with the branch, at most the last offset`(
+        upTo: UInt64?, head: UInt64, branch: UInt64
+    ) throws {
+        let stage = ClientStage()
+        let (old, new) = (LogID(rawValue: 7), LogID(rawValue: 8))
+        let cursor = RoomCursor(log: old, offset: 4)
+        let room = try stage.act { engine, now in try engine.open(.lobby, RoomOptions(cursor: cursor), now: now) }
+        stage.act { $0.handle(.start, now: $1) }
+        stage.accept()
+        stage.welcome()
+        stage.say(Opened(head: head, first: 1, log: new, upTo: upTo, members: [.alice]), on: .first)
+        let current = RoomCursor(log: new, offset: branch)
+        #expect(
+            stage.events(in: room).first == .logReplaced(previous: cursor, current: current, branch: branch))
+    }
+
     //
     @Test func `a log of the same identity continues after the cursor, without logReplaced`() {
         let stage = ClientStage()

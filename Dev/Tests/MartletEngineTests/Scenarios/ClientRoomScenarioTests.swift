@@ -242,19 +242,6 @@ import Testing
         try send(9...9, in: room, on: stage)
     }
 
-    @Test func `messages beyond the bounds of number and bytes → queueFull until one is accepted`() throws {
-        let stage = ClientStage {
-            $0.maxPendingMessages = 3
-            $0.maxPendingByteCount = 3000
-        }
-        let room = stage.goOnline(.lobby)
-        try send(1...3, in: room, on: stage)
-        #expect(throws: ClientError.queueFull) { try send(4...4, in: room, on: stage) }
-        stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)]), on: .first)
-        #expect(throws: ClientError.queueFull) { try send(4...4, in: room, on: stage, byteCount: 3000) }
-        try send(4...4, in: room, on: stage)
-    }
-
     @Test func `a message beyond the limit → messageTooLarge, a queued one fails when the limit is known`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
@@ -341,7 +328,7 @@ import Testing
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...40, in: room, on: stage, byteCount: 10_000)
-        let handed = try #require(stage.room(room)).ledger.withLedger { $0.sessionUpTo }
+        let handed = try #require(stage.room(room)).ledger.sessionUpTo
         #expect(handed == 27)
         #expect(stage.act { !$0.cancel(counter: 27, in: room, now: $1) })
         #expect(stage.act { $0.cancel(counter: 28, in: room, now: $1) })
@@ -449,7 +436,7 @@ import Testing
     }
 
     @Test func `a receipt for a full session is sent when its queue has space`() throws {
-        let stage = ClientStage { $0.maxPendingMessages = 20_000 }
+        let stage = ClientStage()
         let room = stage.goOnline(.lobby, head: 4)
         stage.takesBytes = false
         while stage.engine.client.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}

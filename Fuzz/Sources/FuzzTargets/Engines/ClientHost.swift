@@ -42,7 +42,6 @@ final class ClientHost {
         configuration.link.carrier = options & 1 == 0 ? .reliable : .unreliable
         configuration.link.compressesMessages = options & 2 != 0
         configuration.maxRooms = 4
-        configuration.maxPendingMessages = 64
         configuration.maxRequests = 8
         engine = ClientEngine(configuration: configuration, seed: UInt64(options), now: now)
         usesMechanism = options & 0x10 != 0

@@ -1,19 +1,18 @@
-import MartletLink
-package import MartletWire
+import MartletWire
 
 /// The offsets up to which the members of a room have received and read messages.
-package struct MemberMarks: Sendable {
+struct MemberMarks: Sendable {
     /// The maximum number of members whose receipts are kept. Beyond it, the lowest receipts are discarded.
-    package static let maxCount = 1024
+    static let maxCount = 1024
 
     /// The offsets up to which a member has received and read messages.
-    package struct Progress: Sendable, Equatable {
-        package let account: AccountName
-        package var delivered: UInt64 = 0
-        package var read: UInt64 = 0
+    struct Progress: Sendable, Equatable {
+        let account: AccountName
+        var delivered: UInt64 = 0
+        var read: UInt64 = 0
     }
 
-    package private(set) var all: [Progress] = []
+    private(set) var all: [Progress] = []
     private var indexOfAccount: [AccountName: Int] = [:]
 
     /// Raises the offset of a member. Returns false if it is not higher.

@@ -1,0 +1,30 @@
+import MartletWire
+import Testing
+
+@testable import Martlet
+
+@Suite("The outbox of a client's driver", .timeLimit(.minutes(1)))
+struct ClientDriverOutboxTests {
+    // M-26
+    @Test func `a message with a file that is cancelled while the outbox stores it → those behind it are accepted`()
+        async throws
+    {
+        let outbox = GroupingTestOutbox()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let room = try await alice.open(room: "lobby")
+                var message = try OutgoingMessage(text: "with a file")
+                message.file = "/none"
+                let (first, core) = (message, room.core)
+                let sending = Task { try await core.send(first) }
+                let call = try #require(await outbox.next())
+                let isCancelled = await room.pending.first?.cancel()
+                call.complete(nil)
+                #expect(try await sending.value.state == .failed(.cancelled) && isCancelled == true)
+                let storing = Task { while let call = await outbox.next() { call.complete(nil) } }
+                defer { storing.cancel() }
+                #expect(try await room.send("behind it").accepted() == 1)
+            }
+        }
+    }
+}
