@@ -11,12 +11,9 @@ extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
         case .link(let output): perform(output, now: now)
-        case .authorize(let question, let request): authorize(question, request, now: now)
+        case .call(let id, let call): perform(call, id, now: now)
         case .policyOverdue(let room): parts.onEvent(.policyFailed(room, RoomPolicyTimeout()))
         case .store(let questions): ask(questions)
-        case .accountRequest(let id, let request): answer(request, for: id)
-        case .attachment(let id, let call): perform(call, id)
-        case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .undelivered(let reports): report(reports)
         case .send(let loop, let messages): send(messages, to: loop)
         case .commandEnded(let id, let result): commands.removeValue(forKey: id)?.resume(returning: result)
@@ -149,15 +146,13 @@ extension RelayDriver {
         engine.authenticated(key, answer, now: enter())
     }
 
-    // MARK: - The room policy
+    // MARK: - Calls
 
-    private func authorize(_ question: QuestionID, _ request: RoomAuthorizationRequest, now: Instant) {
-        if let policy = parts.policy as? any ImmediateRoomPolicy {
-            return engine.authorized(question, policy.immediateDecision(on: request), now: now)
-        }
+    private func perform(_ call: RelayCall, _ id: RelayCallID, now: Instant) {
+        if let result = parts.immediateResult(of: call) { return engine.completed(id, result, now: now) }
         loop.startTask { [parts, loop] in
-            let decision = await parts.decide(request)
-            loop.execute { self.engine.authorized(question, decision, now: self.enter()) }
+            let result = await parts.perform(call)
+            loop.execute { self.engine.completed(id, result, now: self.enter()) }
         }
     }
 
@@ -211,18 +206,6 @@ extension RelayDriver {
 
     // MARK: - Attachments
 
-    private func perform(_ call: AttachmentCall, _ id: AttachmentCallID) {
-        storeCalls += 1
-        loop.startTask { [parts, loop] in
-            let result = await parts.perform(call)
-            loop.execute {
-                self.storeCalls -= 1
-                self.enter()
-                self.engine.attachmentAnswered(id, result)
-            }
-        }
-    }
-
     /// Removes expired attachments in steps.
     func removeExpiredAttachments() {
         guard let store = parts.attachments else { return }
@@ -238,39 +221,6 @@ extension RelayDriver {
                 self.enter()
             }
         }
-    }
-
-    // MARK: - Requests
-
-    private func answer(_ request: Request, of member: MemberHandle, in room: RoomName) {
-        if let method = RelayMethod(request.method) {
-            return engine.respond(
-                to: member,
-                method.answer(
-                    request.correlation, about: engine.state(of: member), parts.store.retention))
-        }
-        guard let handler = parts.requestHandler, let sender = request.sender else {
-            return engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
-        }
-        guard requests < parts.configuration.maxRequests else {
-            return engine.respond(to: member, Response(correlation: request.correlation, status: .serverBusy))
-        }
-        requests += 1
-        let relayRequest = RelayRequest(
-            room: room, sender: sender, method: request.method, content: request.content, timeout: request.deadline)
-        loop.startTask { [loop] in
-            let answer = await handler.respond(to: relayRequest)
-            loop.execute { self.answered(request.correlation, of: member, answer) }
-        }
-    }
-
-    private func answered(_ correlation: UInt64, of member: MemberHandle, _ answer: RequestAnswer) {
-        requests -= 1
-        enter()
-        engine.respond(
-            to: member,
-            Response(
-                correlation: correlation, status: answer.status, reason: answer.reason, content: answer.content))
     }
 }
 

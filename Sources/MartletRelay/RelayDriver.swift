@@ -30,7 +30,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     /// The connections throttled because of the traffic.
     var throttled: [ConnectionKey] = []
     private(set) var isClosing = false
-    /// Calls of the stores in progress. A shutdown waits for them.
+    /// Calls of the room store in progress, and removals of expired attachments. A shutdown waits for them.
     var storeCalls = 0
     /// Whether `perform` of the store has not returned.
     var isAskingStore = false
@@ -41,7 +41,6 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     var authenticationsStarted: UInt64 = 0
     /// `authenticationsStarted` at the revocation of each account.
     var revokedAt: [AccountName: UInt64] = [:]
-    var requests = 0
     /// The reports of undelivered messages, and the calls of their handler by number.
     var undelivered = UndeliveredQueue()
     var reportCalls: [UInt64: Task<Void, Never>] = [:]
@@ -69,6 +68,9 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         configuration.keepsMemberships = parts.store.features.contains(.memberships)
         configuration.reportsUndelivered = parts.undeliveredHandler != nil
+        configuration.retention = parts.store.retention
+        // Without a handler, requests are refused at once.
+        configuration.maxRequests = parts.requestHandler == nil ? .max : parts.configuration.maxRequests
         engine = RelayEngine(configuration: configuration, seed: random.next(), place: place)
     }
 
@@ -242,8 +244,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
 
     // MARK: - Idle state
 
-    /// Whether there is no connection and no call of the store.
-    var isIdle: Bool { acceptor.isEmpty && storeCalls == 0 }
+    /// Whether there is no connection and no call of the stores.
+    var isIdle: Bool { acceptor.isEmpty && storeCalls == 0 && engine.attachmentCallCount == 0 }
 
     /// Resumes with true when the driver is idle, and with false at the deadline `end` of the loop's clock.
     func waitUntilIdle(until end: UInt64?, _ continuation: CheckedContinuation<Bool, Never>) {

@@ -84,8 +84,35 @@ final class RelayParts: Sendable {
         }
     }
 
+    /// The result of a call that needs no task; nil if it needs one.
+    func immediateResult(of call: RelayCall) -> RelayResult? {
+        switch call {
+        case .authorize(let request):
+            (policy as? any ImmediateRoomPolicy).map { .decision($0.immediateDecision(on: request)) }
+        case .request: requestHandler == nil ? .answer(RequestAnswer(status: .unknownMethod)) : nil
+        case .attachment: nil
+        }
+    }
+
+    /// Calls the room policy, the request handler or the attachment store.
+    func perform(_ call: RelayCall) async -> RelayResult {
+        switch call {
+        case .authorize(let request): .decision(await decide(request))
+        case .request(let room, let request): .answer(await answer(request, in: room))
+        case .attachment(let call): .attachment(await perform(call))
+        }
+    }
+
+    private func answer(_ request: Request, in room: RoomName?) async -> RequestAnswer {
+        guard let requestHandler, let sender = request.sender else { return RequestAnswer(status: .unknownMethod) }
+        return await requestHandler.respond(
+            to: RelayRequest(
+                room: room, sender: sender, method: request.method, content: request.content,
+                timeout: request.deadline))
+    }
+
     /// Calls the room policy; nil after an error.
-    func decide(_ request: RoomAuthorizationRequest) async -> RoomDecision? {
+    private func decide(_ request: RoomAuthorizationRequest) async -> RoomDecision? {
         do {
             return try await policy.decision(on: request)
         } catch {
@@ -95,7 +122,7 @@ final class RelayParts: Sendable {
     }
 
     /// Calls the attachment store. Any error but `AttachmentFailure` is reported as an event.
-    func perform(_ call: AttachmentCall) async -> AttachmentResult {
+    private func perform(_ call: AttachmentCall) async -> AttachmentResult {
         guard let attachments else { return .failed(.unavailable) }
         do {
             switch call {

@@ -17,6 +17,10 @@ public struct RelayConfiguration: Sendable {
     public var asksRoomPolicy = false
     /// The duration of a question to the room policy. A session without an answer is reset with `serverBusy`.
     public var policyTimeout: Duration = .seconds(10)
+    /// The maximum number of calls of the request handler in flight. The driver sets it.
+    package var maxRequests = 1024
+    /// The retention of the store. The driver sets it.
+    package var retention = RoomRetention()
     /// The use of roles; nil if rooms have none. The store has to keep them.
     public var roomRoles: RoomRolesConfiguration?
     /// The account in whose name `Relay.publish` publishes at a relay without roles; no peer signs in as it. Nil
@@ -45,19 +49,13 @@ public struct RelayConfiguration: Sendable {
 package enum RelayOutput: Sendable {
     /// An action for connections and links.
     case link(LinkServerOutput)
-    /// Ask the room policy; the result is `authorized`. The number of questions without a result is limited.
-    indirect case authorize(QuestionID, RoomAuthorizationRequest)
+    /// Call a service of the application; the result is `completed`.
+    indirect case call(RelayCallID, RelayCall)
     /// The room policy has not answered a question about this room in time, which counts as its failure.
     case policyOverdue(RoomName)
     /// Call the store; the results are `answered`, one for each question. The questions of the rooms of a turn are in
     /// one output, before the connections are written to.
     case store([StoreQuestion])
-    /// Answer a request of an account that concerns no room; the result is `respond`.
-    indirect case accountRequest(AccountRequestID, Request)
-    /// Answer a request without a recipient; the result is `respond`.
-    indirect case request(RoomName, MemberHandle, Request)
-    /// Call the attachment store; the result is `attachmentAnswered`. Calls may be concurrent.
-    indirect case attachment(AttachmentCallID, AttachmentCall)
     /// Pass the reports of undelivered messages to their handler; there is no result.
     case undelivered([UndeliveredReport])
     /// Pass messages to the engine of another loop with `receive`, in their order.

@@ -18,11 +18,9 @@ package import MartletWire
 /// | output | the driver | answers with |
 /// |---|---|---|
 /// | `link` | as `LinkServerOutput` requires | `closed`, `authenticated`, `noteUnsent`, `adopt` of another engine |
-/// | `authorize` | asks the room policy | `authorized` |
+/// | `call` | calls the room policy, the request handler or the attachment store | `completed` |
 /// | `policyOverdue` | writes a log | |
 /// | `store` | calls the store | `answered`, for each question |
-/// | `request`, `accountRequest` | asks the request handler | `respond` |
-/// | `attachment` | calls the attachment store | `attachmentAnswered` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `undelivered` | passes the reports to the handler | |
 /// | `commandEnded` | ends the call of `perform` with this number | |
@@ -128,6 +126,7 @@ package struct RelayEngine: ~Copyable {
         guard !sessions.memory.continues else { return .zero }
         return server.deadline(sessions)
             .orEarlier(sessions.rooms.local.deadline)
+            .orEarlier(sessions.calls.deadline)
             .orEarlier(sessions.authorizations.deadline)
             .orEarlier(sessions.withheld.deadline)
             .orEarlier(sessions.accounts.deadline)
@@ -149,12 +148,15 @@ package struct RelayEngine: ~Copyable {
 
     // MARK: Results
 
-    /// The result of `.authorize`; nil when the room policy failed.
-    package mutating func authorized(_ question: QuestionID, _ decision: RoomDecision?, now: Instant) {
+    /// The result of `.call`.
+    package mutating func completed(_ id: RelayCallID, _ result: RelayResult, now: Instant) {
         noteEvent()
-        let fault = sessions.authorized(question, decision, now: now)
-        finishCall(fault, now: now)
+        sessions.completed(id, result, now: now)
+        reportFindings(now: now)
     }
+
+    /// The number of calls of the attachment store in flight.
+    package var attachmentCallCount: Int { sessions.calls.count(.attachment) }
 
     /// The answer to a question of `.store`.
     package mutating func answered(_ answer: StoreAnswer, now: Instant) {
@@ -162,37 +164,11 @@ package struct RelayEngine: ~Copyable {
         switch answer {
         case .readMemberships(let id, let result):
             sessions.membershipsRead(id, try? result.get(), now: now)
-            return endHeldFaults(now: now)
+            return reportFindings(now: now)
         case .append(_, _, let count, .success): messagesStored += UInt64(count)
         default: break
         }
         sessions.rooms.local.answered(answer, at: wallClock)
-    }
-
-    /// The result of `.accountRequest`. The correlation of the response is not used.
-    package mutating func respond(to id: AccountRequestID, _ answer: Response) {
-        noteEvent()
-        let response = Response(
-            correlation: id.number, status: answer.status, reason: answer.reason, retryAfter: answer.retryAfter,
-            content: answer.content)
-        sessions.answered(id.session, response)
-    }
-
-    /// The result of `.attachment`.
-    package mutating func attachmentAnswered(_ id: AttachmentCallID, _ result: AttachmentResult) {
-        noteEvent()
-        sessions.rooms.local.attachmentAnswered(id, result)
-    }
-
-    /// The result of `.request`.
-    package mutating func respond(to handle: MemberHandle, _ response: Response) {
-        noteEvent()
-        sessions.rooms.local.respond(handle, response)
-    }
-
-    /// The current state of a member's room, as `opened` reports it; nil when the member has left.
-    package func state(of handle: MemberHandle) -> Opened? {
-        sessions.rooms.local.state(of: handle)
     }
 
     // MARK: Operator
@@ -279,9 +255,11 @@ package struct RelayEngine: ~Copyable {
             // The store works while the connections are written to.
             if !sessions.storeQuestions.isEmpty { return .store(sessions.takeStoreQuestions()) }
             if let keys = server.nextTransmits() { return .link(.transmit(keys)) }
+            // A room answers with its state after the messages before the request.
+            if sessions.answerAboutRoom() { continue }
             if let output = sessions.outputs.popFirst() { return output }
-            if let output = sessions.nextPolicyOutput() { return output }
-            if let output = sessions.nextAccountOutput() { return output }
+            if let output = sessions.nextQuestion() { return output }
+            if let (id, read) = sessions.reads.popFirst() { return .store([.readMemberships(id, read)]) }
             if isFlushingGroup {
                 isFlushingGroup = false
             } else if sessions.links.hasDirty {
@@ -303,10 +281,8 @@ package struct RelayEngine: ~Copyable {
             let connection = sessions.links.slot(key.link).flatMap { sessions.links[$0].connection }
             return self.note(note, on: connection)
         }
-        let fault = sessions.apply(effect, now: now)
-        if fault != nil || !sessions.refusedEntries.isEmpty || !sessions.accountFaults.isEmpty {
-            finishCall(fault, now: now)
-        }
+        sessions.apply(effect, now: now)
+        reportFindings(now: now)
     }
 
     /// Reports a note about the peer of a connection.
@@ -315,15 +291,10 @@ package struct RelayEngine: ~Copyable {
     }
 
     /// Notes refused entries, and ends the connections of peers whose held frames were at fault.
-    private mutating func finishCall(_ fault: SessionRouter.HeldFault?, now: Instant) {
+    @inline(__always)
+    private mutating func reportFindings(now: Instant) {
         while let refusal = sessions.refusedEntries.popLast() { note(refusal.note, on: refusal.connection) }
-        if let fault { sessions.accountFaults.append(fault) }
-        endHeldFaults(now: now)
-    }
-
-    /// Ends the connections of peers whose held frames were at fault.
-    private mutating func endHeldFaults(now: Instant) {
-        while let fault = sessions.accountFaults.popLast() {
+        while let fault = sessions.heldFaults.popLast() {
             if let connection = sessions.links[fault.slot].connection {
                 server.fail(connection, fault.error, &sessions, now: now)
             }
@@ -341,7 +312,7 @@ package struct RelayEngine: ~Copyable {
         for slot in sessions.links.slots where sessions.links.isLive(slot) {
             check.add(sessions.relayLinks[slot].quiescence(sessions.links[slot]))
         }
-        sessions.authorizations.check(&check)
+        sessions.calls.check(&check)
         sessions.accounts.check(&check)
         sessions.rooms.local.check(&check)
         return check

@@ -1,6 +1,16 @@
 import MartletLink
 import MartletWire
 
+/// What a session of a link belongs to.
+enum SessionOwner: Sendable {
+    /// A member of a room.
+    case member
+    /// The attachments of a room; the session is no member.
+    case attachment
+    /// The account of the link.
+    case account
+}
+
 extension RelayLink {
     /// A session's membership in a room.
     struct Membership: Sendable {
@@ -8,14 +18,13 @@ extension RelayLink {
         var room: RoomName?
         /// Whether the session has the priority of bulk.
         var isBulk: Bool
-        /// Whether the session is of kind attachment, and no member.
-        var isAttachment = false
+        let owner: SessionOwner
         /// The handle in the room; nil until the room has admitted the session.
         var handle: MemberHandle?
         /// The permissions of the room policy.
         var permissions = RoomPermissions.all
         /// The question to the room policy that has no answer.
-        var question: QuestionID?
+        var question: RelayCallID?
         /// Whether the `open` waits for the answer, so that the room does not know the session.
         var isAsked = false
         /// Whether frames wait for the answer, because the last decision was about other claims.
@@ -34,12 +43,10 @@ extension RelayLink {
         /// Whether a close followed frames that are held for the room (S-8).
         var isClosing = false
 
-        init(
-            room: RoomName?, isBulk: Bool, isAttachment: Bool = false, creditLimit: UInt64 = 0
-        ) {
+        init(owner: SessionOwner, room: RoomName?, isBulk: Bool, creditLimit: UInt64 = 0) {
+            self.owner = owner
             self.room = room
             self.isBulk = isBulk
-            self.isAttachment = isAttachment
             self.creditLimit = creditLimit
         }
 

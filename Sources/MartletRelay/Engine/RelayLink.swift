@@ -94,7 +94,7 @@ struct RelayLink: ~Copyable, Sendable {
     /// Removes a session. The frames that it holds are discarded and their credit is released.
     mutating func removeSession(_ session: SessionID, _ link: inout Link) -> Membership? {
         guard let membership = sessions.removeValue(forKey: session) else { return nil }
-        if session == accountSession { accountSession = .control }
+        if membership.owner == .account { accountSession = .control }
         if membership.waitsForCredit { waitingCount -= 1 }
         link.release(membership.held.creditByteCount, on: session)
         heldByteCount -= membership.held.uncreditedCost
@@ -207,7 +207,7 @@ struct RelayLink: ~Copyable, Sendable {
         of session: SessionID, acknowledged byteCount: Int, _ link: borrowing Link
     ) -> (MemberHandle, byteCount: Int)? {
         guard let index = sessions.index(of: session), let handle = sessions[at: index].handle else { return nil }
-        if sessions[at: index].isAttachment { return (handle, byteCount) }
+        if sessions[at: index].owner == .attachment { return (handle, byteCount) }
         let (limit, before) = (link.messageCreditLimit(of: session), sessions[at: index].creditLimit)
         guard limit > before else { return nil }
         sessions[at: index].creditLimit = limit
@@ -371,7 +371,7 @@ struct RelayLink: ~Copyable, Sendable {
         check.equal("bytes held before a room is loaded", heldByteCount, 0)
         check.equal("backlogged sessions", hasBacklogged, false)
         check.equal("memory that an idle link does not need", hasIdleMemory || server.link.hasIdleMemory, false)
-        for (session, membership) in zip(sessions.keys, sessions.values) where session != accountSession {
+        for membership in sessions.values where membership.owner != .account {
             check.empty("sessions that wait for their room", count: membership.handle == nil ? 1 : 0)
             check.equal("memory for frames before a room is loaded", membership.hasHeldMemory, false)
             check.equal("flags", membership.isSuspended || membership.isBacklogged, false)

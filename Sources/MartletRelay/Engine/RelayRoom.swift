@@ -38,7 +38,7 @@ package enum RoomEffect: Sendable {
     case watched(loop: Int, AccountName, by: Int)
     /// Accounts that have joined the room have not received its messages.
     case undelivered([UndeliveredReport])
-    /// Call the attachment store; the result is `attachmentAnswered`.
+    /// Call the attachment store; the result is `Rooms.attachmentAnswered`.
     indirect case attachment(AttachmentCallID, AttachmentCall)
     /// A command of the relay's application has a result.
     indirect case commandEnded(UInt64, RoomCommandResult)

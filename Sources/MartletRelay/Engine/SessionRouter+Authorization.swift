@@ -7,20 +7,24 @@ extension SessionRouter {
     mutating func askPolicy(about session: SessionID, of slot: Int, open: Open?, now: Instant) {
         guard let index = relayLinks[slot].sessions.index(of: session) else { return }
         let member = MemberKey(link: links[slot].key, session: session)
-        let question = open.map { RoomAuthorizations.Question.opening(member, $0) } ?? .joined(member)
-        relayLinks[slot].sessions[at: index].question = authorizations.ask(
-            question, timeout: configuration.policyTimeout, now: now)
+        relayLinks[slot].sessions[at: index].question = ask(.session(member, open), now: now)
         relayLinks[slot].sessions[at: index].isAsked = open != nil
+        authorizations.cancelExpiry(of: member)
     }
 
-    /// The next output for the driver: the room of an overdue question, or a question.
-    mutating func nextPolicyOutput() -> RelayOutput? {
-        if let room = overdueRooms.popLast() { return .policyOverdue(room) }
-        while let (id, question) = authorizations.next() {
+    /// Asks the policy a question, in its turn.
+    @discardableResult
+    mutating func ask(_ question: RoomAuthorizations.Question, now: Instant) -> RelayCallID {
+        calls.enqueue(question, timeout: configuration.policyTimeout, now: now)
+    }
+
+    /// The next question to the policy.
+    mutating func nextQuestion() -> RelayOutput? {
+        while let (id, question) = calls.next() {
             if let slot = links.slot(question.member.link), let room = room(of: question) {
-                return .authorize(id, authorization(of: slot, in: room))
+                return .call(id, .authorize(authorization(of: slot, in: room)))
             }
-            _ = authorizations.answered(id)
+            _ = calls.completed(id)
         }
         return nil
     }
@@ -35,8 +39,9 @@ extension SessionRouter {
         switch question {
         case .call(let call): return call.room
         case .entry(_, let room, _): return room
-        case .opening(let member, let open): return position(of: member) == nil ? nil : open.room
-        case .joined(let member): return position(of: member).flatMap { room(at: $0.index, of: $0.slot) }
+        case .session(let member, let open):
+            guard let (slot, index) = position(of: member) else { return nil }
+            return open?.room ?? self.room(at: index, of: slot)
         }
     }
 
@@ -52,33 +57,22 @@ extension SessionRouter {
         return rooms.local.name(of: handle)
     }
 
-    /// The policy's decision; nil if the policy failed. A session without a decision is reset with `serverBusy` and
-    /// opened again later, because the last decision is no longer valid.
-    ///
-    /// - Returns: The fault of a frame that waited for the decision.
-    mutating func authorized(_ id: QuestionID, _ decision: RoomDecision?, now: Instant) -> HeldFault? {
-        guard let question = authorizations.answered(id) else { return nil }
-        return conclude(question, decision, now: now)
-    }
-
-    private mutating func conclude(
-        _ question: RoomAuthorizations.Question, _ decision: RoomDecision?, now: Instant
-    ) -> HeldFault? {
+    /// The policy's decision; nil if the policy failed.
+    mutating func decided(_ question: RoomAuthorizations.Question, _ decision: RoomDecision?, now: Instant) {
         switch question {
-        case .opening(let member, let open): return authorized(member, opening: open, decision, now: now)
-        case .joined(let member): return authorized(member, opening: nil, decision, now: now)
+        case .session(let member, let open): authorized(member, opening: open, decision, now: now)
         case .call(let call): authorized(call, decision, now: now)
         case .entry(let member, let room, let generation):
             authorized(room, asked: generation, of: member, decision, now: now)
         }
-        return nil
     }
 
-    /// The policy's decision about a session, which has joined its room if no `open` waits.
+    /// The policy's decision about a session, which has joined its room if no `open` waits. A session without a
+    /// decision is reset with `serverBusy` and opened again later, because the last decision is no longer valid.
     private mutating func authorized(
         _ member: MemberKey, opening open: Open?, _ decision: RoomDecision?, now: Instant
-    ) -> HeldFault? {
-        guard let (slot, index) = position(of: member) else { return nil }
+    ) {
+        guard let (slot, index) = position(of: member) else { return }
         let session = member.session
         markDirty(slot)
         relayLinks[slot].sessions[at: index].question = nil
@@ -97,17 +91,18 @@ extension SessionRouter {
                 join(open, session, permissions, of: slot)
             } else if let handle = relayLinks[slot].sessions[at: index].handle {
                 if configuration.roomRoles != nil { rooms.call(.setPermissions(handle, permissions)) }
-                return deliverHeld(of: session, to: handle, of: slot, now: now)
+                deliverHeld(of: session, of: slot, now: now)
             }
         }
-        return nil
     }
 
     /// Ends sessions whose questions have no answer in time, and asks again about those whose decisions have expired.
     mutating func expireDecisions(now: Instant) {
-        while let question = authorizations.popOverdue(now: now) {
-            if let room = room(of: question) { overdueRooms.append(room) }
-            _ = conclude(question, nil, now: now)
+        while let waiter = calls.popOverdue(now: now) {
+            if case .decision(let question) = waiter, let room = room(of: question) {
+                outputs.append(.policyOverdue(room))
+            }
+            conclude(waiter, waiter.kind.failure, now: now)
         }
         while let member = authorizations.popExpired(now: now) {
             guard let slot = links.slot(member.link) else { continue }
@@ -141,7 +136,8 @@ extension SessionRouter {
                 name == nil || room(at: index, of: slot) == name
             else { continue }
             // A question that waits or is in flight may have been asked before the change.
-            let open = authorizations.withdraw(relayLinks[slot].sessions[at: index].question)
+            let question = relayLinks[slot].sessions[at: index].question.flatMap { calls.withdraw($0) }
+            let open: Open? = if case .decision(.session(_, let open))? = question { open } else { nil }
             askPolicy(about: session, of: slot, open: open, now: now)
         }
     }

@@ -3,16 +3,10 @@ import MartletWire
 
 /// Effects of rooms on sessions.
 extension SessionRouter {
-    /// A fault of the link's peer, in a frame that was held.
-    struct HeldFault {
-        var slot: Int
-        var error: LinkError
-    }
-
     /// Performs the effect of a room of this loop or of another loop. Questions for the store wait until all rooms
     /// have ended their turn; effects for the request handler become outputs.
-    mutating func apply(_ effect: consuming RoomEffect, now: Instant) -> HeldFault? {
-        if rooms.forward(effect) { return nil }
+    mutating func apply(_ effect: consuming RoomEffect, now: Instant) {
+        if rooms.forward(effect) { return }
         switch consume effect {
         case .send(let key, let type, let body):
             guard let slot = dirtySlot(key) else { break }
@@ -35,7 +29,7 @@ extension SessionRouter {
         case .release(let key, let byteCount):
             if let slot = dirtySlot(key) { release(byteCount, to: key, of: slot, now: now) }
         case .opened(let key, let handle, let opened):
-            return admit(key, handle, opened, now: now)
+            admit(key, handle, opened, now: now)
         case .reset(let key, let code, let until):
             guard let slot = dirtySlot(key) else { break }
             if code == .roomForbidden { noteRefusedEntry(of: key.session, of: slot) }
@@ -46,8 +40,8 @@ extension SessionRouter {
             removeSession(key.session, of: slot)
             links[slot].link.close(key.session)
         case .store(let question): ask(question)
-        case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
-        case .attachment(let id, let call): outputs.append(.attachment(id, call))
+        case .request(let room, let handle, let request): ask(request, of: handle, in: room, now: now)
+        case .attachment(let id, let call): self.call(.attachment(call), for: .attachment(id), now: now)
         case .charge(let key, let units):
             if let slot = dirtySlot(key) { relayLinks.spendOperation(units, of: slot, now: now) }
         case .answered(let key, let response): answered(key, response)
@@ -63,7 +57,6 @@ extension SessionRouter {
         case .commandEnded(let id, let result): outputs.append(.commandEnded(id, result))
         case .note(let note, _): outputs.append(.note(note, on: nil))
         }
-        return nil
     }
 
     /// Notes a session that the roles of its room have not admitted.
@@ -128,7 +121,7 @@ extension SessionRouter {
     /// 39).
     private mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
         if let index = relayLinks[slot].sessions.index(of: key.session),
-            relayLinks[slot].sessions[at: index].isAttachment
+            relayLinks[slot].sessions[at: index].owner == .attachment
         {
             guard relayLinks[slot].sendAttachment(body, on: key.session, &links[slot].link) else {
                 return reset(key.session, .slowConsumer, of: slot)
@@ -192,12 +185,9 @@ extension SessionRouter {
     // MARK: Admission
 
     /// A room has admitted a session: the frames that it sent before follow.
-    private mutating func admit(
-        _ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant
-    ) -> HeldFault? {
+    private mutating func admit(_ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant) {
         guard let slot = links.slot(key.link), let index = relayLinks[slot].sessions.index(of: key.session) else {
-            rooms.call(.leave(handle))
-            return nil
+            return rooms.call(.leave(handle))
         }
         markDirty(slot)
         links[slot].link.accept(key.session, opened)
@@ -214,14 +204,11 @@ extension SessionRouter {
         let cursor = relayLinks[slot].sessions[at: index].wantedCursor.take()
         if isSuspended || cursor != nil { rooms.call(.setSuspended(handle, isSuspended, cursor: cursor)) }
         relayLinks[slot].noteBacklogged(key.session)
-        return relayLinks[slot].sessions[at: index].waitsForDecision
-            ? nil : deliverHeld(of: key.session, to: handle, of: slot, now: now)
+        if !relayLinks[slot].sessions[at: index].waitsForDecision { deliverHeld(of: key.session, of: slot, now: now) }
     }
 
-    /// Passes the held frames of a session to its room, and its close if one followed.
-    mutating func deliverHeld(
-        of session: SessionID, to handle: MemberHandle, of slot: Int, now: Instant
-    ) -> HeldFault? {
+    /// Passes the held frames of a session to its owner, and its close if one followed.
+    mutating func deliverHeld(of session: SessionID, of slot: Int, now: Instant) {
         var held = relayLinks[slot].takeHeld(of: session)
         while let (type, body, credit) = held.popFirst() {
             do throws(LinkError) {
@@ -230,24 +217,9 @@ extension SessionRouter {
                 // The later frames are acknowledged and would be lost silently, so the session starts again.
                 links[slot].link.release(held.creditByteCount, on: session)
                 reset(session, .invalidValue, of: slot)
-                return HeldFault(slot: slot, error: error)
+                return heldFaults.append((slot, error))
             }
         }
-        if relayLinks[slot].sessions[session]?.isClosing == true { close(session, handle, of: slot) }
-        return nil
-    }
-
-    /// The client has closed a session that its room has admitted. A session of kind attachment remains until the room
-    /// has answered its requests, so that the answers have its bounds.
-    mutating func close(_ session: SessionID, _ handle: MemberHandle, of slot: Int) {
-        if relayLinks[slot].sessions[session]?.isAttachment != true { removeSession(session, of: slot) }
-        rooms.call(.close(handle))
-    }
-
-    /// Removes a session that its room has removed, or removes now.
-    private mutating func removeSession(_ session: SessionID, of slot: Int) {
-        guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
-        authorizations.sessionEnded(
-            MemberKey(link: links[slot].key, session: session), question: membership.question)
+        if relayLinks[slot].sessions[session]?.isClosing == true { close(session, of: slot, now: now) }
     }
 }

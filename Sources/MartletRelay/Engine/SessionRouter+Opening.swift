@@ -6,12 +6,12 @@ extension SessionRouter {
     /// Passes an open to its room, after the decision of the room policy if there is one.
     mutating func join(_ open: Open, _ session: SessionID, of slot: Int, now: Instant) {
         if open.kind == .account { return openAccount(open, session, of: slot, now: now) }
-        let isAttachment = open.kind == .attachment
+        let owner: SessionOwner = open.kind == .attachment ? .attachment : .member
         // A session of this kind is opened only with the feature.
-        if isAttachment, !links[slot].link.features.contains(.attachments) {
+        if owner == .attachment, !links[slot].link.features.contains(.attachments) {
             return links[slot].link.reset(session, code: .unsupportedKind)
         }
-        if isOpen(open.room, isAttachment: isAttachment, onLink: slot) {
+        if isOpen(open.room, by: owner, onLink: slot) {
             return links[slot].link.reset(session, code: .alreadyOpen)
         }
         // S-4, R-54, Specs/hostile.md rows 44 and 54
@@ -20,7 +20,7 @@ extension SessionRouter {
             return links[slot].link.reset(session, code: .serverBusy, retryAfter: wait.retryAfter(now: now))
         }
         let membership = RelayLink.Membership(
-            room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk, isAttachment: isAttachment,
+            owner: owner, room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk,
             creditLimit: links[slot].link.messageCreditLimit(of: session))
         relayLinks.addSession(session, membership, of: slot)
         if configuration.asksRoomPolicy {
@@ -41,12 +41,12 @@ extension SessionRouter {
                     creditByteCount: RoomMember.creditByteCount(ofWindow: window))))
     }
 
-    /// Whether a link has a session on a room, of kind attachment or of another kind.
-    private mutating func isOpen(_ room: RoomName, isAttachment: Bool, onLink slot: Int) -> Bool {
+    /// Whether a link has a session of an owner on a room.
+    private mutating func isOpen(_ room: RoomName, by owner: SessionOwner, onLink slot: Int) -> Bool {
         // The room's index finds the sessions that it has admitted, without a comparison of names.
         let admitted = rooms.local.index(of: room)
         for index in relayLinks[slot].sessions.indices
-        where relayLinks[slot].sessions[at: index].isAttachment == isAttachment {
+        where relayLinks[slot].sessions[at: index].owner == owner {
             if let name = relayLinks[slot].sessions[at: index].room {
                 if name == room { return true }
             } else if let handle = relayLinks[slot].sessions[at: index].handle, Int(handle.room) == admitted,

@@ -26,9 +26,10 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var memory: MemoryLedger
     /// Actions for the driver, in their order.
     var outputs = Deque<RelayOutput>()
+    var calls: RelayCalls
     var authorizations = RoomAuthorizations()
-    /// The rooms of questions that the policy has not answered in time, for the log.
-    var overdueRooms: [RoomName] = []
+    /// Requests of members for the state of their rooms.
+    var stateRequests = Deque<(member: MemberHandle, method: RelayMethod, number: UInt64)>()
     /// Entries that roles of rooms have refused, with the connections of their links, for the log.
     var refusedEntries: [(note: RelayNote, connection: Int?)] = []
     /// The questions of the rooms of this turn for the store.
@@ -37,11 +38,10 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var withheld = WithheldCredit()
     /// The sessions of accounts.
     var accounts: AccountSessions
-    /// Reads of accounts' rooms, and requests of applications, for the driver.
+    /// Reads of accounts' rooms, for the driver.
     var reads = Deque<(MembershipReadID, MembershipRead)>()
-    var accountRequests = Deque<(AccountRequestID, Request)>()
-    /// Faults in frames that preceded the acceptance of an account's session.
-    var accountFaults: [HeldFault] = []
+    /// The faults of peers in frames that were held.
+    var heldFaults: [(slot: Int, error: LinkError)] = []
     private var inflater = Inflater()
     /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
@@ -51,6 +51,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
         links = LinkTable(loop: place.number, firstID: firstID)
         memory = MemoryLedger(budget: configuration.memoryBudget / place.count)
         relayLinks = RelayLinks(rate: configuration.accountRate)
+        calls = RelayCalls(loop: place.number, maxRequestCount: configuration.maxRequests)
         rooms = RoomRouter(place: place, configuration)
         accounts = AccountSessions(place: place)
     }
@@ -90,11 +91,9 @@ struct SessionRouter: LinkServerUser, ~Copyable {
 
     /// The sessions of the link leave their rooms.
     mutating func linkEnds(_ slot: Int, now: Instant) {
-        let (key, account) = (links[slot].key, links[slot].who.account)
         let link = relayLinks.remove(slot, links[slot], now: now)
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
-            if session == link.accountSession { accountEnded(MemberKey(link: key, session: session), of: account) }
-            leave(membership, MemberKey(link: key, session: session))
+            leave(membership, session, of: slot)
         }
     }
 
@@ -102,23 +101,57 @@ struct SessionRouter: LinkServerUser, ~Copyable {
 
     func suspendedLinkToEnd() -> Int? { relayLinks.oldestSuspendedOfLargest.flatMap { links.slot($0) } }
 
-    /// A session has ended.
-    private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
-        authorizations.sessionEnded(key, question: membership.question)
-        if membership.isAsked { return }
-        if let handle = membership.handle {
-            rooms.call(.leave(handle))
-        } else if let room = membership.room {
+    /// A session has ended. Its room or the account's sessions are notified.
+    private mutating func leave(_ membership: RelayLink.Membership, _ session: SessionID, of slot: Int) {
+        let key = MemberKey(link: links[slot].key, session: session)
+        forgetDecision(membership, key)
+        switch (membership.owner, membership.handle) {
+        case (.account, _): accountEnded(key, of: links[slot].who.account)
+        case (.member, let handle?), (.attachment, let handle?): rooms.call(.leave(handle))
+        case (.member, nil), (.attachment, nil):
+            guard !membership.isAsked, let room = membership.room else { break }
             rooms.call(.withdraw(key, from: room))
         }
+    }
+
+    /// Ends a session of the link, unless it has ended.
+    mutating func end(_ session: SessionID, of slot: Int) {
+        guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
+        leave(membership, session, of: slot)
     }
 
     /// Resets a session, which leaves its room.
     mutating func reset(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
         links[slot].link.reset(session, code: code)
-        if session == relayLinks[slot].accountSession { return endAccount(session, of: slot) }
+        end(session, of: slot)
+    }
+
+    /// The client has closed a session. That of a member ends at once, and that of another owner when its requests are
+    /// answered, so that the answers have its bounds.
+    mutating func close(_ session: SessionID, of slot: Int, now: Instant) {
+        let membership = relayLinks[slot].sessions[session]
+        switch (membership?.owner, membership?.handle) {
+        case (.account, _): closeAccount(session, of: slot, now: now)
+        case (.attachment, let handle?): rooms.call(.close(handle))
+        case (.member, let handle?):
+            removeSession(session, of: slot)
+            rooms.call(.close(handle))
+        default:
+            end(session, of: slot)
+            links[slot].link.close(session)
+        }
+    }
+
+    /// Removes a session that its room has removed, or removes now.
+    mutating func removeSession(_ session: SessionID, of slot: Int) {
         guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
-        leave(membership, MemberKey(link: links[slot].key, session: session))
+        forgetDecision(membership, MemberKey(link: links[slot].key, session: session))
+    }
+
+    /// The policy is not asked about a session any more.
+    private mutating func forgetDecision(_ membership: RelayLink.Membership, _ key: MemberKey) {
+        if let question = membership.question { calls.withdraw(question) }
+        authorizations.cancelExpiry(of: key)
     }
 
     // MARK: Changed links
@@ -220,17 +253,8 @@ struct SessionRouter: LinkServerUser, ~Copyable {
             setSuspended(false, session, cursor: cursor, of: slot)
         case .closed(let session, _):
             // Earlier messages are accepted, and reported before the relay's own close (S-7, R-49).
-            guard !relayLinks[slot].defersClose(of: session) else { return }
-            if session == relayLinks[slot].accountSession { return closeAccount(session, of: slot, now: now) }
-            if let handle = relayLinks[slot].sessions[session]?.handle { return close(session, handle, of: slot) }
-            if let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) {
-                leave(membership, MemberKey(link: links[slot].key, session: session))
-            }
-            links[slot].link.close(session)
-        case .reset(let session, _, _):
-            if session == relayLinks[slot].accountSession { return endAccount(session, of: slot) }
-            guard let membership = relayLinks.removeSession(session, of: slot, &links[slot].link) else { return }
-            leave(membership, MemberKey(link: links[slot].key, session: session))
+            if !relayLinks[slot].defersClose(of: session) { close(session, of: slot, now: now) }
+        case .reset(let session, _, _): end(session, of: slot)
         case .acknowledged(let session, let byteCount):
             if let (handle, gain) = relayLinks[slot].takeCredit(of: session, acknowledged: byteCount, links[slot].link)
             {
@@ -267,14 +291,13 @@ struct SessionRouter: LinkServerUser, ~Copyable {
             if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
             return
         }
+        let owner = relayLinks[slot].sessions[at: index].owner
+        if owner == .account, accounts[MemberKey(link: links[slot].key, session: session)] != nil {
+            return try deliverToAccount(type, content, on: session, credit, of: slot, now: now)
+        }
         guard let handle = relayLinks[slot].sessions[at: index].handle,
             !relayLinks[slot].sessions[at: index].waitsForDecision
         else {
-            if session == relayLinks[slot].accountSession,
-                accounts[MemberKey(link: links[slot].key, session: session)] != nil
-            {
-                return try deliverToAccount(type, content, on: session, credit, of: slot, now: now)
-            }
             if type == .transient {
                 // A transient frame that precedes the admission has no receiver; one that precedes a decision may be
                 // dropped.
@@ -283,7 +306,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
             }
             return content.withBody { hold(type, $0, credit, session, slot) }
         }
-        if relayLinks[slot].sessions[at: index].isAttachment {
+        if owner == .attachment {
             return try content.withBody { body throws(LinkError) in
                 try receiveAttachment(type, body, handle, session, credit, at: index, of: slot, now: now)
             }

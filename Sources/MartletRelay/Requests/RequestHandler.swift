@@ -60,4 +60,9 @@ public struct RequestAnswer: Equatable, Sendable {
         self.reason = reason
         content = nil
     }
+
+    /// The response to a request with this number.
+    func response(to number: UInt64) -> Response {
+        Response(correlation: number, status: status, reason: reason, content: content)
+    }
 }

@@ -110,14 +110,13 @@ final class EngineFixture: @unchecked Sendable {
                 let answers = Guarded<[StoreAnswer]>([])
                 store.perform(questions.map { $0.call { answer in answers.withLock { $0.append(answer) } } })
                 for answer in answers.withLock({ $0 }) { engine.answered(answer, now: now) }
-            case .request(_, let member, let request):
-                engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
             case .link(.note(let note, _)): notes.append(.link(note))
-            case .authorize(let question, let request): engine.authorized(question, policy(request), now: now)
-            case .accountRequest(let id, let request):
-                engine.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
-            case .attachment(let id, _): engine.attachmentAnswered(id, .failed(.unavailable))
+            case .call(let id, .authorize(let request)):
+                engine.completed(id, .decision(policy(request)), now: now)
+            case .call(let id, .request):
+                engine.completed(id, .answer(RequestAnswer(status: .unknownMethod)), now: now)
+            case .call(let id, .attachment): engine.completed(id, .attachment(.failed(.unavailable)), now: now)
             case .policyOverdue, .undelivered, .commandEnded: break
             case .send, .link(.transfer): preconditionFailure("this relay has one loop")
             }

@@ -107,12 +107,9 @@ final class VirtualLoops {
         loops[location.loop].engine.authenticated(location.key, answer, now: now)
     }
 
-    /// The loop of the account requests a decision of the room policy, and receives it.
-    func authorized(
-        _ question: QuestionID, _ request: RoomAuthorizationRequest, _ decision: RoomDecision?, now: Instant
-    ) {
-        let loop = loops[LoopPlace(index: 0, count: loops.count).loop(of: request.identity.account)]
-        loop.engine.authorized(question, decision, now: now)
+    /// The loop that has made a call receives its result.
+    func completed(_ id: RelayCallID, _ result: RelayResult, now: Instant) {
+        loops[Int(id.loop)].engine.completed(id, result, now: now)
     }
 
     /// The loop of the room, or of the account whose rooms are read, receives the answer of the store.
@@ -128,18 +125,6 @@ final class VirtualLoops {
     }
 
     private func loop(of room: RoomName) -> Loop { loops[LoopPlace(index: 0, count: loops.count).loop(of: room)] }
-
-    func respond(to id: AccountRequestID, _ response: Response) {
-        loops[id.loop].engine.respond(to: id, response)
-    }
-
-    func attachmentAnswered(_ id: AttachmentCallID, _ result: AttachmentResult) {
-        loops[Int(id.loop)].engine.attachmentAnswered(id, result)
-    }
-
-    func respond(to handle: MemberHandle, _ response: Response) {
-        loops[Int(handle.loop)].engine.respond(to: handle, response)
-    }
 
     // MARK: - Outputs
 
@@ -161,9 +146,7 @@ final class VirtualLoops {
         switch output {
         case .link(let output):
             return translate(output, from: loop, now: now).map { .link($0) }
-        case .authorize, .policyOverdue, .send, .store, .accountRequest, .attachment, .request, .undelivered,
-            .commandEnded, .note:
-            return output
+        case .call, .policyOverdue, .send, .store, .undelivered, .commandEnded, .note: return output
         }
     }
 

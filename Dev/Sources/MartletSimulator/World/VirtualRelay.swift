@@ -43,10 +43,8 @@ package final class VirtualRelay {
     package var policy: (RoomAuthorizationRequest) -> RoomDecision? = { _ in .granted(.all) }
     /// The rooms about which the room policy has not answered in time, in order.
     package internal(set) var overdueRooms: [RoomName] = []
-    /// Requests without a recipient, in order.
-    package internal(set) var requests: [(at: MemberHandle, request: Request)] = []
-    /// Requests of accounts that concern no room, in order.
-    package internal(set) var accountRequests: [(id: AccountRequestID, request: Request)] = []
+    /// Requests without a recipient, in order; without a room, those of accounts' sessions.
+    package internal(set) var requests: [(id: RelayCallID, room: RoomName?, request: Request)] = []
     /// The reports of undelivered messages, if `RelayConfiguration.reportsUndelivered` is set.
     package internal(set) var undelivered: [UndeliveredReport] = []
     /// Whether requests without a recipient are answered with `unknownMethod` at once.
@@ -106,9 +104,8 @@ package final class VirtualRelay {
     enum Work {
         case authenticate(ConnectionKey, AuthenticationRequest)
         case continueExchange(ConnectionKey, Credential)
-        case authorize(QuestionID, RoomAuthorizationRequest)
         case store(StoreQuestion)
-        case attachment(AttachmentCallID, AttachmentCall)
+        case call(RelayCallID, RelayCall)
         case send(Int, [LoopMessage])
     }
 
@@ -208,8 +205,14 @@ package final class VirtualRelay {
                 later(.authenticate(key, request), authenticationDelay, &work, now: now)
             case .link(.continueExchange(let key, let message)):
                 later(.continueExchange(key, message), authenticationDelay, &work, now: now)
-            case .authorize(let question, let request):
-                later(.authorize(question, request), policyDelay, &work, now: now)
+            case .call(let id, let call):
+                switch call {
+                case .authorize: later(.call(id, call), policyDelay, &work, now: now)
+                case .attachment: later(.call(id, call), storeDelay, &work, now: now)
+                case .request(let room, let request):
+                    requests.append((id, room, request))
+                    if answersRequests { perform(.call(id, call), now: now) }
+                }
             case .policyOverdue(let room): overdueRooms.append(room)
             case .store(let questions):
                 for question in questions {
@@ -219,15 +222,6 @@ package final class VirtualRelay {
                         later(.store(question), storeDelay, &work, now: now)
                     }
                 }
-            case .accountRequest(let id, let request):
-                accountRequests.append((id, request))
-                guard answersRequests else { break }
-                loops.respond(to: id, Response(correlation: request.correlation, status: .unknownMethod))
-            case .attachment(let id, let call): later(.attachment(id, call), storeDelay, &work, now: now)
-            case .request(_, let handle, let request):
-                requests.append((handle, request))
-                guard answersRequests else { break }
-                loops.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
             case .commandEnded(let id, let result): commandResults[id] = result
             case .note(let note, _): report(note)
             case .link(.note(let note, _)): report(.link(note))
@@ -253,11 +247,17 @@ package final class VirtualRelay {
             exchanges[key] = (request, 0)
             proceed(key, request.credential, now: now)
         case .continueExchange(let key, let message): proceed(key, message, now: now)
-        case .authorize(let question, let request):
-            loops.authorized(question, request, policy(request), now: now)
+        case .call(let id, let call): loops.completed(id, result(of: call), now: now)
         case .store(let question): loops.answered(answer(to: question), now: now)
-        case .attachment(let id, let call): loops.attachmentAnswered(id, attachments.perform(call))
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
+        }
+    }
+
+    private func result(of call: RelayCall) -> RelayResult {
+        switch call {
+        case .authorize(let request): .decision(policy(request))
+        case .request: .answer(RequestAnswer(status: .unknownMethod))
+        case .attachment(let call): .attachment(attachments.perform(call))
         }
     }
 

@@ -67,14 +67,13 @@ import Testing
                 case .link(.resumeReading): all.append("resume")
                 case .link(.transfer(_, let loop)): all.append("transfer to \(loop)")
                 case .send(let loop, let messages): all.append("send \(loop) \(messages.count)")
-                case .authorize: all.append("authorize")
+                case .call(_, .authorize): all.append("authorize")
                 case .store(let questions):
                     for question in questions {
                         if case .load(let room) = question { all.append("load \(room.text)") }
                     }
-                case .link(.continueExchange), .accountRequest, .attachment, .request, .undelivered, .commandEnded,
-                    .note,
-                    .policyOverdue, .link(.note):
+                case .link(.continueExchange), .call, .undelivered, .commandEnded, .note, .policyOverdue,
+                    .link(.note):
                     break
                 }
             }

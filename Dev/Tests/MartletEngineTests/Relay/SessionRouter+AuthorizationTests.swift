@@ -299,8 +299,9 @@ import Testing
         stage.act { $0.revoke(.alice, now: $1) }
         stage.run(for: .seconds(20))
         #expect(stage.relay.engine.sessions.authorizations.deadline == nil)
+        #expect(stage.relay.engine.sessions.calls.deadline == nil)
         var check = QuiescenceCheck("relay")
-        stage.relay.engine.sessions.authorizations.check(&check)
+        stage.relay.engine.sessions.calls.check(&check)
         #expect(check.faults.isEmpty)
         _ = peer
     }

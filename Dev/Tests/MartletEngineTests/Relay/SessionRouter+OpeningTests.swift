@@ -144,10 +144,9 @@ import Testing
         stage.run(for: .seconds(5))
         #expect(stage.relay.memberships[.lobby]?[.alice]?.isJoined == true)
         #expect(alice.log.all(Response.self).isEmpty)
-        let id = try #require(stage.relay.accountRequests.first?.id)
-        let answer = Response(correlation: 7, status: .unknownMethod)
-        stage.act { engine, _ in engine.respond(to: id, answer) }
-        #expect(alice.log.all(Response.self) == [answer])
+        let id = try #require(stage.relay.requests.first?.id)
+        stage.act { $0.completed(id, .answer(RequestAnswer(status: .unknownMethod)), now: $1) }
+        #expect(alice.log.all(Response.self) == [Response(correlation: 7, status: .unknownMethod)])
     }
 
     // MARK: Close behind requests

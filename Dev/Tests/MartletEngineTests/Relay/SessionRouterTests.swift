@@ -401,7 +401,7 @@ import Testing
 
     // MARK: The operator
 
-    @Test func `a request without a recipient is passed to the handler with its sender`() throws {
+    @Test func `a request without a recipient is passed to the handler with its room and its sender`() {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.say(
@@ -409,8 +409,7 @@ import Testing
             on: .first)
         #expect(peer.log.last(Response.self) == Response(correlation: 7, status: .unknownMethod))
         #expect(stage.relay.requests.map(\.request.sender) == [.alice])
-        let handle = try #require(stage.relay.requests.first?.at)
-        #expect(stage.relay.engine.state(of: handle)?.members == [.alice])
+        #expect(stage.relay.requests.map(\.room) == [.lobby])
     }
 
     // S-55
@@ -428,7 +427,7 @@ import Testing
         #expect(peer.log.last(Response.self) == Response(correlation: 7, status: .deadlineExceeded))
         let late = try #require(stage.relay.requests.first)
         stage.act { engine, _ in
-            engine.respond(to: late.at, Response(correlation: late.request.correlation, status: .none))
+            engine.completed(late.id, .answer(RequestAnswer(status: .none)), now: stage.now)
         }
         #expect(peer.log.all(Response.self).count == 1)
     }

@@ -297,8 +297,8 @@ struct MembershipTests {
         let stage = AccountStage()
         let alice = stage.client("alice", list: false)
         #expect(try stage.request(MethodName("balance")!, nil, alice) == .unknownMethod)
-        #expect(stage.world.relay.accountRequests.map(\.request.method) == [MethodName("balance")!])
-        #expect(stage.world.relay.accountRequests.first?.request.sender == .alice)
+        #expect(stage.world.relay.requests.map(\.request.method) == [MethodName("balance")!])
+        #expect(stage.world.relay.requests.first?.request.sender == .alice)
     }
 
     //

@@ -88,7 +88,4 @@ package struct AttachmentCallID: Hashable, Sendable {
     var session: MemberHandle
     /// The number of the call in the room.
     var number: UInt64
-
-    /// The loop of the room.
-    package var loop: UInt8 { session.loop }
 }

@@ -24,7 +24,7 @@ extension SessionRouter {
         if let wait = relayLinks.takeOpen(slot, now: now) {
             return links[slot].link.reset(session, code: .serverBusy, retryAfter: wait.retryAfter(now: now))
         }
-        relayLinks.addSession(session, RelayLink.Membership(room: nil, isBulk: false), of: slot)
+        relayLinks.addSession(session, RelayLink.Membership(owner: .account, room: nil, isBulk: false), of: slot)
         relayLinks[slot].accountSession = session
         perform(accounts.opened(MemberKey(link: links[slot].key, session: session), of: account), now: now)
     }
@@ -51,18 +51,7 @@ extension SessionRouter {
         guard let slot = links.slot(key.link), relayLinks[slot].accountSession == key.session else { return }
         markDirty(slot)
         links[slot].link.accept(key.session, Opened(head: 0, first: 1))
-        var held = relayLinks[slot].takeHeld(of: key.session)
-        while let (type, body, credit) = held.popFirst() {
-            do throws(LinkError) {
-                try deliver(type, .body(body.rawBytes), on: key.session, credit, of: slot, now: now)
-            } catch {
-                links[slot].link.release(held.creditByteCount, on: key.session)
-                reset(key.session, .invalidValue, of: slot)
-                accountFaults.append(HeldFault(slot: slot, error: error))
-                return
-            }
-        }
-        if relayLinks[slot].sessions[key.session]?.isClosing == true { closeAccount(key.session, of: slot, now: now) }
+        deliverHeld(of: key.session, of: slot, now: now)
     }
 
     /// The client has closed the session, which ends when its requests are answered.
@@ -77,14 +66,8 @@ extension SessionRouter {
             answer(Response(correlation: correlation, status: .deadlineExceeded), on: session, of: slot)
         }
         guard accounts[key]?.requestCount ?? 0 == 0 else { return accounts.arm(key) }
-        endAccount(session, of: slot)
+        end(session, of: slot)
         links[slot].link.close(session)
-    }
-
-    /// The session has closed or was reset.
-    mutating func endAccount(_ session: SessionID, of slot: Int) {
-        guard relayLinks.removeSession(session, of: slot, &links[slot].link) != nil else { return }
-        accountEnded(MemberKey(link: links[slot].key, session: session), of: links[slot].who.account)
     }
 
     /// An account's session has ended.
@@ -159,7 +142,7 @@ extension SessionRouter {
                     correlation: request.correlation, method: request.method,
                     deadline: min(request.deadline, RoomRequests.maxTimeout), recipient: nil,
                     sender: links[slot].who.account, content: request.content)
-                accountRequests.append((AccountRequestID(session: key, number: number), stamped))
+                call(.request(nil, stamped), for: .accountRequest(key, number: number), now: now)
             }
         } catch {
             _ = accounts[key]?.finish(number)
@@ -173,7 +156,7 @@ extension SessionRouter {
         switch call.operation {
         case .join, .invite, .read:
             guard configuration.asksRoomPolicy else { break }
-            _ = authorizations.ask(.call(call), timeout: configuration.policyTimeout, now: now)
+            ask(.call(call), now: now)
             return
         case .leave, .decline: break
         }
@@ -259,8 +242,7 @@ extension SessionRouter {
     /// Asks the policy whether an account may see the messages of a room in its list.
     private mutating func askPolicy(aboutEntryOf room: RoomName, _ key: MemberKey, now: Instant) {
         guard let generation = accounts[key]?.decisionGeneration else { return }
-        _ = authorizations.ask(
-            .entry(key, room, generation: generation), timeout: configuration.policyTimeout, now: now)
+        ask(.entry(key, room, generation: generation), now: now)
     }
 
     /// The policy's decision about the entry of a room; nil if the policy failed.
@@ -327,21 +309,4 @@ extension SessionRouter {
             if let slot = links.slot(key.link) { markDirty(slot) }
         }
     }
-
-    /// The next read, or request of an application, for the driver.
-    mutating func nextAccountOutput() -> RelayOutput? {
-        if let (id, read) = reads.popFirst() { return .store([.readMemberships(id, read)]) }
-        if let (id, request) = accountRequests.popFirst() { return .accountRequest(id, request) }
-        return nil
-    }
-}
-
-/// A request of an application on an account's session.
-package struct AccountRequestID: Hashable, Sendable {
-    let session: MemberKey
-    /// The number of the request in the session.
-    let number: UInt64
-
-    /// The loop of the account.
-    package var loop: Int { Int(session.link.loop) }
 }
