@@ -259,8 +259,7 @@ extension RelayRoom {
         _ call: AttachmentCall, _ purpose: RoomAttachments.Purpose, for session: MemberHandle,
         into effects: inout Deque<RoomEffect>
     ) {
-        let number = attachments.begin(purpose)
-        effects.append(.attachment(AttachmentCallID(session: session, number: number), call))
+        effects.append(.attachment(attachments.begin(purpose, for: session), call))
     }
 
     // MARK: Answers of the store
@@ -269,7 +268,7 @@ extension RelayRoom {
     mutating func attachmentAnswered(
         _ id: AttachmentCallID, _ result: AttachmentResult, into effects: inout Deque<RoomEffect>
     ) {
-        guard let purpose = attachments.take(id.number) else { return }
+        guard let purpose = attachments.take(id) else { return }
         switch purpose {
         case .begin(let key), .write(let key):
             answered(key, result, for: id.session, into: &effects)

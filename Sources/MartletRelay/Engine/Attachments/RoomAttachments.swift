@@ -27,7 +27,8 @@ struct RoomAttachments: ~Copyable, Neutral, Sendable {
 
     private var sessions = SlotTable<AttachmentSession>()
     private var uploads: [AttachmentUploadKey: AttachmentUpload] = [:]
-    private var calls: [UInt64: Purpose] = [:]
+    /// The calls by the sessions that have caused them, too: a call may outlive an earlier state of the room in memory.
+    private var calls: [AttachmentCallID: Purpose] = [:]
     private var lastNumber: UInt64 = 0
     /// The number of times that the store has named a complete attachment.
     private(set) var completionCount: UInt64 = 0
@@ -110,15 +111,16 @@ struct RoomAttachments: ~Copyable, Neutral, Sendable {
 
     // MARK: Calls
 
-    /// A call begins. Returns its number.
-    mutating func begin(_ purpose: Purpose) -> UInt64 {
+    /// A call begins, which a session has caused.
+    mutating func begin(_ purpose: Purpose, for session: MemberHandle) -> AttachmentCallID {
         lastNumber += 1
-        calls[lastNumber] = purpose
-        return lastNumber
+        let id = AttachmentCallID(session: session, number: lastNumber)
+        calls[id] = purpose
+        return id
     }
 
     /// The store has answered a call; nil if the call is unknown.
-    mutating func take(_ number: UInt64) -> Purpose? { calls.removeValue(forKey: number) }
+    mutating func take(_ id: AttachmentCallID) -> Purpose? { calls.removeValue(forKey: id) }
 
     // MARK: Quiescence
 

@@ -156,6 +156,26 @@ import Testing
         return script.drain()
     }
 
+    //
+    @Test func `the result of a call made before the room lost its log → the call of the same number waits`() throws {
+        var script = try makeScript()
+        script.join("bob", kind: .attachment)
+        _ = script.drain()
+        _ = ask("bob", .info(digest), in: &script)
+        script.rooms.logLost(.lobby)
+        _ = script.drain()
+        script.join("carol", kind: .attachment)
+        script.rooms.loaded(.lobby, RoomSnapshot(roles: RoomRoles(owner: .alice).encoded()))
+        #expect(isOpened("carol", script.drain()))
+        _ = ask("carol", .info(digest), in: &script)
+        #expect(try answer("bob", 1, at: 3, in: &script).about("carol").isEmpty)
+        let content = AttachmentResponse.position(4, byteCount: 4).content
+        #expect(
+            try answer("carol", 1, at: 4, in: &script).about("carol") == [
+                .sent("carol", .response(Response(correlation: 1, content: content)))
+            ])
+    }
+
     //
     @Test func `an attachment that another account completes → a begin for an earlier upload has the length`() throws {
         var script = try makeScript()
