@@ -337,7 +337,10 @@ public final class ConnectionDecoder {
             if !isSure, type.rule?.allowsFragments == true { return frame.content = .fragment(nil) }
             try refuse(&frame, DecodeFault(error), error)
         }
-        if case .frame(.message(let message)) = frame.content, let sender, (message.relay == nil) != (sender == .client)
+        // On a link without rooms, a server's messages are commands in the form of a client's (W-61).
+        if case .frame(.message(let message)) = frame.content, let sender,
+            (message.relay == nil) != (sender == .client),
+            sender == .client || message.kind != .command
         {
             let text = sender == .client ? "the relay's fields from a client" : "the relay's fields are missing"
             frame.content = .refused(DecodeFault(.invalidValue, text))

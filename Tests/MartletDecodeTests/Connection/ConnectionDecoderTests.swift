@@ -165,4 +165,17 @@ import Testing
         decoder.finish(.first)
         #expect(heard.faults == ["unexpectedEOF at \(ping.count)"])
     }
+
+    // W-61
+    @Test func `a server's message without the relay's fields → valid as a command only`() {
+        let decoder = decoder(.established)
+        var content = TLVWriter()
+        content.append(.data, bytes: [1, 2])
+        let command = Frame.message(Message(counter: 1, kind: .command, content: content.bytes))
+        decoder.receive(frame(command, session: 1, sequence: 1), on: .second)
+        decoder.receive(frame(text("a"), session: 1, sequence: 2), on: .second)
+        #expect(heard.frames.first?.content == .frame(command))
+        guard case .refused(let fault) = heard.frames.last?.content else { return #expect(Bool(false)) }
+        #expect(fault.code == .invalidValue)
+    }
 }
