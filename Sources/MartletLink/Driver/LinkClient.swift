@@ -13,7 +13,7 @@ public import MartletWire
 /// A client begins to connect when it is created. It resumes the link on each later connection, so its sessions
 /// continue. If the server refuses that, all sessions end with `LinkFailure.linkEnded`, and a different link begins, on
 /// which further sessions are opened. The client ends with ``close()``, with its last reference, those of its sessions
-/// included, or with its loop.
+/// included, or with its loop. Only ``close()`` waits until the messages have arrived.
 public final class LinkClient: Sendable {
     /// The options of a client.
     public struct Configuration: Sendable {
@@ -107,11 +107,13 @@ public final class LinkClient: Sendable {
         driver.loop.execute { [driver] in driver.abandon() }
     }
 
-    /// Opens a session, and returns when it was queued on the link. Before the first connection, the call waits.
+    /// Opens a session, and returns when it was queued on the link. The call waits until the link has had a connection,
+    /// and, beyond 255 sessions, for the rate of 30 in a second (S-4).
     ///
     /// - Parameters:
     ///   - name: The name, 1 to 128 bytes. Several sessions can have one name.
-    ///   - kind: The kind, which determines priority and window.
+    ///   - kind: The kind, which determines priority and window. Those of rooms, `attachment` and `account`, are reset
+    ///     by the other side with `unsupportedKind`.
     /// - Throws: `LinkFailure`, `CancellationError`.
     nonisolated(nonsending) public func open(_ name: String, kind: SessionKind = .chat) async throws -> LinkSession {
         try await caller.open(name, kind)

@@ -7,13 +7,14 @@ public import MartletWire
 /// let listener = try LinkListener(port: 7300)
 /// try listener.start()
 /// for await link in listener.links {
-///     Task { for try await session in link.sessions { await serve(session) } }
+///     Task { for try await session in link.sessions { Task { await serve(session) } } }
 /// }
 /// ```
 ///
 /// A listener is started once. It ends with ``close()``, with its last reference, those of its links and sessions
 /// included, or with its loop. Its memory is bounded by the configuration: each link holds at most its window of
-/// messages that the application has not taken, and those of its sessions that the device has not acknowledged.
+/// messages that the application has not taken, and those of its sessions that the device has not acknowledged. The
+/// links of an account, and its attempts to authenticate, have no bound of their own.
 public final class LinkListener: Sendable {
     /// Returns the identity of a client: the account, usually the requested one, and its claims (C-26).
     ///
@@ -178,7 +179,8 @@ public final class LinkListener: Sendable {
 ///
 /// The link ends when the device ends it or begins a different one, when it has had no connection for
 /// `LinkServerConfiguration.resumeLifetime`, and with the last reference to this object, those of its sessions
-/// included. Its sessions then fail with `LinkFailure.linkEnded`, behind the messages that have arrived.
+/// included. Its sessions then fail with `LinkFailure.linkEnded`, behind the messages that have arrived. A device whose
+/// link was ended by the server begins a different one after five seconds; ``LinkListener/Authenticate`` can refuse it.
 public final class AcceptedLink: Sendable {
     /// The number of the link.
     public let id: LinkID
@@ -266,7 +268,8 @@ final class LinkListenerDriver: LinkAcceptorOwner, LinkDriver, TurnEndHandler, L
     private var now: Instant { Instant(nanoseconds: loop.now) }
 
     func start(_ sockets: [any ListeningSocket], _ tls: TLSServer?) {
-        guard phase == .running, loop.add(self) else { return }
+        guard phase == .running else { return }
+        guard loop.add(self) else { return loopWillStop() }
         timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
         flushTimer = LoopTimer(on: loop) { [weak self] in self?.endLinks() }
         listeners = sockets.map { socket in

@@ -50,7 +50,8 @@ public final class LinkSession: Sendable {
     /// Sends no more. The messages that were sent arrive, and those of the other side can still be taken.
     public func close() { caller.post(.close(key)) }
 
-    /// Ends the session at once. Messages of both sides that were not taken are discarded (S-10).
+    /// Ends the session at once (S-10). Messages that have not arrived are discarded, and those that this side has not
+    /// taken. The other side can still take those that have arrived there.
     public func reset(_ code: ErrorCode = .cancelled) { caller.post(.reset(key, code)) }
 
     /// An asynchronous sequence of messages; see ``LinkSession/messages``.
@@ -153,21 +154,27 @@ struct LinkCaller: Sendable {
     }
 }
 
-/// The calls of a driver that have no result yet.
+/// The calls of a driver that have no result yet. The number of a call is the address of its promise.
 struct PendingCalls {
     private var promises: [CallID: Promise<SessionResult>] = [:]
-    private var count: UInt64 = 0
+
+    private static func number(_ promise: Promise<SessionResult>) -> CallID {
+        CallID(UInt64(UInt(bitPattern: ObjectIdentifier(promise))))
+    }
 
     /// Adds a call, which resolves a promise if it has a result.
     mutating func add(_ promise: Promise<SessionResult>?) -> CallID {
         guard let promise else { return CallID(0) }
-        count += 1
-        promises[CallID(count)] = promise
-        return CallID(count)
+        let id = Self.number(promise)
+        promises[id] = promise
+        return id
     }
 
     /// The call of a promise; nil when it has a result.
-    func id(of promise: Promise<SessionResult>) -> CallID? { promises.first { $0.value === promise }?.key }
+    func id(of promise: Promise<SessionResult>) -> CallID? {
+        let id = Self.number(promise)
+        return promises[id] == nil ? nil : id
+    }
 
     /// Resolves the promise of a call.
     mutating func finish(_ id: CallID, _ result: SessionResult) {

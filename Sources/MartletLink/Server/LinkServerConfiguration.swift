@@ -24,8 +24,8 @@ public struct LinkServerConfiguration: Sendable {
     public var maxConnections = 100_000
     /// The maximum number of links, with a connection or without.
     public var maxLinks = 100_000
-    /// The maximum number of suspended links; beyond it the longest suspended link of the account that has most ends
-    /// (C-62).
+    /// The maximum number of suspended links; beyond it the longest suspended link ends, at a relay that of the account
+    /// that has most (C-62).
     public var maxSuspendedLinks = 20_000
     /// The maximum number of refused resumes of a connection (Specs/hostile.md row 23).
     public var maxResumeAttempts = 5

@@ -61,6 +61,7 @@ package struct LinkClientEngine: ~Copyable {
     package mutating func nextOutput(now: Instant) -> Output? {
         if let output = user.nextOutput() { return output }
         user.sessions.fill(&client.link, now: now)
+        user.notePending(on: client.link)
         client.finishTurn(&user, now: now)
         return user.nextOutput()
     }
@@ -80,6 +81,8 @@ package struct LinkClientEngine: ~Copyable {
 /// The sessions of a client as the user of its link.
 struct ClientSessions: ClientLinkUser, ~Copyable {
     var sessions = LinkSessions()
+    /// Whether there is no connection, and the server has not acknowledged all messages.
+    private var hasUnacknowledged = false
     private var outputs = Deque<LinkOutput>()
 
     mutating func nextOutput() -> LinkClientEngine.Output? {
@@ -87,7 +90,12 @@ struct ClientSessions: ClientLinkUser, ~Copyable {
         return outputs.popFirst().map { .link($0) }
     }
 
-    var hasPending: Bool { sessions.hasPending }
+    var hasPending: Bool { sessions.hasPending || hasUnacknowledged }
+
+    /// Messages that the link has taken wait for a connection, too (C-95).
+    mutating func notePending(on link: borrowing Link) {
+        hasUnacknowledged = !link.isAttached && !sessions.isFlushed(link)
+    }
 
     var awaitsResponse: Bool { false }
 

@@ -95,7 +95,7 @@ package struct LinkListenerEngine: ~Copyable {
         user.collect(record)
     }
 
-    /// The application has dropped a link, which ends. Its client begins a different one later.
+    /// The application has dropped a link, which ends. Its client begins a different one after `busyRetryAfter`.
     package mutating func releaseLink(_ key: LinkKey, now: Instant) {
         if let slot = user.links.slot(key) {
             let notice = Notice(code: .serverBusy, retryAfter: server.configuration.busyRetryAfter)
@@ -103,6 +103,9 @@ package struct LinkListenerEngine: ~Copyable {
         }
         user.records[key] = nil
     }
+
+    /// The number of links that the application has not dropped, ended ones included.
+    package var linkCount: Int { user.records.count }
 
     // MARK: End
 
@@ -237,7 +240,7 @@ struct ListenerSessions: LinkServerUser, ~Copyable {
 
     mutating func linkResumed(_ slot: Int, _ claims: Claims, now: Instant) {}
 
-    mutating func linkAttached(_ slot: Int, now: Instant) { links.markDirty(slot) }
+    mutating func linkAttached(_ slot: Int, now: Instant) {}
 
     mutating func linkSuspended(_ slot: Int, now: Instant) {}
 

@@ -44,7 +44,7 @@ package struct LinkSessions: ~Copyable {
     private final class Session {
         let name: RoomName
         let kind: SessionKind
-        /// The number on the link; nil in the state waiting.
+        /// The number on the link; nil in the state waiting, on a later link, and when a later session has the number.
         var id: SessionID?
         var opener: CallID?
         /// The messages that wait for credit.
@@ -62,8 +62,8 @@ package struct LinkSessions: ~Copyable {
         /// Whether the application has dropped the session.
         var isReleased = false
 
-        init(name: RoomName, kind: SessionKind, id: SessionID? = nil, opener: CallID? = nil) {
-            (self.name, self.kind, self.id, self.opener) = (name, kind, id, opener)
+        init(name: RoomName, kind: SessionKind, opener: CallID? = nil) {
+            (self.name, self.kind, self.opener) = (name, kind, opener)
         }
     }
 
@@ -116,6 +116,9 @@ package struct LinkSessions: ~Copyable {
         if case .live = phase { phase = .waiting }
         opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
         for key in openKeys { fail(key, .linkEnded) }
+        // The numbers are those of other sessions now: messages that are taken later return no credit.
+        for key in keys.values { sessions[key]?.id = nil }
+        keys = [:]
     }
 
     /// The link is confirmed: sessions may be opened.
@@ -161,13 +164,18 @@ package struct LinkSessions: ~Copyable {
         guard let session = sessions[key], let opener = session.opener.take() else { return }
         do throws(LinkError) {
             let id = try link.open(Open(room: session.name, kind: session.kind, cursor: 0))
-            session.id = id
-            keys[id] = key
+            assign(id, to: key)
             finish(opener, .session(key, session.name, session.kind))
         } catch {
             sessions[key] = nil
             finish(opener, .failed(.tooManySessions))
         }
+    }
+
+    /// Gives a session its number, which an ended session may have had.
+    private mutating func assign(_ id: SessionID, to key: SessionKey) {
+        if let earlier = keys.updateValue(key, forKey: id) { sessions[earlier]?.id = nil }
+        sessions[key]?.id = id
     }
 
     // MARK: Calls
@@ -381,8 +389,11 @@ package struct LinkSessions: ~Copyable {
         switch event {
         case .open(let id, let open):
             guard accepted.count < Self.maxOfferedCount else { return link.reset(id, code: .tooManySessions) }
-            let key = insert(Session(name: open.room, kind: open.kind, id: id))
-            keys[id] = key
+            guard open.kind != .account, open.kind != .attachment else {  // S-51
+                return link.reset(id, code: .unsupportedKind)
+            }
+            let key = insert(Session(name: open.room, kind: open.kind))
+            assign(id, to: key)
             link.accept(id, Opened(head: 0, first: 1))
             if acceptors.isEmpty {
                 accepted.append(key)
@@ -390,7 +401,7 @@ package struct LinkSessions: ~Copyable {
                 finish(acceptors.removeFirst(), .session(key, open.room, open.kind))
             }
         case .closed(let id, _):
-            guard let key = keys[id], let session = sessions[key] else { return }
+            guard let key = keys[id], let session = sessions[key], session.failure == nil else { return }
             session.isClosedByPeer = true
             for reader in session.readers { finish(reader, .end) }
             session.readers = []
@@ -415,7 +426,6 @@ package struct LinkSessions: ~Copyable {
         for send in session.sends { finish(send.call, .failed(failure)) }
         for reader in session.readers { finish(reader, .failed(failure)) }
         (session.sends, session.readers) = ([], [])
-        if let id = session.id, keys[id] == key { keys[id] = nil }
         removeIfOver(key)
     }
 
@@ -425,6 +435,6 @@ package struct LinkSessions: ~Copyable {
         let isClosed = session.isClosing && session.sends.isEmpty && session.isClosedByPeer
         guard session.failure != nil || isClosed else { return }
         sessions[key] = nil
-        if let id = session.id, keys[id] == key { keys[id] = nil }
+        if let id = session.id { keys[id] = nil }
     }
 }

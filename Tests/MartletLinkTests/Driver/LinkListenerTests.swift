@@ -60,6 +60,26 @@ struct LinkListenerTests {
         await listener.close()
     }
 
+    @Test func `a listener or client on a loop that was shut down -> sequences end, calls fail`() async throws {
+        let loop = try EventLoop(name: "stopped")
+        await loop.shutdown()
+        let listener = LinkListener(port: 0, on: loop)
+        try listener.start()
+        #expect(await listener.links.first { _ in true } == nil)
+        await listener.close()
+        let client = try LinkClient(to: "martlet://127.0.0.1:1", as: "alice", on: loop)
+        await #expect(throws: LinkFailure.stopped) { _ = try await client.open("a") }
+        await client.close()
+    }
+
+    @Test func `a listener that was not started is closed -> its links end`() async throws {
+        let listener = LinkListener(port: 0)
+        let first = Task { await listener.links.first { _ in true } }
+        await listener.close()
+        #expect(await first.value == nil)
+        #expect(throws: LinkSetupError.alreadyStarted) { try listener.start() }
+    }
+
     @Test func `a client of an invalid address or account, or of another machine without TLS, is not created`() {
         #expect(throws: LinkSetupError.invalidEndpoint("a b")) { _ = try LinkClient(to: "a b", as: "alice") }
         #expect(throws: LinkSetupError.invalidAccount("")) { _ = try LinkClient(to: "localhost", as: "") }

@@ -51,6 +51,8 @@ struct LinkSessionsTests {
         }
         let due = sessions.deadline
         let deadline = try #require(due)
+        let isFlushed = sessions.isFlushed(link)
+        #expect(!isFlushed, "a session waits")
         sessions.fill(&link, now: deadline)
         let (result, later) = (sessions.nextResult(), sessions.deadline)
         #expect(result?.0 == CallID(UInt64(Link.ownOpenBurst)))
@@ -92,7 +94,7 @@ struct LinkSessionsTests {
             #expect(try pair.call(.receive(session.server), at: pair.server) == .message(message))
         }
         #expect(calls.allSatisfy { pair.client.results[$0] == .done })
-        #expect(pair.client.isFlushed)
+        #expect(pair.client.isFlushed && !pair.client.link.waitsForCredit)
     }
 
     @Test func `a session whose messages are taken continues while all others are full`() throws {
@@ -109,6 +111,18 @@ struct LinkSessionsTests {
             // A probe for credit may be due.
             if pair.server.results[call] == nil { try pair.advance(by: .seconds(5)) }
             #expect(pair.server.results[call] == .message(message))
+        }
+    }
+
+    // S-38
+    @Test func `messages that a call waits for -> their credit returns`() throws {
+        let pair = try SessionPair()
+        let session = try pair.open("a")
+        let message = [UInt8](repeating: 7, count: 10_000)
+        for _ in 0..<60 {
+            let reader = try pair.begin(.receive(session.server), at: pair.server)
+            #expect(try pair.call(.send(message, on: session.client), at: pair.client) == .done)
+            #expect(pair.server.results[reader] == .message(message))
         }
     }
 
@@ -164,9 +178,11 @@ struct LinkSessionsTests {
     @Test func `messages for a dropped session are discarded, and their credit returns`() throws {
         let pair = try SessionPair()
         let session = try pair.open("a")
-        try pair.begin(.send(one, on: session.client), at: pair.client)
-        try pair.begin(.release(session.server), at: pair.server)
         let message = [UInt8](repeating: 7, count: 10_000)
+        let calls = try (0..<60).map { _ in try pair.begin(.send(message, on: session.client), at: pair.client) }
+        #expect(pair.client.results[calls[59]] == nil, "the window is full")
+        try pair.begin(.release(session.server), at: pair.server)
+        #expect(calls.allSatisfy { pair.client.results[$0] == .done })
         for _ in 0..<60 { #expect(try pair.call(.send(message, on: session.client), at: pair.client) == .done) }
     }
 
@@ -178,6 +194,29 @@ struct LinkSessionsTests {
         try pair.begin(.reset(session.server, .cancelled), at: pair.server)
         #expect(pair.client.results[reader] == .failed(.reset(.cancelled)))
         #expect(try pair.call(.send(one, on: session.client), at: pair.client) == .failed(.reset(.cancelled)))
+        #expect(try pair.call(.receive(session.server), at: pair.server) == .failed(.reset(.cancelled)))
+        pair.client.sessions.linkBegan()
+        #expect(try pair.call(.receive(session.client), at: pair.client) == .failed(.reset(.cancelled)))
+    }
+
+    // S-10, S-38
+    @Test func `a reset by the receiver -> its messages are discarded, and their credit returns to the link`() throws {
+        let pair = try SessionPair()
+        let message = [UInt8](repeating: 7, count: 10_000)
+        for _ in 0..<40 {
+            let session = try pair.open("a", .file)
+            for _ in 0..<20 { #expect(try pair.call(.send(message, on: session.client), at: pair.client) == .done) }
+            try pair.begin(.reset(session.server, .cancelled), at: pair.server)
+            #expect(try pair.call(.receive(session.server), at: pair.server) == .failed(.reset(.cancelled)))
+        }
+    }
+
+    @Test func `a reset by the sender -> messages that have arrived are taken before the failure`() throws {
+        let pair = try SessionPair()
+        let session = try pair.open("a")
+        try pair.begin(.send(one, on: session.client), at: pair.client)
+        try pair.begin(.reset(session.client, .cancelled), at: pair.client)
+        #expect(try pair.call(.receive(session.server), at: pair.server) == .message(one))
         #expect(try pair.call(.receive(session.server), at: pair.server) == .failed(.reset(.cancelled)))
     }
 
@@ -202,6 +241,25 @@ struct LinkSessionsTests {
         #expect(try pair.call(.send(one, on: session.client), at: pair.client) == .failed(.linkEnded))
         let next = try pair.begin(.open("b", .chat), at: pair.client)
         #expect(pair.client.results[next] == nil)
+    }
+
+    // S-38
+    @Test func `messages of the last link that are taken late -> no credit of a session of another link`() throws {
+        let message = [UInt8](repeating: 7, count: 10_000)
+        let pair = try SessionPair()
+        let session = try pair.open("a")
+        for _ in 0..<20 { try pair.begin(.send(message, on: session.server), at: pair.server) }
+        pair.beginOtherLink()
+        let other = try pair.open("b")
+        for _ in 0..<60 { try pair.begin(.send(message, on: other.server), at: pair.server) }
+        let sentCount = pair.server.doneCount
+        for _ in 0..<20 {
+            #expect(try pair.call(.receive(session.client), at: pair.client) == .message(message))
+        }
+        #expect(pair.server.doneCount == sentCount)
+        #expect(try pair.call(.receive(session.client), at: pair.client) == .failed(.linkEnded))
+        try pair.begin(.reset(session.client, .cancelled), at: pair.client)
+        for _ in 0..<60 { #expect(try pair.call(.receive(other.client), at: pair.client) == .message(message)) }
     }
 
     @Test func `the end fails all calls that wait, and later ones`() throws {

@@ -22,11 +22,20 @@ final class SessionPair {
         var deadline: Instant? { sessions.deadline }
         var isFlushed: Bool { sessions.isFlushed(link) }
         var sessionCount: Int { link.sessionCount }
+        /// The number of messages that the link has taken.
+        var doneCount: Int { results.values.count { $0 == .done } }
 
         func attach(_ positions: [SessionPosition]?, now: Instant) {
             framer = Framer(maxBodyByteCount: link.limits.maxBodyByteCount)
             link.attach(.reliable, isEarly: false, now: now)
             if let positions { link.confirm(positions, now: now) }
+        }
+
+        func begin(_ link: consuming Link, now: Instant) {
+            self.link = link
+            sessions.linkBegan()
+            attach(nil, now: now)
+            sessions.established(&self.link, now: now)
         }
 
         func receive(_ bytes: [UInt8], now: Instant) throws {
@@ -141,6 +150,12 @@ final class SessionPair {
         server.attach(positions, now: now)
         client.attach(others, now: now)
         try settle()
+    }
+
+    /// A different link begins, whose server has other sessions.
+    func beginOtherLink() {
+        client.begin(Link(role: .client, limits: client.link.limits, features: .supported, began: now), now: now)
+        server.begin(Link(role: .relay, limits: server.link.limits, features: .supported, began: now), now: now)
     }
 
     func advance(by duration: Duration) throws {

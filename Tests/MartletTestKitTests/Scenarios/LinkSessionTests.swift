@@ -322,6 +322,171 @@ struct LinkSessionTests {
             await client.close()
         }
     }
+
+    @Test func `1,000 sessions one after the other, closed in any order -> no state remains`() throws {
+        let world = TestWorld(seed: 11)
+        let device = world.device("alice")
+        try world.run {
+            let listener = try makeListener(in: world)
+            let client = try makeClient(on: device)
+            let link = try await first(listener)
+            for number in 0..<1000 {
+                let near = try await client.open("\(number)")
+                let far = try await first(link.sessions)
+                #expect(far.name == "\(number)")
+                switch number % 4 {
+                case 0: near.close()
+                case 1:
+                    far.close()
+                    try await near.send([1])
+                    #expect(try await near.messages.first { _ in true } == nil)
+                case 2: far.reset()
+                default: break  // both are released
+                }
+            }
+            #expect(try await client.open("last").name == "last")
+            await client.close()
+            await listener.close()
+        }
+    }
+
+    // S-4
+    @Test func `sessions beyond the rate of opens -> they are opened at the rate, at both ends`() throws {
+        let world = TestWorld(seed: 15)
+        // The last acknowledgement precedes the next session, whose time no other event has.
+        let device = world.device("alice", conditions: PathConditions(delay: .milliseconds(1)))
+        try world.run {
+            let listener = try makeListener(in: world)
+            let client = try makeClient(on: device)
+            let link = try await first(listener)
+            let start = world.now
+            for _ in 0..<Link.ownOpenBurst + 60 { try await client.open("a").reset() }
+            #expect((.seconds(1)...(.seconds(4))).contains(world.now - start))
+            try await world.sleep(for: .seconds(60))
+            let later = world.now
+            for _ in 0..<Link.ownOpenBurst + 60 { try await link.open("a").reset() }
+            #expect((.seconds(1)...(.seconds(4))).contains(world.now - later))
+            await client.close()
+            await listener.close()
+        }
+    }
+
+    // C-95
+    @Test func `a message for a server that is down -> the next attempt is earlier`() throws {
+        let world = TestWorld(seed: 16)
+        let device = world.device("alice")
+        try world.run {
+            let loop = world.makeServerLoop()
+            let listener = try makeListener(in: world, on: loop)
+            let client = try makeClient(on: device)
+            let session = try await client.open("a")
+            _ = try await first(try await first(listener).sessions)
+            await loop.shutdown()
+            var statuses = client.status.makeAsyncIterator()
+            var wait = Duration.zero
+            while wait < .seconds(8), let status = await statuses.next() {
+                wait = status.nextAttempt.map { $0 - world.now } ?? .zero
+            }
+            try await session.send([1])
+            let next = try #require(await statuses.next()?.nextAttempt)
+            #expect(next - world.now < .seconds(3))
+            await client.close()
+        }
+    }
+
+    /// Answers each message of one session after the other with the same one.
+    private static func echo(_ link: AcceptedLink) async throws {
+        for try await session in link.sessions {
+            for try await message in session.messages { try await session.send(message) }
+        }
+    }
+
+    @Test func `100 clients with a link each -> each is answered, and all end with the listener`() throws {
+        let world = TestWorld(seed: 12)
+        let device = world.device("alice")
+        try world.run {
+            let listener = try makeListener(in: world)
+            world.startTask {
+                for await link in listener.links {
+                    world.startTask { try? await Self.echo(link) }
+                }
+            }
+            let clients = try (0..<100).map { try makeClient("a\($0)", on: device) }
+            for (number, client) in clients.enumerated() {
+                let session = try await client.open("a", kind: .signaling)
+                try await session.send([UInt8(number)])
+                #expect(try await session.messages.first { _ in true } == [UInt8(number)])
+            }
+            for client in clients.prefix(50) { await client.close() }
+            await listener.close()
+            for client in clients.suffix(50) { await client.close() }
+        }
+    }
+
+    @Test func `two iterations over the messages of a session -> each message is taken once`() throws {
+        let world = TestWorld(seed: 13)
+        let device = world.device("alice")
+        try world.run {
+            let listener = try makeListener(in: world)
+            let client = try makeClient(on: device)
+            let session = try await client.open("a")
+            let far = try await first(try await first(listener).sessions)
+            async let first = Self.numbers(on: far)
+            async let second = Self.numbers(on: far)
+            try await Self.sendNumbers(on: session, count: 200)
+            let taken = try await first + second
+            #expect(taken.sorted() == Array(0..<200))
+            #expect(try await Self.numbers(on: far).isEmpty, "a session that has ended")
+            await client.close()
+            await listener.close()
+        }
+    }
+
+    // S-51
+    @Test func `a session of a kind of rooms -> reset by the other side`() throws {
+        let world = TestWorld(seed: 14)
+        let device = world.device("alice")
+        try world.run {
+            let listener = try makeListener(in: world)
+            let client = try makeClient(on: device)
+            let session = try await client.open("a", kind: .attachment)
+            await #expect(throws: LinkFailure.reset(.unsupportedKind)) { for try await _ in session.messages {} }
+            await client.close()
+            await listener.close()
+        }
+    }
+
+    @Test func `a sender that is cancelled at any time -> the messages that it has sent arrive, and no other`() throws {
+        for seed in UInt64(20)..<25 {
+            let world = TestWorld(seed: seed)
+            let device = world.device("alice", conditions: PathConditions(bytesPerSecond: 200_000))
+            try world.run {
+                let listener = try makeListener(in: world)
+                let client = try makeClient(on: device)
+                let session = try await client.open("a", kind: .signaling)
+                let far = try await first(try await first(listener).sessions)
+                let count = Counter()
+                let sending = Task(executorPreference: world.executor) {
+                    for number in 0..<10_000 {
+                        try await session.send(
+                            [UInt8(number >> 8), UInt8(number & 255)] + [UInt8](repeating: 0, count: 3000))
+                        count.value += 1
+                    }
+                }
+                world.startTask {
+                    try? await world.sleep(for: .milliseconds(100 * Int(seed)))
+                    device.cut()
+                    try? await world.sleep(for: .milliseconds(130))
+                    sending.cancel()
+                    _ = try? await sending.value
+                    session.close()
+                }
+                #expect(try await Self.numbers(on: far) == Array(0..<count.value))
+                await client.close()
+                await listener.close()
+            }
+        }
+    }
 }
 
 private final class Counter: @unchecked Sendable {  // used by the thread that runs the world

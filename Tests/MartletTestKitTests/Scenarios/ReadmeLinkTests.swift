@@ -19,13 +19,16 @@ struct ReadmeLinkTests {
     func serve(_ link: AcceptedLink, take: @escaping @Sendable (String, [UInt8]) -> Void) async throws {
         try await withThrowingDiscardingTaskGroup { sessions in
             for try await session in link.sessions {
-                sessions.addTask {
-                    for try await message in session.messages {
-                        take(session.name, message)
-                        if session.kind == .signaling { try await session.send(message) }
-                    }
-                }
+                // The end of a session by a reset is not the end of the link.
+                sessions.addTask { try? await serve(session, take: take) }
             }
+        }
+    }
+
+    func serve(_ session: LinkSession, take: @Sendable (String, [UInt8]) -> Void) async throws {
+        for try await message in session.messages {
+            take(session.name, message)
+            if session.kind == .signaling { try await session.send(message) }
         }
     }
 
