@@ -107,8 +107,8 @@ guard words.count >= 2, words[0] <= words[1] else { fatalError("play [lives] FIR
 if CommandLine.arguments[1] == "lives" {
     for seed in words[0]...words[1] {
         let result = ClientLives.run(seed: seed, duration: .seconds(1200))
-        guard let broken = result.broken.first else { continue }
-        print("\(seed)\t\(broken.promise.rawValue)\t\(broken)")
+        guard let violation = result.violations.first else { continue }
+        print("\(seed)\t\(violation.invariant.rawValue)\t\(violation)")
         exit(1)
     }
     exit(0)

@@ -220,7 +220,7 @@ struct TreeRuleTests {
     }
 
     @Test func `a planted fault without its invariant or test, or with the name of a different one → a finding`() {
-        let ledger = SourceFile(PlantedBugRule.invariants[0], "case order = \"in order\"")
+        let ledger = SourceFile(PlantedBugRule.invariants, "case order = \"in order\"")
         let bugs = (1...PlantedBugRule.minCount).map { "## bug-\($0): it\nbreaks: in order\n" }.joined()
         func findings(_ list: String) -> [Finding] {
             PlantedBugRule.findings(

@@ -20,7 +20,7 @@ enum LivesCommand {
     static let spec = CommandSpec(
         name: "lives",
         summary:
-            "Run real clients and a relay in virtual time with random faults, and check the promises of their API.",
+            "Run real clients and a relay in virtual time with random faults, and check the invariants.",
         options: [seeds.spec, minutes.spec, trace.spec, twice.spec, jobs.spec],
         notes: [
             """
@@ -33,8 +33,8 @@ enum LivesCommand {
             """
         ],
         exitCodes: [
-            ExitMeaning(.success, "no promise was broken"),
-            ExitMeaning(.failure, "a promise was broken, or a seed gave two different runs"),
+            ExitMeaning(.success, "no invariant was violated"),
+            ExitMeaning(.failure, "an invariant was violated, or a seed gave two different runs"),
             ExitMeaning(.interrupted, "interrupted"),
         ]
     ) { arguments in
@@ -47,61 +47,18 @@ enum LivesCommand {
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
-        let run = LivesRun(
-            range, lasting: .seconds(60 * (arguments[minutes] ?? 60)), keepsTrace: arguments.has(trace),
-            isTwice: arguments.has(twice))
-        let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<jobCount { group.addTask { run.runSeeds() } }
+        let (duration, keepsTrace) = (Duration.seconds(60 * (arguments[minutes] ?? 60)), arguments.has(trace))
+        let run = SeedRun(range, isTwice: arguments.has(twice)) {
+            ClientLives.run(seed: $0, duration: duration, keepsTrace: keepsTrace) { LifeTimelineFile($0) }
         }
-        let tally = run.tally
+        let tally = await run.tally(jobCount: arguments[jobs])
         for line in tally.trace { try Output.print(line) }
-        for line in tally.lines(realTime: clock.now - began) { try Output.print(line) }
-        for seed in tally.unequalSeeds.sorted() { Output.report("seed \(seed) gave two different runs") }
-        for (seed, broken) in tally.broken.sorted(by: { $0.key < $1.key }) {
-            Output.report("seed \(seed) failed; see: martlet-lab lives --seeds \(seed) --trace")
-            for promise in broken { Output.report("  \(promise)") }
+        for line in tally.linesOfLives(realTime: clock.now - began) { try Output.print(line) }
+        for seed in run.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
+        for failure in tally.failures {
+            Output.report("seed \(failure.seed) failed; see: martlet-lab lives --seeds \(failure.seed) --trace")
+            for violation in failure.violations { Output.report("  \(violation)") }
         }
-        return tally.broken.isEmpty && tally.unequalSeeds.isEmpty ? .success : .failure
-    }
-}
-
-/// The seeds of a run, shared by its workers, and their results.
-private final class LivesRun: Sendable {
-    private let range: SeedRange
-    private let duration: Duration
-    private let keepsTrace: Bool
-    private let isTwice: Bool
-    private let state: Guarded<(next: UInt64?, tally: LivesTally)>
-
-    init(_ range: SeedRange, lasting duration: Duration, keepsTrace: Bool, isTwice: Bool) {
-        self.range = range
-        self.duration = duration
-        self.keepsTrace = keepsTrace
-        self.isTwice = isTwice
-        state = Guarded((range.seeds.lowerBound, LivesTally()))
-    }
-
-    var tally: LivesTally { state.withLock { $0.tally } }
-
-    func runSeeds() {
-        while !Task.isCancelled, let seed = nextSeed() {
-            let result = run(seed, keepsTrace: keepsTrace)
-            let isEqual = !isTwice || run(seed, keepsTrace: false).traceHash == result.traceHash
-            if Task.isCancelled { break }
-            state.withLock { $0.tally.add(result, isEqual: isEqual) }
-        }
-    }
-
-    private func run(_ seed: UInt64, keepsTrace: Bool) -> ClientLives.Result {
-        ClientLives.run(seed: seed, duration: duration, keepsTrace: keepsTrace) { LifeTimelineFile($0) }
-    }
-
-    private func nextSeed() -> UInt64? {
-        state.withLock { state in
-            guard let seed = state.next else { return nil }
-            state.next = seed < range.seeds.upperBound ? seed + 1 : nil
-            return seed
-        }
+        return tally.failureCount == 0 && run.unequalSeeds.isEmpty ? .success : .failure
     }
 }

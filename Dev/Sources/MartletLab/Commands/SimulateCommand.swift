@@ -75,7 +75,7 @@ enum SimulateCommand {
         var store: SimulationStoreKind?
         var tls: VirtualTLS?
 
-        func run(_ scenario: Scenario, keepsTrace: Bool = false) -> Simulation.Result {
+        func run(_ scenario: Scenario, keepsTrace: Bool = false) -> RunResult {
             Simulation.run(scenario, keepsTrace: keepsTrace, store: store?.make(), outbox: store?.makeOutbox, tls: tls)
         }
     }
@@ -85,25 +85,15 @@ enum SimulateCommand {
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
-        let seedRun = SeedRun(
-            range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
-        ) {
-            scenario($0, arguments)
-        } run: {
-            environment.run($0)
+        let seedRun = SeedRun(range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)) {
+            environment.run(scenario($0, arguments))
         }
-        let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
-        let tally = await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<jobCount { group.addTask { seedRun.runSeeds() } }
-            group.addTask { await seedRun.show(since: began) }
-            while await group.next() != nil { if seedRun.isOver || Task.isCancelled { group.cancelAll() } }
-            return seedRun.tally
-        }
+        let tally = await seedRun.tally(jobCount: arguments[jobs])
         let took = clock.now - began
         if arguments.has(json) {
             try Output.print(tally.json(realTime: took).text)
         } else {
-            for line in tally.lines(realTime: took) { try Output.print(line) }
+            for line in tally.linesOfSimulations(realTime: took) { try Output.print(line) }
         }
         for seed in seedRun.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
         for failure in tally.failures { report(failure, arguments) }
@@ -120,13 +110,13 @@ enum SimulateCommand {
         let began = clock.now
         let result = environment.run(scenario(seed, arguments), keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
-        var tally = SimulationTally()
+        var tally = RunTally()
         tally.add(result)
         let took = clock.now - began
         if arguments.has(json) {
             try Output.print(tally.json(realTime: took).text)
         } else {
-            for line in tally.lines(realTime: took) { try Output.print(line) }
+            for line in tally.linesOfSimulations(realTime: took) { try Output.print(line) }
         }
         guard !result.violations.isEmpty else { return .success }
         report(result, arguments)
@@ -141,7 +131,7 @@ enum SimulateCommand {
         return scenario
     }
 
-    private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
+    private static func report(_ result: RunResult, _ arguments: ParsedArguments) {
         let hours = arguments[hours].map { " --hours \($0)" } ?? ""
         let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
         let store = arguments[store] == .sqlite ? " --store sqlite" : ""
@@ -151,7 +141,7 @@ enum SimulateCommand {
     }
 
     private static func shrink(
-        _ result: Simulation.Result, _ arguments: ParsedArguments, _ environment: Environment
+        _ result: RunResult, _ arguments: ParsedArguments, _ environment: Environment
     ) {
         let invariant = result.violations[0].invariant
         var shrinker = Shrinker { environment.run($0).violations.first?.invariant == invariant }
@@ -160,82 +150,5 @@ enum SimulateCommand {
             "the shortest scenario found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
         for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
         for violation in environment.run(scenario).violations { Output.report("  \(violation)") }
-    }
-
-    /// The seeds of a run, shared by its workers, and their results.
-    private final class SeedRun: Sendable {
-        private struct State: Sendable {
-            var next: UInt64?
-            /// Seeds in progress.
-            var runningCount = 0
-            var tally = SimulationTally()
-            var unequalSeeds: [UInt64] = []
-        }
-
-        private let range: SeedRange
-        private let scenario: @Sendable (UInt64) -> Scenario
-        private let run: @Sendable (Scenario) -> Simulation.Result
-        private let isTwice: Bool
-        private let endsAtFailure: Bool
-        private let state: Guarded<State>
-
-        init(
-            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool,
-            _ scenario: @escaping @Sendable (UInt64) -> Scenario,
-            run: @escaping @Sendable (Scenario) -> Simulation.Result
-        ) {
-            self.range = range
-            self.scenario = scenario
-            self.run = run
-            self.isTwice = isTwice
-            self.endsAtFailure = endsAtFailure
-            state = Guarded(State(next: range.seeds.lowerBound))
-        }
-
-        var tally: SimulationTally { state.withLock { $0.tally } }
-        var unequalSeeds: [UInt64] { state.withLock { $0.unequalSeeds.sorted() } }
-        var isOver: Bool { state.withLock { $0.next == nil && $0.runningCount == 0 } }
-
-        func runSeeds() {
-            while !Task.isCancelled, let seed = nextSeed() {
-                let scenario = scenario(seed)
-                let result = run(scenario)
-                let isEqual = !isTwice || run(scenario).traceHash == result.traceHash
-                if Task.isCancelled { break }
-                state.withLock { state in
-                    state.tally.add(result)
-                    // Lower seeds in progress continue, so that the lowest failing seed is reported.
-                    if endsAtFailure, !result.violations.isEmpty { state.next = nil }
-                    state.runningCount -= 1
-                    if !isEqual { state.unequalSeeds.append(seed) }
-                }
-            }
-        }
-
-        private func nextSeed() -> UInt64? {
-            state.withLock { state in
-                guard let seed = state.next else { return nil }
-                state.runningCount += 1
-                state.next = seed < range.seeds.upperBound ? seed + 1 : nil
-                return seed
-            }
-        }
-
-        /// Shows the progress on a terminal until all seeds are done.
-        func show(since began: ContinuousClock.Instant) async {
-            guard isatty(STDOUT_FILENO) == 1 else { return }
-            let block = LiveBlock()
-            var meter = ProgressMeter(of: "seeds")
-            while !isOver {
-                let tally = tally
-                meter.update(
-                    count: tally.seedCount, share: Double(tally.seedCount) / Double(range.count),
-                    now: ContinuousClock.now - began)
-                let note = tally.failureCount > 0 ? "\(tally.failureCount) failed" : ""
-                block.show([StyledLine(meter.line(columns: 79, note: note))])
-                do { try await Task.sleep(for: .milliseconds(250)) } catch { break }
-            }
-            block.clear()
-        }
     }
 }

@@ -16,29 +16,14 @@ final class SimulationOutbox: SimulatedOutbox {
         return opened
     }
 
-    func commit(_ changes: SimulatedOutboxChanges) throws {
-        let file = try open()
-        func id(_ counter: UInt64) -> MessageID {
-            MessageID(sender: changes.sender, device: file.device, counter: counter)
-        }
-        var transaction = OutboxTransaction()
-        transaction.appended = changes.appended.map {
-            OutboxEntry(id: id($0.counter), room: $0.room, content: MessageContent(text: $0.text))
-        }
-        // The file does not need the name of an outcome's room.
-        transaction.outcomes = changes.accepted.map {
-            OutboxOutcome(id: id($0), room: "unknown", result: .accepted(offset: $0))
-        }
-        for (room, cursor) in changes.cursors { transaction.cursors[room] = cursor }
-        try file.commit(transaction, now: 0)
+    var device: DeviceID {
+        get throws { try open().device }
     }
 
-    func reopen(as sender: AccountName) throws -> SimulatedOutboxState {
+    func commit(_ changes: OutboxTransaction) throws { try open().commit(changes, now: 0) }
+
+    func reopen() throws -> OutboxState {
         file = nil
-        let state = try open().load()
-        let pending = state.pending.map {
-            SimulatedOutboxChanges.Message(counter: $0.id.counter, room: $0.room, text: $0.content.text ?? "")
-        }
-        return SimulatedOutboxState(pending: pending, cursors: state.cursors)
+        return try open().load()
     }
 }

@@ -11,8 +11,10 @@ final class LifeApplication: @unchecked Sendable {
     let number: Int
     let plan: LifeScenario.Device
     let device: TestDevice
-    let ledger: LifeLedger
-    let world: TestWorld
+    private let world: TestWorld
+    private let ledger: Ledger
+    private let calls: LifeCalls
+    private let members: LifeMembers
     let weather: StorageWeather
     private(set) var readers: [LifeReader] = []
     private let base: InMemoryOutbox
@@ -36,12 +38,17 @@ final class LifeApplication: @unchecked Sendable {
     private let peers: [AccountName]
     private let hasRefusals: Bool
 
-    init(_ number: Int, in scenario: LifeScenario, _ ledger: LifeLedger, _ timeline: (any LifeTimeline)?) {
+    init(
+        _ number: Int, in scenario: LifeScenario, _ world: TestWorld, _ ledger: Ledger, _ calls: LifeCalls,
+        _ members: LifeMembers, _ timeline: (any LifeTimeline)?
+    ) {
         self.timeline = timeline
         self.number = number
+        self.world = world
         self.ledger = ledger
+        self.calls = calls
+        self.members = members
         plan = scenario.devices[number]
-        world = ledger.world
         random = SeededRandom(seed: world.nextRandom())
         peers = scenario.devices.map(\.account)
         hasRefusals = scenario.hasRefusals
@@ -79,8 +86,8 @@ final class LifeApplication: @unchecked Sendable {
     private func call<Result>(
         _ name: StaticString, within limit: Duration? = nil, _ body: () async throws -> Result
     ) async throws -> Result {
-        let number = ledger.begin(name, of: number, within: limit)
-        defer { ledger.end(number) }
+        let number = calls.begin(name, of: number, within: limit)
+        defer { calls.end(number) }
         do { return try await body() } catch {
             if !(error is MartletError || error is CancellationError) {
                 ledger.fail(.errorsAreDocumented, "device \(self.number): \(name) throws \(error)")
@@ -123,7 +130,7 @@ final class LifeApplication: @unchecked Sendable {
         noteDevice()
         hasRestored = true
         let state = base.open()
-        ledger.restored(number, pending: state.pending.map(\.content))
+        ledger.restoredOutbox(of: number, pending: state.pending.map(\.content))
         for reader in readers { reader.restore(state.cursors[reader.room]) }
         ledger.note(number, "has an earlier outbox", state.nextCounter)
     }
@@ -208,7 +215,7 @@ final class LifeApplication: @unchecked Sendable {
 
     /// A message that was queued at this instant may not have reached the outbox.
     private func noteKill() {
-        for text in queuedNow(at: ledger.now) { ledger.note(text, .mayBeStored) }
+        for text in queuedNow(at: ledger.now) { ledger.set(text, .mayBeStored) }
     }
 
     private var queued: [(at: Instant, text: String)] = []
@@ -239,7 +246,7 @@ final class LifeApplication: @unchecked Sendable {
     func settle(within limit: Duration, waitForPeers: @Sendable (_ phase: Int) async -> Void) async -> [LifeView] {
         isSettling = true
         guard await begin() else {
-            ledger.fail(.everythingSettles, "device \(number) cannot start")
+            ledger.fail(.everythingArrives, "device \(number) cannot start")
             return []
         }
         var views: [LifeView] = []
@@ -270,7 +277,7 @@ final class LifeApplication: @unchecked Sendable {
             try? await world.sleep(for: .milliseconds(500))
             await noteCursors()
         }
-        if !isSettled { ledger.fail(.everythingSettles, "device \(number): \(remainder)") }
+        if !isSettled { ledger.fail(.everythingArrives, "device \(number): \(remainder)") }
     }
 
     /// The timeline stores its cursors.
@@ -288,10 +295,10 @@ final class LifeApplication: @unchecked Sendable {
         ledger.sending(text, from: number, in: name)
         do {
             let handle = try await call("send") { try await submit(message, in: room) }
-            ledger.note(text, .isStored)
+            ledger.set(text, .isStored)
             _ = try await call("accepted", within: .seconds(60)) { try await handle?.accepted() }
         } catch {
-            ledger.fail(.everythingSettles, "device \(number): the last message to \(name) throws \(error)")
+            ledger.fail(.everythingArrives, "device \(number): the last message to \(name) throws \(error)")
         }
     }
 
@@ -307,7 +314,7 @@ final class LifeApplication: @unchecked Sendable {
             guard let room = rooms[reader.room] else { return "\(reader.room) is not open" }
             return
                 "\(reader.room) has \(room.pending.count) pending messages, and has handled \(reader.mayBeHandled) of "
-                + "\(ledger.log[reader.room].count)"
+                + "\(ledger.logs[reader.room].count)"
         }.joined(separator: "; ") + "; the client is \(client?.currentStatus.description ?? "gone")"
     }
 
@@ -321,7 +328,7 @@ final class LifeApplication: @unchecked Sendable {
                 summary: list.first { $0.name == name }, pendingCount: base.open().pending.count, letters: letters,
                 timeline: try await timeline?.view(of: name))
         } catch {
-            ledger.fail(.everythingSettles, "device \(number) cannot be compared: \(error)")
+            ledger.fail(.everythingArrives, "device \(number) cannot be compared: \(error)")
             return nil
         }
     }
@@ -339,7 +346,7 @@ final class LifeApplication: @unchecked Sendable {
     }
 
     /// The account of a random device.
-    func peer() -> AccountName { peers[Int(random.next() % UInt64(peers.count))] }
+    func peer() -> AccountName { peers[random.below(peers.count)] }
 
     // MARK: - Rooms
     // The rooms of an application, and its iterations over them.
@@ -476,10 +483,9 @@ final class LifeApplication: @unchecked Sendable {
             guard let item = try await iterator.next() else { return false }
             switch item {
             case .message(let message): reader.show(message)
-            case .gap(let offsets): ledger.fail(.nothingIsSkipped, "device \(number) has the gap \(offsets)")
+            case .gap(let offsets): ledger.skipped(offsets, in: room.name, of: room.log, by: number)
             case .logReplaced(let previous, _):
-                guard ledger.log.branch(of: previous.log, in: room.name) == .max else { break }
-                ledger.fail(.nothingIsSkipped, "device \(number) has another log")
+                ledger.reportedLoss(of: previous, in: room.name, to: number)
             }
             await pause()
         }
@@ -532,6 +538,7 @@ final class LifeApplication: @unchecked Sendable {
         let before = reader.mayBeHandled
         reader.beginHandling(upTo: delivery.message.cursor)
         let replies = texts.compactMap { try? OutgoingMessage(text: $0) }
+        ledger.replying(texts, from: number, in: reader.room)
         let limit: Duration? = replies.isEmpty ? .seconds(30) : nil
         let acknowledging = Task(executorPreference: world.executor) {
             _ = try await self.call("done", within: limit) { try await delivery.done(sending: replies) }
@@ -544,7 +551,7 @@ final class LifeApplication: @unchecked Sendable {
             try await acknowledging.value
             ledger.note(number, "acknowledges", offset)
             reader.endHandling(upTo: delivery.message.cursor)
-            for text in texts { ledger.replied(text, of: number, in: reader.room) }
+            for text in texts { ledger.set(text, .isStored) }
             return true
         } catch {
             // A client that was stopped or killed has stored the cursor and the replies, or neither.
@@ -572,7 +579,7 @@ final class LifeApplication: @unchecked Sendable {
 
     private func randomRoom() -> Room? {
         let open = readers.compactMap { rooms[$0.room] }
-        return open.isEmpty ? nil : open[Int(random.next() % UInt64(open.count))]
+        return open.isEmpty ? nil : open[random.below(open.count)]
     }
 
     private func act(on client: Client, _ room: Room, _ group: inout TaskGroup<Void>) async {
@@ -611,11 +618,11 @@ final class LifeApplication: @unchecked Sendable {
         let text = nextText()
         guard let message = message(text, timeToLive, in: room.name) else { return }
         // Other messages than those with the text are compared in the log only.
-        if LifeLog.text(of: message.content) == text { ledger.sending(text, from: number, in: room.name) }
+        if RoomLogs.text(of: message.content) == text { ledger.sending(text, from: number, in: room.name) }
         do {
             let handle = try await call("send") { try await submit(message, in: room) }
             queuedNow(text)
-            ledger.note(text, .isStored, as: handle?.id)
+            ledger.set(text, .isStored, as: handle?.id)
             guard let handle else { return }
             if happens(perMille: 100) {
                 try? await world.sleep(for: duration(around: .milliseconds(300)))
@@ -627,7 +634,7 @@ final class LifeApplication: @unchecked Sendable {
             }
         } catch {
             // The outbox may have stored the last messages of a process that was killed.
-            ledger.note(text, isKilled ? .mayBeStored : .isNotStored)
+            ledger.set(text, isKilled ? .mayBeStored : .isNotStored)
         }
     }
 
@@ -639,8 +646,8 @@ final class LifeApplication: @unchecked Sendable {
 
     /// A text, a change of one of the latest messages, or a command.
     private func message(_ text: String, _ timeToLive: Duration?, in room: RoomName) -> OutgoingMessage? {
-        let latest = ledger.log[room].suffix(40)
-        let target = latest.isEmpty ? nil : latest[latest.startIndex + Int(random.next() % UInt64(latest.count))]
+        let latest = ledger.logs[room].suffix(40)
+        let target = latest.isEmpty ? nil : latest[latest.startIndex + random.below(latest.count)]
         let kind = random.next() % 20
         let reference = target.flatMap { target -> MessageReference? in
             switch target.body {
@@ -675,15 +682,15 @@ final class LifeApplication: @unchecked Sendable {
             timeline == nil, !hasRestored
         else { return }
         for letter in letters where letter.failure != .outcomeUnknown && happens(perMille: 500) {
-            guard let text = LifeLog.text(of: letter.content) else { continue }
+            guard let text = RoomLogs.text(of: letter.content) else { continue }
             if happens(perMille: 500) {
                 ledger.retried(text)
                 _ = try? await call("retry") { try await room.retry(letter) }
             } else {
-                ledger.note(text, .mayBeStored)
+                ledger.set(text, .mayBeStored)
                 do {
                     try await call("discard") { try await room.discard(letter) }
-                    ledger.note(text, .isNotStored)
+                    ledger.set(text, .isNotStored)
                 } catch {}
             }
         }
@@ -693,7 +700,7 @@ final class LifeApplication: @unchecked Sendable {
         guard let isCancelled = try? await call("cancel", within: .seconds(1), { await handle.cancel() }) else {
             return
         }
-        if isCancelled { ledger.note(text, .isCancelled) }
+        if isCancelled { ledger.set(text, .isCancelled) }
     }
 
     private func observeStates(of handle: MessageHandle, _ text: String) async {
@@ -701,7 +708,7 @@ final class LifeApplication: @unchecked Sendable {
             for await state in handle.states {
                 ledger.note(number, "has a state")
                 switch state {
-                case .failed(.cancelled): ledger.note(text, .isCancelled)
+                case .failed(.cancelled): ledger.set(text, .isCancelled)
                 case .accepted: return
                 case .queued, .sent, .delivered, .read, .failed: break
                 }
@@ -718,7 +725,7 @@ final class LifeApplication: @unchecked Sendable {
             try await room.request("ask", text: text, to: peer(), timeout: timeout)
         }
         if let answer, answer.text != text {
-            ledger.fail(.requestsAreAnswered, "device \(number) receives \(answer.text ?? "nothing")")
+            ledger.fail(.requestsEndOnce, "device \(number) receives \(answer.text ?? "nothing")")
         }
     }
 
@@ -737,7 +744,7 @@ final class LifeApplication: @unchecked Sendable {
         var expected = page.messages.first?.offset ?? 0
         for message in page.messages {
             let isRight = message.offset == expected && (message.offset < offset) == isBefore
-            if !isRight || ledger.log.entry(at: message.offset, in: room.name)?.id != message.id {
+            if !isRight || ledger.logs.entry(at: message.offset, in: room.name)?.id != message.id {
                 ledger.fail(.pagesAreOfTheLog, "device \(number): \(message.offset) in a page at \(offset)")
             }
             expected += 1
@@ -762,9 +769,9 @@ final class LifeApplication: @unchecked Sendable {
     /// Changes a record of this account, or invites another account.
     private func changeMembership(_ client: Client) async {
         let change = LifeMembers.Change.allCases[Int(random.next() % 4)]
-        let room = readers[Int(random.next() % UInt64(readers.count))].room
+        let room = readers[random.below(readers.count)].room
         let account = change == .invite ? peer() : plan.account
-        let pending = ledger.members.begin(change, of: account, in: room)
+        let pending = members.begin(change, of: account, in: room)
         do {
             try await call("membership", within: .seconds(11)) {
                 switch change {
@@ -774,12 +781,12 @@ final class LifeApplication: @unchecked Sendable {
                 case .invite: try await client.invite(account, to: room)
                 }
             }
-            ledger.members.end(pending, isExecuted: true)
+            members.end(pending, isExecuted: true)
         } catch let error as MartletError where error.errorCode == .notJoined {
-            ledger.members.end(pending, isExecuted: false)
+            members.end(pending, isExecuted: false)
         } catch {
             // A request that was refused may have been executed, because the answer of the store can be lost.
-            ledger.members.end(pending, isExecuted: nil)
+            members.end(pending, isExecuted: nil)
         }
     }
 }

@@ -3,118 +3,106 @@ import MartletRelay
 import MartletTestKit
 import MartletWire
 
-/// The faults of paths, storages and the relay in a run of ``ClientLives``.
-final class LifeFaults: @unchecked Sendable {  // used by the thread that runs the world
+/// The faults of a run of ``ClientLives``.
+final class LifeFaults: FaultyWorld, @unchecked Sendable {  // used by the thread that runs the world
     private let world: TestWorld
-    private let ledger: LifeLedger
+    private let ledger: Ledger
     private let relay: TestRelay
     private let applications: [LifeApplication]
-    private let storeWeather: StorageWeather
     private let store: LifeStore
     private let policy: LifePolicy
-    private let scenario: LifeScenario
-    private var random: SeededRandom
-    private(set) var count = 0
+    private let rooms: [RoomName]
+    /// Called when the store is replaced by an earlier copy.
+    private let onRestore: () -> Void
 
     init(
-        _ ledger: LifeLedger, _ relay: TestRelay, _ applications: [LifeApplication], _ storeWeather: StorageWeather,
-        _ store: LifeStore, _ policy: LifePolicy, _ scenario: LifeScenario
+        _ world: TestWorld, _ ledger: Ledger, _ relay: TestRelay, _ applications: [LifeApplication],
+        _ store: LifeStore, _ policy: LifePolicy, _ rooms: [RoomName], onRestore: @escaping () -> Void
     ) {
-        world = ledger.world
-        self.store = store
-        self.policy = policy
-        self.scenario = scenario
+        self.world = world
         self.ledger = ledger
         self.relay = relay
         self.applications = applications
-        self.storeWeather = storeWeather
-        random = SeededRandom(seed: world.nextRandom())
+        self.store = store
+        self.policy = policy
+        self.rooms = rooms
+        self.onRestore = onRestore
     }
 
-    /// Causes faults until `end`. All have ended when the method returns.
-    func act(every interval: Duration, until end: Instant) async {
-        while ledger.now < end, !Task.isCancelled {
-            let pause = interval * (Double(random.next() % 2000) / 1000)
-            try? await world.sleep(for: min(pause, end - ledger.now))
-            if ledger.now < end { await act() }
+    /// Causes faults, each after its pause and the end of the one before.
+    func act(_ faults: [LifeScenario.PlannedFault], until end: Instant) async {
+        for planned in faults where !Task.isCancelled {
+            try? await world.sleep(for: min(planned.pause, end - ledger.now))
+            guard ledger.now < end else { return }
+            let timed = planned.fault
+            ledger.note(0, "fault", timed.kind?.rawValue ?? 0)
+            await begin(timed.fault, for: timed.lasts)
+            if timed.lasts > .zero { try? await world.sleep(for: timed.lasts) }
+            await self.end(timed.fault)
         }
     }
 
-    private func act() async {
-        count += 1
-        let application = applications[Int(random.next() % UInt64(applications.count))]
-        let device = application.device
-        let time = Duration.milliseconds(Int64(100 + random.next() % 60_000))
-        let kind = random.next() % 17
-        ledger.note(application.number, "fault", kind)
-        switch kind {
-        case 0, 1: device.cut()
-        case 2, 3:
-            device.blackHole([.up, .down, .both][Int(random.next() % 3)])
-            try? await world.sleep(for: time)
-            device.restore()
-        case 4: device.dropNATMappings()
-        case 5: device.switchNetwork()
-        case 6:
-            device.goOffline()
-            try? await world.sleep(for: time)
-            device.goOnline()
-        case 7, 8:
-            await relay.kill()
-            try? await world.sleep(for: time / 4)
-            restartRelay()
-        case 9:
-            await relay.stop(within: .seconds(2))
-            try? await world.sleep(for: time / 8)
-            restartRelay()
-        case 10:
-            storeWeather.fails = true
-            try? await world.sleep(for: time / 8)
-            storeWeather.fails = false
-        case 11:
-            application.weather.fails = true
-            try? await world.sleep(for: time / 8)
-            application.weather.fails = false
-        case 12...13 where scenario.hasRefusals: await refuse(application, for: time)
-        case 14 where scenario.hasRefusals: try? await relay.relay?.close(room: randomRoom())
-        case 15...16 where scenario.restoresStore: await copyOrRestoreStore(time)
-        default: device.cut()
+    func begin(_ fault: Fault, for time: Duration) async {
+        switch fault {
+        case .cut(let device): applications[device].device.cut()
+        case .blackHole(let device, let direction): applications[device].device.blackHole(direction)
+        case .dropNATMappings(let device): applications[device].device.dropNATMappings()
+        case .switchNetwork(let number, let delay):
+            let device = applications[number].device
+            var conditions = device.conditions
+            conditions.delay = delay
+            device.switchNetwork(to: conditions)
+        case .goOffline(let device): applications[device].device.goOffline()
+        case .killRelay: await relay.kill()
+        case .drainRelay: await relay.stop(within: .seconds(2))
+        case .failStore(let part): store.failing = part
+        case .failOutbox(let device): applications[device].weather.fails = true
+        case .copyOrRestoreStore(let drains): await copyOrRestoreStore(drains: drains)
+        case .refuse(let number, let room, let refusal, let isOffline):
+            let application = applications[number]
+            if isOffline {
+                application.device.goOffline()
+                try? await world.sleep(for: time)
+            }
+            await setRefusal(refusal, of: application, in: rooms[room])
+            if isOffline { application.device.goOnline() }
+        case .closeRoom(let room): try? await relay.relay?.close(room: rooms[room])
+        case .stopReading, .replayHello, .crash, .trim, .loseLog, .loseUploads, .revoke:
+            preconditionFailure("lives have no \(fault)")
         }
     }
 
-    private func randomRoom() -> RoomName { scenario.rooms[Int(random.next() % UInt64(scenario.rooms.count))] }
-
-    /// Bans or mutes the account of a device, which can be offline then.
-    private func refuse(_ application: LifeApplication, for time: Duration) async {
-        let (account, room) = (application.plan.account, randomRoom())
-        let isOffline = random.happens(perMille: 600)
-        if isOffline {
-            application.device.goOffline()
-            try? await world.sleep(for: time)
+    func end(_ fault: Fault) async {
+        switch fault {
+        case .blackHole(let device, _): applications[device].device.restore()
+        case .goOffline(let device): applications[device].device.goOnline()
+        case .killRelay, .drainRelay, .copyOrRestoreStore: restartRelay()
+        case .failStore: store.failing = nil
+        case .failOutbox(let device): applications[device].weather.fails = false
+        case .refuse(let device, let room, _, _): await setRefusal(nil, of: applications[device], in: rooms[room])
+        default: break
         }
-        policy.refusals[room, default: [:]][account] = LifePolicy.Refusal.allCases[Int(random.next() % 2)]
-        await relay.relay?.revokeRoomDecisions(of: account, in: room)
-        if isOffline { application.device.goOnline() }
-        try? await world.sleep(for: time)
-        policy.refusals[room]?[account] = nil
+    }
+
+    private func setRefusal(_ refusal: Fault.Refusal?, of application: LifeApplication, in room: RoomName) async {
+        let account = application.plan.account
+        policy.refusals[room, default: [:]][account] = refusal
         await relay.relay?.revokeRoomDecisions(of: account, in: room)
     }
 
     /// Makes a backup, or replaces the store by the last one while the relay is down.
-    private func copyOrRestoreStore(_ time: Duration) async {
+    private func copyOrRestoreStore(drains: Bool) async {
         guard store.hasCopy else { return store.makeCopy(firstLog: world.nextRandom()) }
-        if random.happens(perMille: 500) { await relay.stop(within: .seconds(2)) } else { await relay.kill() }
+        if drains { await relay.stop(within: .seconds(2)) } else { await relay.kill() }
         // Calls of the store that are in progress end.
-        try? await world.sleep(for: .seconds(1) + time / 8)
+        try? await world.sleep(for: .seconds(1))
         store.restore()
-        for room in scenario.rooms { ledger.note(0, "the store is restored up to", UInt64(ledger.log[room].count)) }
-        ledger.restoredStore()
-        restartRelay()
+        for room in rooms { ledger.note(0, "the store is restored up to", UInt64(ledger.logs[room].count)) }
+        onRestore()
     }
 
     private func restartRelay() {
-        do { try relay.restart() } catch {
-            ledger.fail(.errorsAreDocumented, "the relay does not start: \(error)")
-        }
+        guard relay.relay == nil else { return }
+        do { try relay.restart() } catch { ledger.fail(.errorsAreDocumented, "the relay does not start: \(error)") }
     }
 }

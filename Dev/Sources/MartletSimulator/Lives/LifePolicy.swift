@@ -4,14 +4,7 @@ import MartletWire
 
 /// The room policy of a run, which refuses accounts for a while.
 final class LifePolicy: ImmediateRoomPolicy, @unchecked Sendable {  // used by the thread that runs the world
-    enum Refusal: CaseIterable {
-        /// The account may not enter the room.
-        case banned
-        /// The account may not publish.
-        case muted
-    }
-
-    var refusals: [RoomName: [AccountName: Refusal]] = [:]
+    var refusals: [RoomName: [AccountName: Fault.Refusal]] = [:]
 
     func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision {
         switch refusals[request.room]?[request.identity.account] {

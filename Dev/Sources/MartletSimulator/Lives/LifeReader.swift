@@ -16,7 +16,7 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
     let room: RoomName
     private let device: Int
     private let ownIDs: () -> Set<DeviceID>
-    private let ledger: LifeLedger
+    private let ledger: Ledger
     private var log: LogID?
     private(set) var handled: UInt64 = 0
     private(set) var mayBeHandled: UInt64 = 0
@@ -25,7 +25,7 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
     private var recent: [(at: Instant, offset: UInt64)] = []
 
     /// - Parameter ownIDs: The IDs that the device has had. Their messages can be left out.
-    init(_ room: RoomName, device: Int, ownIDs: @escaping () -> Set<DeviceID>, _ ledger: LifeLedger) {
+    init(_ room: RoomName, device: Int, ownIDs: @escaping () -> Set<DeviceID>, _ ledger: Ledger) {
         self.room = room
         self.device = device
         self.ownIDs = ownIDs
@@ -35,8 +35,8 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
     /// Whether all messages of other devices are handled.
     var hasHandledAll: Bool {
         let ids = ownIDs()
-        let lastForeign = ledger.log[room].last { !ids.contains($0.id.device) }?.offset ?? 0
-        return min(mayBeHandled, ledger.log.branch(of: log, in: room) ?? 0) >= lastForeign
+        let lastForeign = ledger.logs[room].last { !ids.contains($0.id.device) }?.offset ?? 0
+        return min(mayBeHandled, ledger.logs.branch(of: log, in: room) ?? 0) >= lastForeign
     }
 
     /// A life, or an iteration over deliveries, begins with the first message that is not handled.
@@ -46,24 +46,23 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
 
     func show(_ message: RoomMessage) {
         ledger.note(device, "shows", message.offset)
-        ledger.shown(message, in: room)
         // A loop begins with deliveries of an earlier log that were not acknowledged.
-        guard ledger.log.branch(of: log, to: message.cursor.log, in: room) != nil else { return }
-        follow(message.cursor.log)
-        if message.offset <= shown {
-            ledger.fail(
-                .shownOnceInOrder,
-                "device \(device) shows \(message.offset) of \(room) after \(shown), handled \(handled)")
-        }
+        let isFormer = ledger.logs.branch(of: log, to: message.cursor.log, in: room) == nil
+        if !isFormer { follow(message.cursor.log) }
+        let isErased = message.content.isErased
+        ledger.delivered(
+            message.id, message.text, isErased: isErased, at: message.cursor, in: room, after: isFormer ? 0 : shown,
+            to: device)
+        guard !isFormer else { return }
         let known = max(shown, mayBeHandled)
         if message.offset > known + 1 {
             let ids = ownIDs()
             let skipped = (known + 1..<message.offset).filter { offset in
-                ledger.log.entry(at: offset, in: room, of: log).map { !ids.contains($0.id.device) } ?? true
+                ledger.logs.entry(at: offset, in: room, of: log).map { !ids.contains($0.id.device) } ?? true
             }
             if let first = skipped.first {
                 ledger.fail(
-                    .nothingIsSkipped,
+                    .noMessageFails,
                     "device \(device) shows \(message.offset) of \(room) without \(first), handled \(handled)")
             }
         }
@@ -73,7 +72,7 @@ final class LifeReader: @unchecked Sendable {  // used by the thread that runs t
     /// Begins another log, whose messages up to the branch are known.
     private func follow(_ other: LogID?) {
         guard other != log else { return }
-        let branch = ledger.log.branch(of: log, to: other, in: room) ?? 0
+        let branch = ledger.logs.branch(of: log, to: other, in: room) ?? 0
         log = other
         (handled, mayBeHandled, shown) = (min(handled, branch), min(mayBeHandled, branch), min(shown, branch))
         recent = recent.map { ($0.at, min($0.offset, branch)) }

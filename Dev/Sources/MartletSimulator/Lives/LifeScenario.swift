@@ -31,18 +31,22 @@ struct LifeScenario {
         var restoresOutbox: Bool
     }
 
+    /// A fault after a pause, which begins when the fault before has ended.
+    struct PlannedFault {
+        var pause: Duration
+        var fault: TimedFault
+    }
+
     let seed: UInt64
     let duration: Duration
     var devices: [Device] = []
     var rooms: [RoomName] = []
     let hasDelayedStore: Bool
     let loopCount: Int
-    /// The mean time between two faults.
-    let faultInterval: Duration
+    /// The faults in their order.
+    let faults: [PlannedFault]
     /// Whether accounts are banned and muted, and rooms are closed.
     let hasRefusals: Bool
-    /// Whether the relay's store is replaced by earlier copies of it.
-    let restoresStore: Bool
 
     init(seed: UInt64, duration: Duration, hasTimelines: Bool) {
         var random = SeededRandom(seed: seed)
@@ -50,28 +54,38 @@ struct LifeScenario {
         self.duration = duration
         hasDelayedStore = random.happens(perMille: 400)
         loopCount = random.happens(perMille: 300) ? 2 : 1
-        faultInterval = .seconds(Int64(20 + random.next() % 280))
+        let faultInterval = Duration.seconds(20 + random.below(280))
         rooms = random.happens(perMille: 500) ? ["hall"] : ["hall", "yard"]
         hasRefusals = random.happens(perMille: 300)
-        restoresStore = random.happens(perMille: 300)
         let readings = hasTimelines ? Reading.allCases : [.deliveries, .messages, .items]
-        let count = 2 + Int(random.next() % 3)
+        let count = 2 + random.below(3)
         let hasSharedAccount = count > 2 && random.happens(perMille: 300)
         for number in 0..<count {
-            let isSlow = random.happens(perMille: 300)
             devices.append(
                 Device(
                     account: hasSharedAccount && number == 1 ? "user0" : AccountName("user\(number)")!,
-                    conditions: PathConditions(
-                        delay: .milliseconds(Int64(5 + random.next() % 295)),
-                        jitter: .milliseconds(Int64(random.next() % 100)),
-                        bytesPerSecond: isSlow ? Int(5_000 + random.next() % 95_000) : nil),
-                    reading: readings[Int(random.next() % UInt64(readings.count))],
+                    conditions: PathConditions(&random),
+                    reading: readings[random.below(readings.count)],
                     hasDelayedOutbox: random.happens(perMille: 500), replies: random.happens(perMille: 600),
-                    pace: .milliseconds(Int64(500 + random.next() % 30_000)),
+                    pace: .milliseconds(500 + random.below(30_000)),
                     maxPendingMessages: random.happens(perMille: 300) ? 3 : 4096,
                     restoresOutbox: random.happens(perMille: 250)))
             if devices[number].reading == .timeline { devices[number].restoresOutbox = false }
         }
+        var kinds: [Fault.Kind] = [
+            .cut, .blackHole, .dropNATMappings, .switchNetwork, .goOffline, .killRelay, .drainRelay, .failStore,
+            .failOutbox,
+        ]
+        if hasRefusals { kinds += [.refuse, .closeRoom] }
+        if random.happens(perMille: 300) { kinds.append(.copyOrRestoreStore) }
+        var faults: [PlannedFault] = []
+        var end = Duration.zero
+        while end < duration {
+            let pause = faultInterval * (Double(random.below(2000)) / 1000)
+            let fault = TimedFault(&random, of: kinds, deviceCount: count, roomCount: rooms.count)
+            faults.append(PlannedFault(pause: pause, fault: fault))
+            end += pause + fault.lasts
+        }
+        self.faults = faults
     }
 }

@@ -2,7 +2,7 @@ import MartletLink
 import MartletRelay
 import MartletWire
 
-/// A store without delay, which can fail, reports what is durable, and can be replaced by an earlier copy.
+/// A store without delay, which can fail, records what is durable, and can be replaced by an earlier copy.
 final class LifeStore: RoomStore, @unchecked Sendable {
     // used by the thread that runs the world
     /// A backup of the store.
@@ -13,15 +13,15 @@ final class LifeStore: RoomStore, @unchecked Sendable {
     }
 
     private(set) var present: InMemoryStore
-    private let weather: StorageWeather
-    private let log: LifeLog
+    private let ledger: Ledger
+    /// The calls that fail; nil for none.
+    var failing: Fault.StorePart?
     private var branches: [RoomName: [LogID: UInt64]] = [:]
     private var copy: Copy?
 
-    init(_ base: InMemoryStore, _ weather: StorageWeather, _ log: LifeLog) {
+    init(_ base: InMemoryStore, _ ledger: Ledger) {
         present = base
-        self.weather = weather
-        self.log = log
+        self.ledger = ledger
     }
 
     var features: RoomStoreFeatures { .memberships }
@@ -31,26 +31,28 @@ final class LifeStore: RoomStore, @unchecked Sendable {
     func perform(_ calls: [RoomStoreCall]) {
         for call in calls {
             switch call {
+            case .load where failing == .load, .read where failing == .read: call.fail(StorageFault())
+            case .append where failsAppends, .saveMemberships where failsAppends: call.fail(StorageFault())
             case .load(let room, let reply): reply.succeed(snapshot(of: room))
             case .append(let new, let reply): reply.complete { try append(new) }
-            case .saveMemberships where weather.fails: call.fail(StorageFault())
             default: present.perform([call])
             }
         }
     }
 
+    private var failsAppends: Bool { failing == .append || failing == .appendHalf }
+
     private func snapshot(of room: RoomName) -> RoomSnapshot {
         var snapshot = present.load(room)
         snapshot.branches = branches[room] ?? [:]
-        log.begin(room, as: snapshot.log)
+        ledger.logs.begin(room, as: snapshot.log)
         return snapshot
     }
 
     private func append(_ new: RoomAppend) throws -> UInt64 {
-        try weather.check()
         let first = try present.append(new.entries, erasing: new.erasures, to: new.room)
-        log.append(new.entries, to: new.room)
-        for erasure in new.erasures { log.erase(erasure, in: new.room) }
+        ledger.stored(new.entries, in: new.room)
+        for erasure in new.erasures { ledger.logs.erase(erasure, in: new.room) }
         return first
     }
 
@@ -61,7 +63,7 @@ final class LifeStore: RoomStore, @unchecked Sendable {
     /// - Parameter firstLog: The identity that the first log has after a restoration.
     func makeCopy(firstLog: UInt64) {
         var (branches, ends) = (branches, [RoomName: UInt64]())
-        for room in log.rooms {
+        for room in ledger.logs.rooms {
             let snapshot = present.load(room)
             ends[room] = snapshot.lastOffset
             branches[room, default: [:]][snapshot.log!] = snapshot.lastOffset
@@ -77,6 +79,8 @@ final class LifeStore: RoomStore, @unchecked Sendable {
         self.copy = nil
         present = copy.store
         branches = copy.branches
-        for room in log.rooms { log.replace(room, by: present.load(room).log, upTo: copy.ends[room] ?? 0) }
+        for room in ledger.logs.rooms {
+            ledger.replacedLog(of: room, by: present.load(room).log, upTo: copy.ends[room] ?? 0)
+        }
     }
 }

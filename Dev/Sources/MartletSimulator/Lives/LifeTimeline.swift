@@ -2,7 +2,7 @@ package import Martlet
 package import MartletWire
 
 /// The timeline of a device of ``ClientLives``, in a file that survives the clients of the device. An error of a call
-/// other than a `MartletError` and a `CancellationError` breaks a promise.
+/// other than a `MartletError` and a `CancellationError` is a violation.
 package protocol LifeTimeline: AnyObject, Sendable {
     /// Opens the file for a client.
     func begin(_ client: Client) async throws

@@ -8,7 +8,7 @@ struct LifeMessages {
     private var edits: [MessageID: String] = [:]
     private var reactions: [MessageID: [String: Set<AccountName>]] = [:]
 
-    init(_ log: [LifeLog.Entry]) {
+    init(_ log: [RoomLogs.Entry]) {
         for entry in log {
             switch entry.body {
             case .delete(let target)? where target.id.sender == entry.id.sender: deleted.insert(target.id)
@@ -26,11 +26,11 @@ struct LifeMessages {
     }
 
     /// The text of a message; nil if it was deleted.
-    func text(of entry: LifeLog.Entry) -> String? {
+    func text(of entry: RoomLogs.Entry) -> String? {
         deleted.contains(entry.id) || entry.erasedAt != nil ? nil : edits[entry.id] ?? entry.body?.text
     }
 
-    func reactions(to entry: LifeLog.Entry) -> Set<String> {
+    func reactions(to entry: RoomLogs.Entry) -> Set<String> {
         guard text(of: entry) != nil else { return [] }
         let counts = reactions[entry.id] ?? [:]
         return Set(counts.filter { !$0.value.isEmpty }.map { "\($0.key) \($0.value.count)" })
@@ -39,11 +39,11 @@ struct LifeMessages {
 
 /// The agreement of a timeline with the log, the outbox and the list of its device.
 struct LifeTimelineCheck {
-    private let ledger: LifeLedger
+    private let ledger: Ledger
     private let view: LifeView
-    private let log: [LifeLog.Entry]
+    private let log: [RoomLogs.Entry]
 
-    init(_ ledger: LifeLedger, _ view: LifeView, _ log: [LifeLog.Entry]) {
+    init(_ ledger: Ledger, _ view: LifeView, _ log: [RoomLogs.Entry]) {
         self.ledger = ledger
         self.view = view
         self.log = log
@@ -72,7 +72,7 @@ struct LifeTimelineCheck {
         let letters = Set(view.letters.filter { (try? MessageBody($0.content))?.text != nil }.map(\.id))
         if !letters.isSubset(of: failed) { fail("shows \(failed.count) of \(letters.count) failed messages") }
         // A message that the log has again at the offset of the earlier one keeps its place.
-        let lost = ledger.log.lostDeletions(in: view.room)
+        let lost = ledger.logs.lostDeletions(in: view.room)
         let kept = log.count { $0.offset >= first && timeline.earlier[$0.id] == $0.offset } + lost.count
         if abs(timeline.unreadCount - expected.unreadCount) > kept {
             fail("has \(timeline.unreadCount) of \(expected.unreadCount) unread messages")
@@ -85,7 +85,7 @@ struct LifeTimelineCheck {
         // A call that has thrown leaves no entry.
         for entry in unsent {
             if let text = entry.text, ledger.sent[text]?.state == .isNotStored {
-                ledger.fail(.thrownLeavesNoTrace, "the timeline of device \(view.device) shows \"\(text)\"")
+                ledger.fail(.refusedLeavesNoTrace, "the timeline of device \(view.device) shows \"\(text)\"")
             }
         }
     }

@@ -22,20 +22,18 @@ struct HistoryLedger {
     }
 
     /// The fault of an outcome, if any; nil for another request.
-    ///
-    /// - Parameter log: The messages of a log of a room, removed ones included.
     mutating func ended(
-        _ key: RequestLedger.Key, _ outcome: RequestOutcome, log: (LogID, RoomName) -> [LogEntry]?
+        _ key: RequestLedger.Key, _ outcome: RequestOutcome, _ logs: RoomLogs
     ) -> (fault: String?, isKnown: Bool) {
         guard let request = pending.removeValue(forKey: key) else { return (nil, false) }
         guard case .answered(.none, _, let content, _) = outcome else { return (nil, true) }
         do throws(WireError) {
             let page = try HistoryPage(parsing: content, answering: request.query)
             if page.offsets != nil { pageCount += 1 }
-            guard let id = page.log, let entries = log(id, request.room) else {
+            guard let id = page.log, logs.branch(of: id, in: request.room) != nil else {
                 return ("a page of \(request.room) has no log", true)
             }
-            let fault = fault(of: page, request, entries)
+            let fault = fault(of: page, request, logs.entries(of: id, in: request.room).map(\.stored))
             return (fault.map { "\(request.query.position) of \(request.room): \($0)" }, true)
         } catch {
             return ("a page of \(request.room) is not valid: \(error)", true)

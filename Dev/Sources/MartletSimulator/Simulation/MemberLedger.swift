@@ -83,6 +83,54 @@ struct MemberLedger {
         for account in members { received[observation(device, account, room)]?.presence = nil }
     }
 
+    // MARK: - Completeness
+
+    /// A device of a member.
+    struct Peer {
+        var id: UInt64
+        var account: AccountName
+        var features: Features
+    }
+
+    /// The receipts for the last message of each publisher that it has not received.
+    func missingReceipts(in room: RoomName, _ log: [RoomLogs.Entry], _ peers: [Peer]) -> [String] {
+        pairs(of: peers, with: .receipts).compactMap { peer, other in
+            guard other.account != peer.account,
+                let last = log.last(where: { $0.id.device.rawValue == peer.id })?.offset
+            else { return nil }
+            let received = received(by: peer.id, about: other.account, in: room)
+            guard received.delivered < last || received.read < last else { return nil }
+            let receipts = "delivered \(received.delivered) and read \(received.read) of \(other.account)"
+            return "device \(peer.id) published \(last) in \(room) and received \(receipts)"
+        }
+    }
+
+    /// The notifications of typing that devices have not received.
+    func missingTyping(in room: RoomName, _ peers: [Peer]) -> [String] {
+        pairs(of: peers, with: .presence).compactMap { peer, other in
+            guard received(by: peer.id, about: other.account, in: room).typingCount == 0 else { return nil }
+            return "device \(peer.id) did not receive that \(other.account) types in \(room)"
+        }
+    }
+
+    /// The devices of other accounts that have received another presence of an account last.
+    func wrongPresence(
+        of account: AccountName, in rooms: [RoomName], _ peers: [Peer], _ isRight: (Transient.Presence?) -> Bool
+    ) -> [String] {
+        peers.filter { $0.account != account && $0.features.contains(.presence) }.flatMap { peer in
+            rooms.compactMap { room in
+                let presence = received(by: peer.id, about: account, in: room).presence
+                guard !isRight(presence) else { return nil }
+                return "device \(peer.id) received presence of \(account) in \(room): \(String(describing: presence))"
+            }
+        }
+    }
+
+    private func pairs(of peers: [Peer], with feature: Features) -> [(Peer, Peer)] {
+        let able = peers.filter { $0.features.contains(feature) }
+        return able.flatMap { peer in able.filter { $0.id != peer.id }.map { (peer, $0) } }
+    }
+
     private func observation(_ device: UInt64, _ account: AccountName, _ room: RoomName) -> Observation {
         Observation(device: device, subject: AccountInRoom(account: account, room: room))
     }

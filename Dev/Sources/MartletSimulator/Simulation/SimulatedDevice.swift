@@ -54,6 +54,8 @@ final class SimulatedDevice {
     var ended: (at: Instant, wasKnown: Bool)?
     /// Whether a sync is in progress.
     var isSyncing = false
+    /// Whether the disk syncs nothing.
+    var failsSyncs = false
     /// The number of process starts.
     private(set) var startCount = 0
     /// A counter of the device's progress.
@@ -182,8 +184,8 @@ final class SimulatedDevice {
         names[id] = nil
     }
 
-    /// Crashes the process and returns the lost drafts.
-    func crash(_ random: inout SeededRandom, in world: VirtualWorld) -> [Draft] {
+    /// Crashes the process and returns the texts of the lost drafts.
+    func crash(_ random: inout SeededRandom, in world: VirtualWorld) -> [String] {
         isRunning = false
         isSyncing = false
         link = nil
@@ -192,7 +194,7 @@ final class SimulatedDevice {
         for room in allRooms { _ = delivered[room]!.crash(&random) }
         let lost = drafts.crash(&random)
         storeInOutbox()
-        return lost
+        return lost.map { text(of: $0) }
     }
 
     /// The maximum length of a text, in bytes.
@@ -236,39 +238,55 @@ final class SimulatedDevice {
     // MARK: - Outbox
 
     private func text(of draft: Draft) -> String {
-        Ledger.Expectation(room: draft.room, byteCount: draft.byteCount)
-            .text(Ledger.Key(device: id, counter: draft.counter))
+        "\(id).\(draft.counter)" + String(repeating: ".", count: draft.byteCount)
+    }
+
+    /// The text of a message, whose counters begin with 1; empty for one without a draft.
+    func text(of counter: UInt64) -> String {
+        counter >= 1 && counter <= drafts.records.count ? text(of: drafts.records[Int(counter) - 1]) : ""
+    }
+
+    func messageID(_ counter: UInt64) -> MessageID {
+        MessageID(sender: account, device: DeviceID(rawValue: id), counter: counter)
     }
 
     /// Stores the new records of the disk in the outbox, in one transaction.
     private func storeInOutbox() {
         guard let outbox else { return }
-        var changes = SimulatedOutboxChanges(sender: account)
-        changes.appended = drafts.records[storedDraftCount...].map {
-            SimulatedOutboxChanges.Message(counter: $0.counter, room: $0.room, text: text(of: $0))
-        }
-        changes.accepted = Array(settled.records[storedSettledCount...])
-        changes.cursors = delivered.compactMapValues(\.records.last).filter { storedCursors[$0.key] != $0.value }
-        (storedDraftCount, storedSettledCount) = (drafts.records.count, settled.records.count)
-        storedCursors.merge(changes.cursors) { $1 }
-        guard !changes.isEmpty else { return }
-        do { try outbox.commit(changes) } catch { preconditionFailure("the outbox fails: \(error)") }
+        do {
+            let device = try outbox.device
+            var changes = OutboxTransaction()
+            changes.appended = drafts.records[storedDraftCount...].map { entry($0, of: device) }
+            // The file does not need the room and the offset of an outcome.
+            changes.outcomes = settled.records[storedSettledCount...].map {
+                let id = MessageID(sender: account, device: device, counter: $0)
+                return OutboxOutcome(id: id, room: allRooms[0], result: .accepted(offset: $0))
+            }
+            changes.cursors = delivered.compactMapValues(\.records.last).filter { storedCursors[$0.key] != $0.value }
+            (storedDraftCount, storedSettledCount) = (drafts.records.count, settled.records.count)
+            storedCursors.merge(changes.cursors) { $1 }
+            if !changes.isEmpty { try outbox.commit(changes) }
+        } catch { preconditionFailure("the outbox fails: \(error)") }
     }
 
     /// Opens the outbox again, and checks that it has the contents of the disk.
     private func reopenOutbox() {
         guard let outbox else { return }
         let accepted = Set(settled.records)
-        let expected = SimulatedOutboxState(
-            pending: drafts.records.filter { !accepted.contains($0.counter) }.map {
-                SimulatedOutboxChanges.Message(counter: $0.counter, room: $0.room, text: text(of: $0))
-            },
-            cursors: delivered.compactMapValues(\.records.last))
+        let pending = drafts.records.filter { !accepted.contains($0.counter) }
         do {
-            let found = try outbox.reopen(as: account)
-            precondition(found.pending == expected.pending, "the outbox has other messages")
-            precondition(found.cursors == expected.cursors, "the outbox has other cursors")
+            let found = try outbox.reopen()
+            precondition(
+                found.pending == pending.map { entry($0, of: found.device) }, "the outbox has other messages")
+            precondition(
+                found.cursors == delivered.compactMapValues(\.records.last), "the outbox has other cursors")
         } catch { preconditionFailure("the outbox fails: \(error)") }
+    }
+
+    private func entry(_ draft: Draft, of device: DeviceID) -> OutboxEntry {
+        OutboxEntry(
+            id: MessageID(sender: account, device: device, counter: draft.counter), room: draft.room,
+            content: MessageContent(text: text(of: draft)))
     }
 
     func take(in world: VirtualWorld) {

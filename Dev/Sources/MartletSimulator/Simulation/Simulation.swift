@@ -6,42 +6,6 @@ import MartletWire
 
 /// Runs a scenario with the real engines in a virtual world, and checks the invariants.
 package final class Simulation {
-    /// The result of a run.
-    package struct Result: Sendable {
-        /// The seed of the scenario.
-        package var seed: UInt64
-        /// A hash of everything that clients observed, with times.
-        package var traceHash: UInt64
-        /// The observations as lines, on request.
-        package var trace: [String]
-        /// Violations, at most eight; none if the run was cancelled.
-        package var violations: [Violation]
-        /// Whether the task was cancelled before the end of the run.
-        package var wasCancelled: Bool
-        /// Published messages that survived their device's crashes.
-        package var messageCount: Int
-        /// Deliveries on all devices.
-        package var deliveryCount: Int
-        /// Requests answered by another member.
-        package var answerCount: Int
-        /// Pages of history with messages.
-        package var pageCount: Int
-        /// Completed transfers of attachments.
-        package var transferCount: Int
-        /// Faults in the scenario.
-        package var faultCount: Int
-        /// Established connections.
-        package var connectionCount: Int
-        /// Completed handshakes of TLS.
-        package var handshakeCount: Int
-        /// Handshakes of TLS that resumed a session.
-        package var resumptionCount: Int
-        /// The duration in virtual time.
-        package var virtualTime: Duration
-        /// The virtual time from the end of the last fault until everything arrived.
-        package var settlingTime: Duration
-    }
-
     /// The duration of a sync.
     private static let syncDelay = Duration.milliseconds(20)
     /// The maximum time from the end of the last fault until everything has arrived.
@@ -53,28 +17,23 @@ package final class Simulation {
     /// The maximum number of further events for each message.
     private static let maxEventsPerMessage = 200
 
-    let scenario: Scenario
-    let world: VirtualWorld
-    let rooms: [RoomName]
-    private(set) var devices: [SimulatedDevice] = []
-    var ledger = Ledger()
-    var requests = RequestLedger()
-    var members = MemberLedger()
-    var history = HistoryLedger()
+    private let scenario: Scenario
+    private let world: VirtualWorld
+    private let rooms: [RoomName]
+    private let devices: [SimulatedDevice]
+    private let ledger: Ledger
+    private let faults: SimulatedFaults
+    private var requests = RequestLedger()
+    private var members = MemberLedger()
+    private var history = HistoryLedger()
     private var attachments = AttachmentLedger()
     /// The roles of rooms; nil if the relay keeps none.
-    var roles: RoleLedger?
+    private var roles: RoleLedger?
     /// Operations on rooms that were performed.
-    var operationCount = 0
+    private var operationCount = 0
     /// The room policy of a relay that keeps roles.
     private var rolePolicy: ((RoomAuthorizationRequest) -> RoomDecision?)?
-    var trace: Trace
-    var random: SeededRandom
-    var deliveryCount = 0
-    /// All active faults.
-    private var activeFaultCount = 0
-    /// Active faults that hinder all devices.
-    private var globalFaultCount = 0
+    private var random: SeededRandom
     /// The counters at the start of the idle period.
     private var baseline: IdleBaseline?
     /// Whether connections may end because their credentials expire.
@@ -97,7 +56,7 @@ package final class Simulation {
     package static func run(
         _ scenario: Scenario, keepsTrace: Bool = false, store: (any SimulatedStore)? = nil,
         outbox: (() -> any SimulatedOutbox)? = nil, tls: VirtualTLS? = nil
-    ) -> Result {
+    ) -> RunResult {
         Simulation(scenario, keepsTrace: keepsTrace, store: store, outbox: outbox, tls: tls).run()
     }
 
@@ -107,7 +66,6 @@ package final class Simulation {
     ) {
         self.scenario = scenario
         mayCredentialsExpire = scenario.credentialLifetime != nil
-        trace = Trace(keepsLines: keepsTrace)
         random = SeededRandom(seed: ~scenario.seed)
         var configuration = RelayConfiguration()
         configuration.link.resumeLifetime = .seconds(60)
@@ -115,13 +73,16 @@ package final class Simulation {
         configuration.link.deflatesPackets = scenario.relayDeflates
         configuration.asksRoomPolicy = scenario.policyDelay != nil || scenario.usesRoles
         if scenario.usesRoles { configuration.roomRoles = RoomRolesConfiguration() }
-        world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed, tls: tls)
+        let world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed, tls: tls)
+        self.world = world
+        let rooms = (0..<scenario.roomCount).map { RoomName("room\($0)")! }
+        self.rooms = rooms
+        ledger = Ledger(keepsTrace: keepsTrace) { world.now }
         world.relay.store = store
         world.relay.storeDelay = scenario.storeDelay
         world.relay.credentialLifetime = scenario.credentialLifetime
         world.relay.policyDelay = scenario.policyDelay ?? .zero
-        rooms = (0..<scenario.roomCount).map { RoomName("room\($0)")! }
-        for (number, device) in scenario.devices.enumerated() {
+        devices = scenario.devices.enumerated().map { number, device in
             let carrier = scenario.isReliable ? Carrier.reliable : .unreliable
             let client = world.addClient(device.account, conditions: device.conditions, carrier: carrier) {
                 $0.link.firstSequence = scenario.firstSequence
@@ -134,17 +95,21 @@ package final class Simulation {
             if scenario.credentialLifetime != nil {
                 client.credentials = .gives(Credential("token"), after: .milliseconds(50))
             }
-            devices.append(
-                SimulatedDevice(
-                    number: number, client: client, tail: device.tail, rooms: rooms, kinds: scenario.kinds,
-                    outbox: outbox?()))
+            return SimulatedDevice(
+                number: number, client: client, tail: device.tail, rooms: rooms, kinds: scenario.kinds,
+                outbox: outbox?())
         }
+        faults = SimulatedFaults(world, devices, rooms, ledger, seed: random.next())
     }
 
-    private func run() -> Result {
+    private func run() -> RunResult {
         let start = world.now
         world.relay.onNote = { [unowned self] in check($0) }
         world.relay.policy = policy(failingUntil: start + (scenario.steps.last?.at ?? .zero))
+        faults.onCrash = { [unowned self] in crashed($0) }
+        faults.loseLog = { [unowned self] in loseLog(of: $0) }
+        faults.onRelayStart = { [unowned self] in restoreRolePolicy() }
+        ledger.mayBeLate = { [unowned self] in mayRefuse($0, of: $1.sender) }
         if scenario.usesRoles {
             roles = RoleLedger(administrator: devices[0].account)
             world.relay.onRolesSaved = { [unowned self] in rolesSaved($0, $1) }
@@ -158,11 +123,10 @@ package final class Simulation {
         for step in scenario.steps { world.after(step.at) { [unowned self] in perform(step.action) } }
         run(for: scenario.steps.last?.at ?? .zero)
         settleRoles()
-        while activeFaultCount > 0, holds { run(for: .seconds(1)) }
+        while faults.activeCount > 0, holds { run(for: .seconds(1)) }
         letCredentialsExpire()
         let settlingTime = settle()
         mayCredentialsExpire = false
-        checkLog()
         for check in [compare, publishAfterMappingLoss, runFinalRound, awaitQuiescence, checkIdle, leaveAll] where holds
         {
             check()
@@ -170,16 +134,18 @@ package final class Simulation {
         for device in devices { device.client.onOutput = nil }
         world.relay.onNote = nil
         world.relay.onRolesSaved = nil
-        for failure in world.tls?.failures ?? [] { ledger.fail(.correctPeersAreServed, at: world.now, failure) }
-        return Result(
-            seed: scenario.seed, traceHash: trace.hash, trace: trace.lines,
-            violations: Task.isCancelled ? [] : ledger.violations, wasCancelled: Task.isCancelled,
-            messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
-            answerCount: requests.answeredCount, pageCount: history.pageCount,
-            transferCount: attachments.finishedCount, faultCount: scenario.faultCount,
-            connectionCount: world.connectionCount, handshakeCount: world.tls?.handshakeCount ?? 0,
-            resumptionCount: world.tls?.resumptionCount ?? 0, virtualTime: world.now - start, settlingTime: settlingTime
+        for failure in world.tls?.failures ?? [] { ledger.fail(.correctPeersAreServed, failure) }
+        var result = ledger.result(seed: scenario.seed)
+        result.virtualTime = world.now - start
+        result.settlingTime = settlingTime
+        result.faultCount = scenario.faultCount
+        result.connectionCount = world.connectionCount
+        (result.answerCount, result.pageCount) = (requests.answeredCount, history.pageCount)
+        result.transferCount = attachments.finishedCount
+        (result.handshakeCount, result.resumptionCount) = (
+            world.tls?.handshakeCount ?? 0, world.tls?.resumptionCount ?? 0
         )
+        return result
     }
 
     /// Waits until the connections end whose credentials could not be renewed because of faults. Later renewals
@@ -195,9 +161,37 @@ package final class Simulation {
         if let rolePolicy { world.relay.policy = rolePolicy }
     }
 
-    /// Checks the messages that the store has gained since the last call.
-    private func checkLog() {
-        ledger.check(world.relay.log, roles, at: world.now)
+    /// Records the messages that the store has gained in a room since the last call.
+    private func checkLog(of room: RoomName) {
+        let log = world.relay.log[room] ?? []
+        ledger.logs.begin(room, as: world.relay.logID(room))
+        let count = ledger.logs[room].count
+        guard log.count >= count else { return ledger.fail(.acceptedIsDurable, "\(room) has lost messages") }
+        guard log.count > count else { return }
+        ledger.stored(log[count...], in: room)
+        guard let roles else { return }
+        for entry in log[count...] where entry.device.rawValue != 0 {
+            if !roles.mayHavePublished(entry.sender, in: room, at: entry.acceptedAt) {
+                ledger.fail(.rolesAreEnforced, "\(entry.sender) has published \(entry.offset) of \(room)")
+            }
+        }
+    }
+
+    /// The store loses the log of a room. The next log is checked from its start.
+    private func loseLog(of room: RoomName) {
+        checkLog(of: room)
+        world.relay.loseLog(of: room)
+        ledger.replacedLog(of: room, by: world.relay.logID(room), upTo: 0)
+        members.removeRoom(room)
+    }
+
+    /// The process of a device has crashed. Returns the actions of the next one.
+    private func crashed(_ device: SimulatedDevice) -> () -> Void {
+        requests.removeDevice(device.id)
+        let transfers = attachments.removeDevice(device.id)
+        roles?.removeDevice(device.id)
+        members.removeDevice(device.id)
+        return { [unowned self] in for work in transfers { begin(work, on: device) } }
     }
 
     /// A room policy that permits everything, for some seconds or without end, and fails at times.
@@ -227,7 +221,7 @@ package final class Simulation {
             }
             checkProgress()
             guard world.stepCount > maxEvents else { continue }
-            return ledger.fail(.eventsAreBounded, at: world.now, "more than \(maxEvents) events")
+            return ledger.fail(.eventsAreBounded, "more than \(maxEvents) events")
         }
     }
 
@@ -240,15 +234,15 @@ package final class Simulation {
             guard !device.progress.observe(condition, count: device.progressCount, now: now) else { continue }
             let sent = device.hasUnsettled ? "has messages to send" : "has messages to get"
             let detail = condition == .disconnected ? "is not connected" : sent
-            ledger.fail(.progressIsMade, at: now, "device \(device.id) \(detail), for \(ProgressMonitor.limit)")
+            ledger.fail(.progressIsMade, "device \(device.id) \(detail), for \(ProgressMonitor.limit)")
         }
         if let request = requests.overdue(now: now) {
-            ledger.fail(.requestsEndOnce, at: now, "\(request) has no outcome")
+            ledger.fail(.requestsEndOnce, "\(request) has no outcome")
         }
     }
 
     private func condition(of device: SimulatedDevice) -> ProgressMonitor.Condition {
-        guard device.isRunning, globalFaultCount == 0, device.activeFaultCount == 0, device.client.isReachable,
+        guard device.isRunning, !faults.isHindering(device), device.client.isReachable,
             world.isRelayUp
         else { return .exempt }
         guard device.client.engine.status.isOnline else { return .disconnected }
@@ -271,61 +265,38 @@ package final class Simulation {
     /// The method of all requests.
     static let method = MethodName("echo")!
 
-    func perform(_ action: Scenario.Action) {
+    private func perform(_ action: Scenario.Action) {
         switch action {
+        case .fault(let fault): faults.act(fault)
         case .publish(let number, let room, let count, let byteCount):
             let device = devices[number]
             guard device.isRunning else { return }
             for _ in 0..<count {
                 let counter = device.publish(rooms[room], byteCount: byteCount)
-                ledger.published(
-                    Ledger.Key(device: device.id, counter: counter),
-                    Ledger.Expectation(
-                        room: rooms[room], byteCount: device.drafts.records.last?.byteCount ?? 0, at: wallClock))
+                ledger.sending(
+                    device.text(of: counter), from: number, in: rooms[room], as: device.messageID(counter))
             }
             syncLater(device)
-        case .cut(let number): world.cut(devices[number].client)
-        case .blackHole(let number, let direction, let time):
-            world.blackHole(devices[number].client, direction)
-            endFault(number, after: time) { $0.world.restore($0.devices[number].client) }
-        case .dropNATMappings(let number): world.dropNATMappings(of: devices[number].client)
-        case .switchPath(let number, let delay): switchPath(devices[number], delay)
-        case .crash(let number, let time): crash(devices[number], downFor: time)
-        case .restartRelay(let time):
-            restartRelay(time)
-        case .loseLog(let number, let time):
-            restartRelay(time)
-            world.relay.loseLog(of: rooms[number])
-            ledger.removeRoom(rooms[number])
-            members.removeRoom(rooms[number])
-        case .failStore(let part, let time):
-            setStore(part, fails: true)
-            endFault(after: time) { $0.setStore(part, fails: false) }
-        case .stopReading(let number, let time):
-            world.stopReading(devices[number].client)
-            endFault(number, after: time) { $0.world.startReading($0.devices[number].client) }
         case .stopTaking(let number, let time):
-            devices[number].isTaking = false
-            endFault(number, after: time) { simulation in
-                simulation.devices[number].isTaking = true
-                simulation.recordTaken(on: simulation.devices[number])
-                simulation.devices[number].take(in: simulation.world)
+            let device = devices[number]
+            device.isTaking = false
+            faults.hinder(device, for: time) { [unowned self] in
+                device.isTaking = true
+                recordTaken(on: device)
+                device.take(in: world)
             }
         case .suspend(let number, let room, let time): suspend(devices[number], rooms[room], time)
         case .background(let number, let time):
-            act(devices[number]) { $0.handle(.setMode(.background), now: $1) }
-            endFault(number, after: time) { $0.act($0.devices[number]) { $0.handle(.enterForeground, now: $1) } }
-        case .stop(let number, let time):
-            act(devices[number]) { $0.handle(.stop, now: $1) }
-            endFault(number, after: time) { $0.act($0.devices[number]) { $0.handle(.start, now: $1) } }
-        case .retryNow(let number): act(devices[number]) { $0.handle(.retryNow, now: $1) }
-        case .trim(let number, let keeps):
-            let end = UInt64(world.relay.log[rooms[number]]?.count ?? 0) + 1
-            world.relay.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
-        case .replayHello(let number):
             let device = devices[number]
-            guard world.replayHello(of: device.client) else { return }
-            ledger.fail(.tokensResumeOnce, at: world.now, "device \(device.id)'s link was resumed by another")
+            act(device) { $0.handle(.setMode(.background), now: $1) }
+            faults.hinder(device, for: time) { [unowned self] in
+                act(device) { $0.handle(.enterForeground, now: $1) }
+            }
+        case .stop(let number, let time):
+            let device = devices[number]
+            act(device) { $0.handle(.stop, now: $1) }
+            faults.hinder(device, for: time) { [unowned self] in act(device) { $0.handle(.start, now: $1) } }
+        case .retryNow(let number): act(devices[number]) { $0.handle(.retryNow, now: $1) }
         case .read(let number, let room): read(devices[number], rooms[room])
         case .type(let number, let room): type(devices[number], rooms[room])
         case .request(let number, let other, let room, let byteCount, let timeout):
@@ -335,18 +306,14 @@ package final class Simulation {
             let device = devices[number]
             requests.closed(rooms[room], by: device.id, start: device.startCount)
             device.close(rooms[room], in: world)
-            endFault(number, after: time) { simulation in
-                device.open(simulation.rooms[room], in: simulation.world)
-                device.sendDrafts(in: simulation.world)
+            faults.hinder(device, for: time) { [unowned self] in
+                device.open(rooms[room], in: world)
+                device.sendDrafts(in: world)
             }
-        case .revoke(let number, let time): revoke(devices[number].account, time)
         case .upload(let number, let room, let byteCount, let content):
             upload(devices[number], rooms[room], byteCount, number: content)
         case .download(let number, let room, let which): download(devices[number], rooms[room], number: which)
         case .cancelTransfer(let number): cancelTransfer(of: devices[number])
-        case .loseUploads(let byteCount, let time):
-            restartRelay(time)
-            world.relay.attachments.loseEnds(byteCount: byteCount)
         case .operate(let operation, let room): operate(operation, in: rooms[room])
         case .readHistory(let number, let room, let direction, let place):
             readHistory(devices[number], rooms[room], direction, place: place)
@@ -396,87 +363,16 @@ package final class Simulation {
         act(device) { $0.cancelRequest(number, now: $1) }
     }
 
-    /// Revokes the account and restarts its devices when it is readmitted.
-    private func revoke(_ account: AccountName, _ time: Duration) {
-        world.revoke(account)
-        let own = devices.filter { $0.account == account }
-        for device in own {
-            device.linkAtRelay = nil
-            endFault(device.number, after: time) { simulation in
-                simulation.world.readmit(account)
-                simulation.act(device) { $0.handle(.start, now: $1) }
-            }
-        }
-    }
-
-    // MARK: - Faults
-
-    /// Schedules the end of a fault. Until then it hinders the device, or all devices for nil.
-    private func endFault(_ number: Int? = nil, after time: Duration, _ body: @escaping (Simulation) -> Void) {
-        activeFaultCount += 1
-        count(1, number)
-        world.after(time) { [unowned self] in
-            activeFaultCount -= 1
-            count(-1, number)
-            body(self)
-        }
-    }
-
-    private func count(_ change: Int, _ number: Int?) {
-        if let number { devices[number].activeFaultCount += change } else { globalFaultCount += change }
-    }
-
     func act(_ device: SimulatedDevice, _ event: (inout ClientEngine, Instant) -> Void) {
         if device.isRunning { world.act(device.client, event) }
-    }
-
-    private func crash(_ device: SimulatedDevice, downFor time: Duration) {
-        guard device.isRunning else { return }
-        trace.note(world.now, device: device.number, "crashes")
-        requests.removeDevice(device.id)
-        let transfers = attachments.removeDevice(device.id)
-        roles?.removeDevice(device.id)
-        members.removeDevice(device.id)
-        for draft in device.crash(&random, in: world) {
-            ledger.removed(Ledger.Key(device: device.id, counter: draft.counter))
-        }
-        endFault(device.number, after: time) { simulation in
-            simulation.devices[device.number].start(in: simulation.world)
-            for work in transfers { simulation.begin(work, on: device) }
-        }
     }
 
     private func suspend(_ device: SimulatedDevice, _ room: RoomName, _ time: Duration) {
         guard let id = device.rooms[room] else { return }
         act(device) { $0.suspend(id, now: $1) }
-        endFault(device.number, after: time) { simulation in
+        faults.hinder(device, for: time) { [unowned self] in
             guard let id = device.rooms[room] else { return }
-            simulation.act(device) { $0.resume(id, now: $1) }
-        }
-    }
-
-    private func switchPath(_ device: SimulatedDevice, _ delay: Duration) {
-        var conditions = device.client.conditions
-        conditions.delay = delay
-        let network = NetworkID(rawValue: random.next())
-        let address = "10.0.\(random.next() % 256).\(random.next() % 256)"
-        let status = PathStatus(isUp: true, kind: .wifi, network: network, addresses: [address])
-        world.switchPath(of: device.client, to: conditions, status)
-    }
-
-    private func restartRelay(_ time: Duration) {
-        world.restartRelay(downFor: time)
-        restoreRolePolicy()
-        for device in devices { device.linkAtRelay = nil }
-    }
-
-    private func setStore(_ part: Scenario.StorePart, fails: Bool) {
-        switch part {
-        case .append: world.relay.refusesAppends = fails
-        case .appendHalf: world.relay.refusesHalves = fails
-        case .load: world.relay.refusesLoads = fails
-        case .read: world.relay.refusesReads = fails
-        case .attachments: world.relay.attachments.refusesCalls = fails
+            act(device) { $0.resume(id, now: $1) }
         }
     }
 
@@ -513,56 +409,54 @@ package final class Simulation {
                 device.link = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: epoch))
             }
             if let code = status.lastCode, !isBenign(code) {
-                ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): \(code)")
+                ledger.fail(.correctPeersAreServed, "device \(device.id): \(code)")
             }
             if case .stopped(.some) = status.state { startLater(device) }
-            trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
+            ledger.note(device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
         case .replaceDevice:
-            ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): its counters count as used before")
-        case .link(.stopped): trace.note(now, device: device.number, "stopped")
+            ledger.fail(.correctPeersAreServed, "device \(device.id): its counters count as used before")
+        case .link(.stopped): ledger.note(device.number, "stopped")
         case .link(.connect):
-            trace.note(now, device: device.number, "connects")
-            ledger.connecting(device.id, at: now)
-        case .link(.startBackup): trace.note(now, device: device.number, "connects a backup")
-        case .link(.close(_, let graceful)): trace.note(now, device: device.number, "closes", graceful ? 1 : 0)
+            ledger.note(device.number, "connects")
+            ledger.connecting(device.number)
+        case .link(.startBackup): ledger.note(device.number, "connects a backup")
+        case .link(.close(_, let graceful)): ledger.note(device.number, "closes", graceful ? 1 : 0)
         case .response(let number, let outcome):
-            trace.note(now, device: device.number, "receives the outcome of", number)
+            ledger.note(device.number, "receives the outcome of", number)
             let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
             if !operationEnded(key, outcome), !historyEnded(key, outcome) {
-                note(.requestsEndOnce, requests.ended(key, outcome, at: now))
+                ledger.fail(.requestsEndOnce, ifAny: requests.ended(key, outcome, at: now))
             }
         case .transfer(let id, let event): check(event, of: id, on: device)
         case .link(.transmit), .link(.fetchCredential), .link(.answerChallenge), .account: break
         }
     }
 
-    /// Records a fault, if any.
-    private func note(_ invariant: Violation.Invariant, _ fault: String?) {
-        if let fault { ledger.fail(invariant, at: world.now, fault) }
-    }
-
     private func check(_ event: RoomEvent, in room: RoomName, on device: SimulatedDevice) {
-        let now = world.now
+        checkLog(of: room)
         switch event {
         case .message(let message, _):
             let offset = message.relay?.offset ?? 0
-            trace.note(
-                now, device: device.number, "delivers", offset, message.relay?.device.rawValue ?? 0, message.counter)
+            ledger.note(
+                device.number, "delivers", offset, message.relay?.device.rawValue ?? 0, message.counter)
+            let stamp = message.relay
+            let id = MessageID(
+                sender: stamp?.sender ?? device.account, device: stamp?.device ?? DeviceID(rawValue: 0),
+                counter: message.counter)
             ledger.delivered(
-                message, in: room, after: device.lastDelivered(room), log: log(of: room, on: device), to: device.id,
-                at: now)
+                id, message.text, at: RoomCursor(log: device.logs[room], offset: offset), in: room,
+                after: device.lastDelivered(room), to: device.number)
             device.deliver(offset, in: room)
-            deliveryCount += 1
             syncLater(device)
         case .accepted(let run):
-            trace.note(now, device: device.number, "receives accepted", run.firstCounter, UInt64(run.count))
-            let log = log(of: room, on: device)
+            ledger.note(device.number, "receives accepted", run.firstCounter, UInt64(run.count))
             for (index, counter) in run.counters.enumerated() {
                 let offset = run.firstOffset == 0 ? 0 : run.firstOffset + UInt64(index)
-                let key = Ledger.Key(device: device.id, counter: counter)
+                let text = device.text(of: counter)
                 // A message that was refused counts as taken when its device has published later ones.
-                if offset > 0 || !mayRefuse(counter, of: device, in: room) {
-                    ledger.accepted(key, offset: offset, in: room, log: log, at: now)
+                if offset > 0 || !mayRefuse(counter, of: device) {
+                    ledger.accepted(device.messageID(counter), at: offset, in: room, of: device.logs[room])
+                    if device.logs[room] == ledger.logs.id(of: room) { ledger.set(text, .isStored) }
                 }
                 device.accepted(counter)
             }
@@ -570,72 +464,59 @@ package final class Simulation {
         case .failed(_, .closed): break
         // The room is closed, or ends the session, while a message has no answer (C-74).
         case .failed(_, .outcomeUnknown) where scenario.usesRoles || device.rooms[room] == nil: break
-        case .failed(let counter, .refused(.forbidden, _)) where mayRefuse(counter, of: device, in: room):
-            trace.note(now, device: device.number, "receives a refusal", counter)
-            ledger.refused(Ledger.Key(device: device.id, counter: counter))
+        case .failed(let counter, .refused(.forbidden, _)) where mayRefuse(counter, of: device):
+            ledger.note(device.number, "receives a refusal", counter)
+            ledger.set(device.text(of: counter), .isNotStored)
             device.accepted(counter)
             syncLater(device)
         // The message is sent again when the room is open again.
         case .failed(_, .refused(.kicked, _)) where scenario.usesRoles: break
         case .failed(_, .refused(.roomForbidden, _)) where scenario.usesRoles: break
         case .failed(let counter, let failure):
-            ledger.fail(.noMessageFails, at: now, "device \(device.id), message \(counter): \(failure)")
+            ledger.fail(.noMessageFails, "device \(device.id), message \(counter): \(failure)")
         case .gap(let offsets):
-            trace.note(now, device: device.number, "receives a gap", offsets.lowerBound, offsets.upperBound)
+            ledger.note(device.number, "receives a gap", offsets.lowerBound, offsets.upperBound)
             ledger.skipped(
-                offsets, in: room, first: firstOffset(of: room, on: device),
-                limit: device.client.configuration.link.limits.maxMessageByteCount,
-                log: log(of: room, on: device), by: device.id, at: now)
+                offsets, in: room, of: device.logs[room],
+                first: device.logs[room].flatMap { world.relay.firstOffset(of: $0, in: room) } ?? 1,
+                limit: device.client.configuration.link.limits.maxMessageByteCount, by: device.number)
             device.skip(offsets, in: room)
         case .delayed, .closed(nil): break
         case .closed(let code) where scenario.usesRoles: removed(device, from: room, code)
         case .closed(let code):
             ledger.fail(
-                .noMessageFails, at: now, "\(room) is closed to device \(device.id): \(String(describing: code))")
+                .noMessageFails, "\(room) is closed to device \(device.id): \(String(describing: code))")
         case .logReplaced(let previous, _, _):
-            trace.note(now, device: device.number, "receives a lost log", previous.offset)
+            ledger.note(device.number, "receives a lost log", previous.offset)
             device.recordLogLoss(of: room)
-            if previous.log.flatMap({ world.relay.lostLogs[$0] }) == nil {
-                ledger.fail(
-                    .logLossIsReported, at: now, "device \(device.id) received a loss of \(previous) of \(room)")
-            }
+            ledger.reportedLoss(of: previous, in: room, to: device.number)
         case .opened(let head, _, let accounts, let log, _):
-            trace.note(now, device: device.number, "opens", head)
+            ledger.note(device.number, "opens", head)
             members.opened(room, by: device.id, members: accounts)
             if !device.recordOpening(of: room, log, lastOffset: head) {
-                ledger.fail(.logLossIsReported, at: now, "device \(device.id) opened another log of \(room)")
+                ledger.fail(.logLossIsReported, "device \(device.id) opened another log of \(room)")
             }
         case .progress(let progress):
-            trace.note(now, device: device.number, "receives a receipt", UInt64(progress.mark.rawValue), progress.upTo)
-            note(.receiptsAreCorrect, members.receive(progress, by: device.id, in: room))
+            ledger.note(device.number, "receives a receipt", UInt64(progress.mark.rawValue), progress.upTo)
+            ledger.fail(.receiptsAreCorrect, ifAny: members.receive(progress, by: device.id, in: room))
         case .typing(let sender, _):
-            trace.note(now, device: device.number, "receives typing")
-            note(.presenceIsReported, members.receiveTyping(of: sender, by: device.id, in: room))
+            ledger.note(device.number, "receives typing")
+            ledger.fail(.presenceIsReported, ifAny: members.receiveTyping(of: sender, by: device.id, in: room))
         case .presence(let account, let presence):
-            trace.note(now, device: device.number, "receives presence", UInt64(presence.rawValue))
+            ledger.note(device.number, "receives presence", UInt64(presence.rawValue))
             members.receive(presence, of: account, by: device.id, in: room)
         case .request(let request):
-            trace.note(now, device: device.number, "receives a request", request.id.correlation)
+            ledger.note(device.number, "receives a request", request.id.correlation)
             answer(request, in: room, on: device)
         case .sent, .transient, .requestCancelled: break
         }
     }
 
-    /// The messages of the log that the device has opened.
-    private func log(of room: RoomName, on device: SimulatedDevice) -> [LogEntry] {
-        device.logs[room].flatMap { world.relay.entries(of: $0, in: room) } ?? []
-    }
-
-    /// The first kept offset of the log that the device has opened.
-    private func firstOffset(of room: RoomName, on device: SimulatedDevice) -> UInt64 {
-        device.logs[room].flatMap { world.relay.firstOffset(of: $0, in: room) } ?? 1
-    }
-
     /// The application usually answers with the request's content. It sometimes refuses or does not answer.
     private func answer(_ request: IncomingRequest, in room: RoomName, on device: SimulatedDevice) {
         guard let content = try? MessageContent(kind: .text, bytes: request.content ?? []), let text = content.text
-        else { return ledger.fail(.requestsEndOnce, at: world.now, "a request has no content") }
-        note(.requestsEndOnce, requests.received(text))
+        else { return ledger.fail(.requestsEndOnce, "a request has no content") }
+        ledger.fail(.requestsEndOnce, ifAny: requests.received(text))
         let chance = isFinalRound ? 0 : random.next() % 10
         guard chance < 9 else { return }
         let delay = Duration.milliseconds(isFinalRound ? 0 : random.next() % 3000)
@@ -655,7 +536,7 @@ package final class Simulation {
         case .link(.linked(let key, let link)):
             guard let device = device(key) else { return }
             if let ended = device.ended, ended.at == world.now, ended.wasKnown {
-                ledger.fail(.linksAreResumed, at: world.now, "device \(device.id) started a link beside its own")
+                ledger.fail(.linksAreResumed, "device \(device.id) started a link beside its own")
             }
             // The device may not receive the welcome.
             device.link = nil
@@ -669,14 +550,14 @@ package final class Simulation {
             if device.linkAtRelay?.link == link { device.linkAtRelay = nil }
         case .link(.faulted(let code)):
             if !Simulation.benignCodes.contains(code) {
-                ledger.fail(.correctPeersAreServed, at: world.now, "the relay reported \(code)")
+                ledger.fail(.correctPeersAreServed, "the relay reported \(code)")
             }
         case .roomOperation(let record):
             if record.method == .kick, record.status == .none, let account = record.target {
                 roles?.kicked(account, from: record.room)
             }
         case .rolesInvalid(let room, let error):
-            ledger.fail(.rolesAreEnforced, at: world.now, "the roles of \(room) are not valid: \(error)")
+            ledger.fail(.rolesAreEnforced, "the roles of \(room) are not valid: \(error)")
         case .link(.suspended), .link(.refused), .roomRefused, .roomCreated: break
         }
     }
@@ -691,9 +572,9 @@ package final class Simulation {
         world.after(Simulation.syncDelay) { [unowned self] in
             guard device.isSyncing else { return }
             device.isSyncing = false
+            guard !device.failsSyncs else { return syncLater(device) }
             recordTaken(on: device)
             device.sync(in: world)
-            checkLog()
         }
     }
 
@@ -751,10 +632,10 @@ package final class Simulation {
 
     func check(_ event: TransferEvent, of transfer: TransferID, on device: SimulatedDevice) {
         let key = key(transfer, of: device)
-        trace.note(world.now, device: device.number, "transfers", transfer.rawValue)
+        ledger.note(device.number, "transfers", transfer.rawValue)
         let fault = attachments.received(
             event, of: key, world.relay.attachments, downloaded: device.client.downloads[transfer])
-        if let fault { ledger.fail(.attachmentsAreWhole, at: world.now, "device \(device.id): \(fault)") }
+        if let fault { ledger.fail(.attachmentsAreWhole, "device \(device.id): \(fault)") }
         switch event {
         case .finished, .failed: device.progressed()
         case .began, .progressed, .received: device.progressed()
@@ -774,8 +655,7 @@ package final class Simulation {
         let known = device.lastKnown(room)
         let offset = known - min(known, UInt64(place))
         let log = device.logs[room]
-        let entries = log.flatMap { world.relay.entries(of: $0, in: room) } ?? []
-        let time = offset > 0 && offset <= UInt64(entries.count) ? entries[Int(offset) - 1].acceptedAt : wallClock
+        let time = ledger.logs.entry(at: offset, in: room, of: log)?.stored.acceptedAt ?? wallClock
         let query =
             switch direction {
             case .before: HistoryQuery(.before(offset + 1), limit: 1 + place % 70, log: log)
@@ -797,8 +677,8 @@ package final class Simulation {
 
     /// The outcome of a request for a page; false for another request.
     private func historyEnded(_ key: RequestLedger.Key, _ outcome: RequestOutcome) -> Bool {
-        let (fault, isKnown) = history.ended(key, outcome) { world.relay.entries(of: $0, in: $1) }
-        if let fault { ledger.fail(.pagesAreOfTheLog, at: world.now, fault) }
+        let (fault, isKnown) = history.ended(key, outcome, ledger.logs)
+        if let fault { ledger.fail(.pagesAreOfTheLog, fault) }
         return isKnown
     }
 
@@ -851,37 +731,41 @@ package final class Simulation {
     private func operationEnded(_ key: RequestLedger.Key, _ outcome: RequestOutcome) -> Bool {
         guard let (isDone, fault) = roles?.ended(key, outcome) else { return false }
         if isDone { operationCount += 1 }
-        if let fault { ledger.fail(.rolesAreEnforced, at: world.now, fault) }
+        if let fault { ledger.fail(.rolesAreEnforced, fault) }
         return true
     }
 
     /// The store has saved roles.
     private func rolesSaved(_ room: RoomName, _ bytes: [UInt8]) {
         if roles?.saved(bytes, of: room, at: wallClock) == false {
-            ledger.fail(.rolesAreEnforced, at: world.now, "the saved roles of \(room) cannot be decoded")
+            ledger.fail(.rolesAreEnforced, "the saved roles of \(room) cannot be decoded")
         }
     }
 
-    /// Whether the relay may refuse a message that a device published at a time.
-    private func mayRefuse(_ counter: UInt64, of device: SimulatedDevice, in room: RoomName) -> Bool {
-        let key = Ledger.Key(device: device.id, counter: counter)
-        guard let roles, let published = ledger.published[key] else { return false }
-        return roles.wasSilenced(device.account, in: room, since: published.at)
+    /// Whether the relay may refuse a message of a device.
+    private func mayRefuse(_ counter: UInt64, of device: SimulatedDevice) -> Bool {
+        ledger.sent[device.text(of: counter)].map { mayRefuse($0, of: device.account) } ?? false
+    }
+
+    private func mayRefuse(_ record: Ledger.Record, of account: AccountName) -> Bool {
+        let sentAt = UInt64(Int64(record.sentAt.nanoseconds / 1_000_000) + world.wallClockOffset)
+        return roles?.wasSilenced(account, in: record.room, since: sentAt) ?? false
     }
 
     /// Handles the permanent end of a device's session by the relay. The device opens the room again after a delay.
     func removed(_ device: SimulatedDevice, from room: RoomName, _ code: ErrorCode?) {
         guard roles?.mayExpel(device.account, from: room, code) == true else {
             return ledger.fail(
-                .noMessageFails, at: world.now, "\(room) is closed to device \(device.id): \(String(describing: code))")
+                .noMessageFails, "\(room) is closed to device \(device.id): \(String(describing: code))")
         }
-        trace.note(world.now, device: device.number, "is removed")
+        ledger.note(device.number, "is removed")
         requests.closed(room, by: device.id, start: device.startCount)
         device.removed(from: room)
         let milliseconds = Simulation.reopenDelay.nanoseconds / 1_000_000
-        endFault(device.number, after: .milliseconds(random.next() % UInt64(milliseconds))) { simulation in
-            device.open(room, in: simulation.world)
-            device.sendDrafts(in: simulation.world)
+        let delay = Duration.milliseconds(random.next() % UInt64(milliseconds))
+        faults.hinder(device, for: delay) { [unowned self] in
+            device.open(room, in: world)
+            device.sendDrafts(in: world)
         }
     }
 
@@ -893,7 +777,7 @@ package final class Simulation {
         var isClean = false
         while !isClean, holds {
             guard world.now - start < Simulation.rolesTimeout else {
-                return ledger.fail(.progressIsMade, at: world.now, "roles are not removed")
+                return ledger.fail(.progressIsMade, "roles are not removed")
             }
             let before = operationCount
             var sentCount = 0
@@ -943,7 +827,6 @@ package final class Simulation {
         world.dropNATMappings(of: devices[0].client)
         perform(.publish(device: 1, room: 0, count: 1, byteCount: 10))
         _ = settle()
-        checkLog()
         compare()
     }
 
@@ -959,21 +842,21 @@ package final class Simulation {
         guard scenario.isReliable, let baseline else { return }
         for device in devices where world.openConnectionCount(of: device.client) > 1 {
             let count = world.openConnectionCount(of: device.client)
-            ledger.fail(.oneConnectionPerDevice, at: world.now, "device \(device.id) has \(count) connections")
+            ledger.fail(.oneConnectionPerDevice, "device \(device.id) has \(count) connections")
         }
         run(for: Simulation.idleDuration)
         if world.connectionCount != baseline.connectionCount {
             let count = world.connectionCount - baseline.connectionCount
-            ledger.fail(.idleLinksStayIdle, at: world.now, "\(count) new connections")
+            ledger.fail(.idleLinksStayIdle, "\(count) new connections")
         }
         for (device, before) in zip(devices, baseline.retransmissions)
         where device.client.engine.counters.retransmissions != before {
-            ledger.fail(.idleLinksStayIdle, at: world.now, "device \(device.id) retransmits acknowledged frames")
+            ledger.fail(.idleLinksStayIdle, "device \(device.id) retransmits acknowledged frames")
         }
     }
 
     private var isDone: Bool {
-        guard activeFaultCount == 0, attachments.openCount == 0,
+        guard faults.activeCount == 0, attachments.openCount == 0,
             devices.allSatisfy({ !$0.hasUnsettled && !$0.hasUnsynced })
         else { return false }
         return devices.allSatisfy { device in
@@ -987,15 +870,19 @@ package final class Simulation {
     }
 
     private func compare() {
+        for room in rooms {
+            checkLog(of: room)
+            ledger.checkOutcomes(in: room)
+        }
         if attachments.openCount > 0 {
             let detail = "\(attachments.openCount) transfers have not ended"
-            ledger.fail(.attachmentsAreWhole, at: world.now, detail)
+            ledger.fail(.attachmentsAreWhole, detail)
         }
         for device in devices {
             if device.hasUnsettled {
                 let detail =
                     "device \(device.id): \(device.acceptedCounters.count) of \(device.drafts.records.count) accepted"
-                ledger.fail(.everythingArrives, at: world.now, detail)
+                ledger.fail(.everythingArrives, detail)
             }
             for room in rooms {
                 let skipped = device.skipped[room] ?? []
@@ -1004,7 +891,7 @@ package final class Simulation {
                 let delivered = device.deliveredOffsets(room).filter { !skipped.contains($0) }
                 guard delivered != expected else { continue }
                 let detail = "device \(device.id) delivered \(delivered.count) of \(expected.count) in \(room)"
-                ledger.fail(.everythingArrives, at: world.now, detail)
+                ledger.fail(.everythingArrives, detail)
             }
         }
     }
@@ -1020,7 +907,7 @@ package final class Simulation {
             run(for: .seconds(1))
             faults = remainingState()
         }
-        for fault in faults.prefix(4) { ledger.fail(.nothingIsRetained, at: world.now, fault) }
+        for fault in faults.prefix(4) { ledger.fail(.nothingIsRetained, fault) }
         if faults.isEmpty, !scenario.usesRoles { checkOnline() }
     }
 
@@ -1047,27 +934,29 @@ package final class Simulation {
         let first = devices[0]
         leave(first)
         run(for: .seconds(10))
-        checkPresence(of: first.account, is: .left)
+        if scenario.isReliable, devices.count(where: { $0.account == first.account }) == 1 {
+            checkPresence(of: first.account) { $0 == .left }
+        }
         for device in devices.dropFirst() { leave(device) }
         run(for: Simulation.leaveTimeout)
         for device in devices {
             guard case .stopped(nil) = device.client.engine.status.state else {
-                ledger.fail(.nothingIsRetained, at: world.now, "device \(device.id) does not stop")
+                ledger.fail(.nothingIsRetained, "device \(device.id) does not stop")
                 continue
             }
             if let deadline = device.client.engine.deadline {
                 let time = deadline.nanoseconds / 1_000_000
                 let detail = "device \(device.id) has stopped, and a timer at \(time) ms"
-                ledger.fail(.nothingIsRetained, at: world.now, detail)
+                ledger.fail(.nothingIsRetained, detail)
             }
         }
         let left = world.relay.loops.statistics
         if left.connections + left.links + left.suspendedLinks + left.rooms > 0 {
             let detail = "\(left.connections) connections, \(left.links) links, \(left.rooms) rooms when all have left"
-            ledger.fail(.nothingIsRetained, at: world.now, detail)
+            ledger.fail(.nothingIsRetained, detail)
         } else if let deadline = world.relay.loops.deadline {
             let time = deadline.nanoseconds / 1_000_000
-            ledger.fail(.nothingIsRetained, at: world.now, "the relay has nothing, and a timer at \(time) ms")
+            ledger.fail(.nothingIsRetained, "the relay has nothing, and a timer at \(time) ms")
         }
     }
 
@@ -1116,10 +1005,16 @@ package final class Simulation {
         run(for: .seconds(61))
         let answeredCount = requests.answeredCount - (answeredBeforeFinalRound ?? 0)
         if answeredCount != sentCount, scenario.isReliable {
-            ledger.fail(.requestsEndOnce, at: world.now, "\(answeredCount) of \(sentCount) requests were answered")
+            ledger.fail(.requestsEndOnce, "\(answeredCount) of \(sentCount) requests were answered")
         }
-        for room in rooms { checkReceipts(in: room) }
-        if scenario.isReliable { checkTyping(in: rooms[0]) }
+        let peers = devices.map(MemberLedger.Peer.init)
+        for room in rooms {
+            for fault in members.missingReceipts(in: room, ledger.logs[room], peers) {
+                ledger.fail(.receiptsAreCorrect, fault)
+            }
+        }
+        guard scenario.isReliable else { return }
+        for fault in members.missingTyping(in: rooms[0], peers) { ledger.fail(.presenceIsReported, fault) }
     }
 
     /// Whether the device can send requests and all devices of the other account accept them.
@@ -1128,60 +1023,26 @@ package final class Simulation {
         return devices.allSatisfy { $0.account != other.account || $0.client.features.contains(.requests) }
     }
 
-    /// Checks that each publisher has received delivered and read receipts of all other accounts for its last message
-    ///
-    private func checkReceipts(in room: RoomName) {
-        for device in devices where device.client.features.contains(.receipts) {
-            guard let last = (world.relay.log[room] ?? []).last(where: { $0.device.rawValue == device.id })?.offset
-            else { continue }
-            for other in devices where other.account != device.account && other.client.features.contains(.receipts) {
-                let received = members.received(by: device.id, about: other.account, in: room)
-                guard received.delivered < last || received.read < last else { continue }
-                let receipts = "delivered \(received.delivered) and read \(received.read) of \(other.account)"
-                let detail = "device \(device.id) published \(last) in \(room) and received \(receipts)"
-                ledger.fail(.receiptsAreCorrect, at: world.now, detail)
-            }
-        }
-    }
-
-    private func checkTyping(in room: RoomName) {
-        for device in devices where device.client.features.contains(.presence) {
-            for other in devices where other.id != device.id && other.client.features.contains(.presence) {
-                guard members.received(by: device.id, about: other.account, in: room).typingCount == 0 else { continue }
-                let detail = "device \(device.id) did not receive that \(other.account) types in \(room)"
-                ledger.fail(.presenceIsReported, at: world.now, detail)
-            }
-        }
-    }
-
     /// Checks that no device considers another account away or left, when all have a connection and all rooms are open
     ///
     private func checkOnline() {
         guard scenario.isReliable else { return }
-        for device in devices where device.client.features.contains(.presence) {
-            for other in devices where other.account != device.account {
-                for room in rooms {
-                    let received = members.received(by: device.id, about: other.account, in: room).presence
-                    guard let received, received != .online else { continue }
-                    let detail = "device \(device.id) received last that \(other.account) is \(received) in \(room)"
-                    ledger.fail(.presenceIsReported, at: world.now, detail)
-                }
-            }
+        for account in Set(devices.map(\.account)).sorted() {
+            checkPresence(of: account) { $0 == nil || $0 == .online }
         }
     }
 
-    /// Checks that every connected device of another account has received the account's presence.
-    private func checkPresence(of account: AccountName, is presence: Transient.Presence) {
-        guard scenario.isReliable, devices.count(where: { $0.account == account }) == 1 else { return }
-        for device in devices where device.account != account && device.client.features.contains(.presence) {
-            for room in rooms {
-                let received = members.received(by: device.id, about: account, in: room).presence
-                guard received != presence else { continue }
-                let detail =
-                    "device \(device.id) received presence of \(account) in \(room): \(String(describing: received))"
-                ledger.fail(.presenceIsReported, at: world.now, detail)
-            }
+    /// Checks the presence of an account that every device of another account has received last.
+    private func checkPresence(of account: AccountName, _ isRight: (Transient.Presence?) -> Bool) {
+        for fault in members.wrongPresence(of: account, in: rooms, devices.map(MemberLedger.Peer.init), isRight) {
+            ledger.fail(.presenceIsReported, fault)
         }
+    }
+}
+
+extension MemberLedger.Peer {
+    fileprivate init(_ device: SimulatedDevice) {
+        self.init(id: device.id, account: device.account, features: device.client.features)
     }
 }
 

@@ -65,8 +65,8 @@ package final class VirtualRelay {
     package var onNote: ((RelayNote) -> Void)?
     /// The notes of the engine.
     package internal(set) var notes: [RelayNote] = []
-    /// The lost logs, by identity.
-    package private(set) var lostLogs: [LogID: LostLog] = [:]
+    /// The first offset that the store kept of each lost log.
+    private var lostFirstOffsets: [LogID: UInt64] = [:]
     private var logIDs: [RoomName: LogID] = [:]
     private var logRandom: SeededRandom
     private var devices: [RoomName: [DeviceKey: DeviceRecord]] = [:]
@@ -75,14 +75,6 @@ package final class VirtualRelay {
     /// The first kept offset of each room.
     private var firstKept: [RoomName: UInt64] = [:]
     private var random: SeededRandom
-
-    /// The last state of a lost log.
-    package struct LostLog {
-        /// All messages, including those that the store had removed.
-        package var entries: [LogEntry]
-        /// The first offset that the store kept.
-        package var firstOffset: UInt64
-    }
 
     /// An answer in an authentication exchange.
     package enum ExchangeAnswer {
@@ -120,7 +112,7 @@ package final class VirtualRelay {
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = SeededRandom(seed: seed)
         logRandom = other.logRandom
-        lostLogs = other.lostLogs
+        lostFirstOffsets = other.lostFirstOffsets
         logIDs = other.logIDs
         store = other.store
         attachments = other.attachments
@@ -172,19 +164,14 @@ package final class VirtualRelay {
         return id
     }
 
-    /// The messages of a log, including lost ones; nil for an unknown log.
-    package func entries(of id: LogID, in room: RoomName) -> [LogEntry]? {
-        logIDs[room] == id ? log[room] ?? [] : lostLogs[id]?.entries
-    }
-
     /// The first offset that the store keeps of a log, or kept when the log was lost; nil for an unknown log.
     package func firstOffset(of id: LogID, in room: RoomName) -> UInt64? {
-        logIDs[room] == id ? first(room) : lostLogs[id]?.firstOffset
+        logIDs[room] == id ? first(room) : lostFirstOffsets[id]
     }
 
     /// Loses a room's log in the store, while the relay is down. The next log starts at offset 1.
     package func loseLog(of room: RoomName) {
-        lostLogs[logID(room)] = LostLog(entries: log[room] ?? [], firstOffset: first(room))
+        lostFirstOffsets[logID(room)] = first(room)
         checked { try $0.remove(room) }
         log[room] = nil
         logIDs[room] = nil

@@ -79,7 +79,11 @@ import Testing
         var ledger = HistoryLedger()
         ledger.sent(key, HistoryQuery(.before(5), limit: 3), in: lobby, LogID(rawValue: 1), count: 9)
         let outcome = RequestOutcome.answered(status: .none, reason: nil, content: content)
-        return ledger.ended(key, outcome) { _, _ in entries }.fault != nil
+        let logs = RoomLogs()
+        logs.begin(lobby, as: LogID(rawValue: 1))
+        for entry in entries { logs.append(entry, to: lobby) }
+        logs.replace(lobby, by: LogID(rawValue: 2), upTo: 9)
+        return ledger.ended(key, outcome, logs).fault != nil
     }
 
     @Test func `a page with the messages before the offset passes; with others, changed ones or none it fails`() {
@@ -178,8 +182,10 @@ import Testing
         }
         let log = [entry(1, byteCount: 10), entry(2, byteCount: 101), entry(3, byteCount: 100)]
         func violations(_ offsets: ClosedRange<UInt64>, first: UInt64) -> Int {
-            var ledger = Ledger()
-            ledger.skipped(offsets, in: lobby, first: first, limit: 100, log: log, by: 2, at: .zero)
+            let ledger = Ledger { .zero }
+            ledger.logs.begin(lobby, as: nil)
+            ledger.stored(log, in: lobby)
+            ledger.skipped(offsets, in: lobby, of: nil, first: first, limit: 100, by: 2)
             return ledger.violations.count
         }
         #expect(violations(1...1, first: 2) == 0)

@@ -11,7 +11,7 @@ import Testing
         let results = (0..<2).map { _ in
             ClientLives.run(seed: seed, duration: .seconds(200)) { LifeTimelineFile($0) }
         }
-        #expect(results[0].broken.map(\.description) == [])
+        #expect(results[0].violations.map(\.description) == [])
         #expect(results[0].traceHash == results[1].traceHash)
     }
 }

@@ -33,13 +33,13 @@ private final class Flag: Sendable {
         #expect(result.virtualTime < .seconds(10))
     }
 
-    @Test func `cancelled lives → an early end without broken promises`() async {
+    @Test func `cancelled lives → an early end without violations`() async {
         let result = await Task(executorPreference: SeedThreads()) {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             return ClientLives.run(seed: 1)
         }.value
         #expect(result.wasCancelled)
-        #expect(result.broken.isEmpty)
+        #expect(result.violations.isEmpty)
         #expect(result.callCount < 10)
     }
 }

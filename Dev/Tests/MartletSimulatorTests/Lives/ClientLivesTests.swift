@@ -3,11 +3,11 @@ import Testing
 
 @Suite("Lives of clients")
 struct ClientLivesTests {
-    @Test("all promises of the public API are kept", arguments: 1...12 as ClosedRange<UInt64>)
-    func promises(seed: UInt64) {
+    @Test("no invariant is violated", arguments: 1...12 as ClosedRange<UInt64>)
+    func invariants(seed: UInt64) {
         let result = ClientLives.run(seed: seed, duration: .seconds(600))
-        #expect(result.broken.map(\.description) == [])
-        #expect(result.shownCount > 0)
+        #expect(result.violations.map(\.description) == [])
+        #expect(result.deliveryCount > 0)
     }
 
     @Test("the same seed gives the same trace", arguments: 1...3 as ClosedRange<UInt64>)

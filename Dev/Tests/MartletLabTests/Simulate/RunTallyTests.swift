@@ -4,19 +4,15 @@ import Testing
 @testable import MartletLab
 @testable import MartletSimulator
 
-@Suite struct SimulationTallyTests {
-    private func result(_ seed: UInt64, _ violations: [Violation] = []) -> Simulation.Result {
-        Simulation.Result(
-            seed: seed, traceHash: seed &* 31, trace: [], violations: violations, wasCancelled: false,
-            messageCount: 200, deliveryCount: 600,
-            answerCount: 7, pageCount: 3, transferCount: 2, faultCount: 10, connectionCount: 4, handshakeCount: 3,
-            resumptionCount: 1,
-            virtualTime: .seconds(60),
-            settlingTime: .seconds(Int(seed)))
+@Suite struct RunTallyTests {
+    private func result(_ seed: UInt64, _ violations: [Violation] = []) -> RunResult {
+        var result = RunResult(seed: seed)
+        (result.traceHash, result.violations, result.virtualTime) = (seed &* 31, violations, .seconds(60))
+        return result
     }
 
-    private func tally(_ seeds: [UInt64]) -> SimulationTally {
-        var tally = SimulationTally()
+    private func tally(_ seeds: [UInt64]) -> RunTally {
+        var tally = RunTally()
         for seed in seeds { tally.add(result(seed)) }
         return tally
     }
@@ -27,7 +23,7 @@ import Testing
     }
 
     @Test func `failed seeds are counted, and the lowest ones are kept`() {
-        var tally = SimulationTally()
+        var tally = RunTally()
         let violation = Violation(invariant: .deliveredOnceInOrder, at: 5, detail: "5 after 5")
         for seed in UInt64(1)...20 { tally.add(result(21 - seed, [violation])) }
         #expect(tally.failureCount == 20)
@@ -36,6 +32,6 @@ import Testing
     }
 
     @Test func `the table contains the ratio of virtual to real time`() {
-        #expect(tally([1, 2]).lines(realTime: .seconds(1)).contains { $0.hasSuffix("120 times as fast") })
+        #expect(tally([1, 2]).linesOfSimulations(realTime: .seconds(1)).contains { $0.hasSuffix("120 times as fast") })
     }
 }

@@ -11,7 +11,7 @@ struct Trace {
         self.keepsLines = keepsLines
     }
 
-    mutating func note(_ at: Instant, device: Int, _ what: StaticString, _ numbers: UInt64...) {
+    mutating func note(_ at: Instant, device: Int, _ what: StaticString, _ numbers: [UInt64]) {
         mix(at.nanoseconds)
         mix(UInt64(device))
         // The length of the text and the numbers distinguish the kinds of observations.

@@ -3,18 +3,24 @@ import MartletLink
 import MartletRelay
 import MartletWire
 
-/// The durable messages of all rooms, by offset, in the current logs and in those that a restored store has replaced.
-final class LifeLog: @unchecked Sendable {  // used by the thread that runs the world
+/// The durable messages of all rooms, by offset, in the current logs and in those that were lost, or that a restored
+/// store has replaced.
+final class RoomLogs: @unchecked Sendable {  // used by the thread that runs the world
     struct Entry {
-        let offset: UInt64
-        let id: MessageID
+        /// The message as it was stored.
+        let stored: LogEntry
         /// The content, also after the erasure; nil if it is damaged.
         let body: MessageBody?
         /// The offset of the deletion with which the relay has erased the message; nil if it has not.
         var erasedAt: UInt64?
 
+        var offset: UInt64 { stored.offset }
+        var id: MessageID {
+            MessageID(sender: stored.sender, device: stored.device, counter: stored.counter)
+        }
+
         /// The text that identifies a call of `send`; empty for other messages.
-        var text: String { body.flatMap(LifeLog.text) ?? "" }
+        var text: String { body.flatMap(RoomLogs.text) ?? "" }
     }
 
     private struct Log {
@@ -37,13 +43,22 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
 
     /// The entry at an offset of a log, by default the current one; nil beyond the end.
     func entry(at offset: UInt64, in room: RoomName, of log: LogID? = nil) -> Entry? {
-        let entries = logs[room]?.last { log == nil || $0.id == log }?.entries ?? []
+        let entries = entries(of: log, in: room)
         return offset > 0 && offset <= entries.count ? entries[Int(offset) - 1] : nil
     }
 
-    /// Whether any log of the room has the message at the offset.
-    func hasHad(_ id: MessageID, at offset: UInt64, in room: RoomName) -> Bool {
-        (logs[room] ?? []).contains { $0.entries.count >= offset && $0.entries[Int(offset) - 1].id == id }
+    /// All messages of a log, by default the current one; empty for an unknown log.
+    func entries(of log: LogID?, in room: RoomName) -> [Entry] {
+        logs[room]?.last { log == nil || $0.id == log }?.entries ?? []
+    }
+
+    /// Whether a log, by default any log of the room, has the message at an offset, by default at any offset.
+    func has(_ id: MessageID, at offset: UInt64?, in room: RoomName, of log: LogID?) -> Bool {
+        (logs[room] ?? []).contains { candidate in
+            guard log == nil || candidate.id == log else { return false }
+            guard let offset else { return candidate.entries.contains { $0.id == id } }
+            return candidate.entries.count >= offset && candidate.entries[Int(offset) - 1].id == id
+        }
     }
 
     /// The offset up to which a log and a later one, by default the current one, have the same messages; nil for a log
@@ -75,12 +90,15 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         if logs[room] == nil { logs[room] = [Log(id: id)] }
     }
 
-    func append(_ new: [LogEntry], to room: RoomName) {
-        for entry in new {
-            let last = logs[room]!.count - 1
-            precondition(entry.offset == UInt64(self[room].count + 1), "the log of a room has a gap")
-            logs[room]![last].entries.append(LifeLog.entry(entry))
-        }
+    /// Adds a message to the current log.
+    @discardableResult
+    func append(_ new: LogEntry, to room: RoomName) -> Entry {
+        let content = (try? Message(parsing: new.body.rawBytes))?.content
+        let entry = Entry(
+            stored: new, body: content.flatMap { try? MessageBody($0) },
+            erasedAt: content?.isErased == true ? new.offset : nil)
+        logs[room]![logs[room]!.count - 1].entries.append(entry)
+        return entry
     }
 
     /// Records an erasure that the last message of the log causes, or one before it in the same batch.
@@ -97,6 +115,7 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
         }
     }
 
+    /// Begins the next log of a room, which has the messages of the current one up to an offset.
     func replace(_ room: RoomName, by id: LogID?, upTo end: UInt64) {
         let present = logs[room]!.count - 1
         logs[room]![present].branch = end
@@ -113,12 +132,5 @@ final class LifeLog: @unchecked Sendable {  // used by the thread that runs the 
 
     private static func text(of body: MessageBody) -> String? {
         if case .edit(_, let text) = body { text } else { body.text }
-    }
-
-    private static func entry(_ entry: LogEntry) -> Entry {
-        let content = (try? Message(parsing: entry.body.rawBytes))?.content
-        return Entry(
-            offset: entry.offset, id: MessageID(sender: entry.sender, device: entry.device, counter: entry.counter),
-            body: content.flatMap { try? MessageBody($0) }, erasedAt: content?.isErased == true ? entry.offset : nil)
     }
 }
