@@ -42,6 +42,7 @@ let package = Package(
         .library(name: "MartletRelaySQLite", targets: ["MartletRelaySQLite"]),
         .library(name: "MartletTimeline", targets: ["MartletTimeline"]),
         .library(name: "MartletObservation", targets: ["MartletObservation"]),
+        .library(name: "MartletAdmin", targets: ["MartletAdmin"]),
         .library(name: "MartletWebhook", targets: ["MartletWebhook"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletLink", targets: ["MartletLink"]),
@@ -50,6 +51,8 @@ let package = Package(
         .library(name: "MartletTestKit", targets: ["MartletTestKit"]),
         .executable(name: "martlet", targets: ["MartletTool"]),
         // For the packages of developers, Dev and Fuzz. All that they declare is `package`.
+        .library(name: "MartletMetrics", targets: ["MartletMetrics"]),
+        .library(name: "MartletHTTP", targets: ["MartletHTTP"]),
         .library(name: "MartletToolSupport", targets: ["MartletToolSupport"]),
         .library(name: "MartletTestSupport", targets: ["MartletTestSupport"]),
         .library(name: "MartletToolTestSupport", targets: ["MartletToolTestSupport"]),
@@ -74,8 +77,11 @@ let package = Package(
         .systemLibrary(name: "CMartletPcap", providers: [.apt(["libpcap-dev"])]),
         .systemLibrary(name: "CMartletSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
+        .target(name: "MartletMetrics", swiftSettings: settings),
+        .target(name: "MartletHTTP", dependencies: ["MartletTransport", "MartletWire"], swiftSettings: settings),
         .target(
-            name: "MartletLink", dependencies: ["MartletWire", "MartletTransport", "MartletAuthentication"],
+            name: "MartletLink",
+            dependencies: ["MartletWire", "MartletMetrics", "MartletTransport", "MartletAuthentication"],
             swiftSettings: settings),
         .target(
             name: "MartletTransport",
@@ -89,15 +95,24 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Martlet",
-            dependencies: ["MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication"],
+            dependencies: [
+                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
+            ],
             swiftSettings: settings),
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: settings),
         .target(
             name: "MartletRelay",
             dependencies: [
-                "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
+                "CMartletCrypto",
             ],
             swiftSettings: settings),
+        .target(
+            name: "MartletAdmin",
+            dependencies: [
+                "MartletRelay", "MartletHTTP", "MartletMetrics", "MartletAuthentication", "MartletLink",
+                "MartletTransport",
+            ], resources: [.embedInCode("Page/status.html")], swiftSettings: settings),
         .target(
             name: "MartletWebhook",
             dependencies: [
@@ -138,7 +153,7 @@ let package = Package(
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
                 "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
-                "MartletWire", "MartletWebhook", "CMartletSystem",
+                "MartletWire", "MartletWebhook", "MartletAdmin", "CMartletSystem",
             ],
             swiftSettings: settings),
         .target(
@@ -149,8 +164,11 @@ let package = Package(
         .target(
             name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
             swiftSettings: settings),
+        .testTarget(name: "MartletMetricsTests", dependencies: ["MartletMetrics"], swiftSettings: settings),
+        .testTarget(name: "MartletHTTPTests", dependencies: ["MartletHTTP", "MartletWire"], swiftSettings: settings),
         .testTarget(
-            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTransport", "MartletTestSupport"],
+            name: "MartletLinkTests",
+            dependencies: ["MartletLink", "MartletMetrics", "MartletTransport", "MartletTestSupport"],
             swiftSettings: settings),
         .target(
             name: "MartletTLSForge", dependencies: ["CMartletTLS"], path: "Tests/MartletTLSForge",
@@ -166,6 +184,12 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletAdminTests",
+            dependencies: [
+                "MartletAdmin", "MartletRelay", "MartletHTTP", "MartletLink", "MartletMetrics", "MartletWire",
+                "MartletToolTestSupport",
+            ], swiftSettings: settings),
         .testTarget(
             name: "MartletWebhookTests", dependencies: ["MartletWebhook", "MartletRelay"], swiftSettings: settings),
         .testTarget(

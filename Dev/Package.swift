@@ -55,7 +55,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MartletEngineTests",
-            dependencies: products("MartletTestSupport") + ["MartletSimulator", "MartletDifferential"],
+            dependencies: products("MartletMetrics", "MartletTestSupport")
+                + ["MartletSimulator", "MartletDifferential"],
             packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "MartletDifferentialTests",

@@ -28,6 +28,7 @@ let package = Package(
                 .product(name: "MartletWire", package: "martlet"),
                 .product(name: "MartletLink", package: "martlet"),
                 .product(name: "MartletAuthentication", package: "martlet"),
+                .product(name: "MartletHTTP", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),
                 .product(name: "MartletTestSupport", package: "martlet"),

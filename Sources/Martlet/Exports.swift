@@ -7,6 +7,9 @@
 @_exported public import struct MartletLink.ReconnectPolicy
 @_exported public import enum MartletLink.RetryReason
 @_exported public import enum MartletLink.StopReason
+@_exported public import struct MartletMetrics.Histogram
+@_exported public import struct MartletMetrics.Metric
+@_exported public import struct MartletMetrics.MetricsSnapshot
 @_exported public import class MartletTransport.EventLoop
 @_exported public import struct MartletTransport.TLSClientOptions
 @_exported public import enum MartletTransport.TLSError

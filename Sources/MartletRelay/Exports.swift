@@ -19,6 +19,9 @@
 @_exported public import enum MartletLink.LinkNote
 @_exported public import struct MartletLink.LinkServerConfiguration
 @_exported public import struct MartletLink.LogEntry
+@_exported public import struct MartletMetrics.Histogram
+@_exported public import struct MartletMetrics.Metric
+@_exported public import struct MartletMetrics.MetricsSnapshot
 @_exported public import struct MartletTransport.ConnectFailure
 @_exported public import struct MartletTransport.IPAddress
 @_exported public import struct MartletTransport.IPNetwork

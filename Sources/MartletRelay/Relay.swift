@@ -1,6 +1,8 @@
 import MartletLink
+public import MartletMetrics
 public import MartletTransport
 public import MartletWire
+import Synchronization
 
 /// A relay server: accepts clients, keeps rooms, and forwards messages.
 ///
@@ -271,6 +273,7 @@ public final class Relay: Sendable {
     ) async -> Bool {
         guard let running else { return true }
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
+        parts.isDraining.store(true, ordering: .relaxed)
         for listener in running.listeners { listener.close() }
         _ = await running.onLoops { $0.drain(notice) }
         return await running.waitUntilIdle(timeout: timeout)
@@ -334,8 +337,34 @@ public final class Relay: Sendable {
         parts.onEvent(.roomDecisionsRevoked(of: account, in: room))
     }
 
+    /// The measurements of the relay, which Guides/metrics.md lists; those of a relay without connections while it is
+    /// not running.
+    public var metrics: MetricsSnapshot {
+        get async {
+            var sum = RelayMetrics()
+            sum.memoryBudget = parts.configuration.engine.memoryBudget
+            sum.freeByteCount = parts.configuration.disk?.freeByteCount
+            for metrics in await running?.onLoops({ $0.metrics }) ?? [] { sum += metrics }
+            sum.engine.statistics.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
+            return sum.snapshot
+        }
+    }
+
+    /// What prevents the relay from serving its clients fully; empty if nothing does.
+    public var impediments: [RelayImpediment] {
+        get async {
+            guard let running else { return [.notRunning] }
+            var found: [RelayImpediment] = []
+            if parts.isDraining.load(ordering: .relaxed) { found.append(.draining) }
+            if parts.isStoreFailing { found.append(.storeFailing) }
+            if parts.configuration.disk?.level == .exhausted { found.append(.diskFull) }
+            if await running.onLoops({ $0.engine.sessions.isMemoryFull }).contains(true) { found.append(.memoryFull) }
+            return found
+        }
+    }
+
     /// The counters of the relay; zero while it is not running.
-    public var statistics: RelayStatistics {
+    package var statistics: RelayStatistics {
         get async {
             guard let running else { return RelayStatistics() }
             var sum = await running.onLoops { $0.statistics }.reduce(RelayStatistics(), +)

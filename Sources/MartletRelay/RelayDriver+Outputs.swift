@@ -161,6 +161,7 @@ extension RelayDriver {
     /// Passes the questions of a turn to the store. Without free space of the disk, messages are refused.
     func ask(_ questions: [StoreQuestion]) {
         let isFull = parts.configuration.disk?.level == .exhausted
+        let start = Instant(nanoseconds: loop.currentTime)
         var calls: [RoomStoreCall] = []
         calls.reserveCapacity(questions.count)
         for question in questions {
@@ -169,7 +170,7 @@ extension RelayDriver {
                 let answer = Result<UInt64, RoomStoreError>.failure(.other(DiskFull()))
                 engine.answered(.append(append.room, upTo: nil, messageCount: 0, answer), now: now)
             } else {
-                calls.append(question.call { self.storeAnswered($0) })
+                calls.append(question.call { self.storeAnswered($0, askedAt: start) })
             }
         }
         storeCalls += calls.count
@@ -180,7 +181,8 @@ extension RelayDriver {
 
     /// Takes an answer of the store at once if the store gives it within `perform`, and otherwise in a turn of the
     /// loop, together with those that have arrived since the last turn.
-    private func storeAnswered(_ answer: StoreAnswer) {
+    private func storeAnswered(_ answer: StoreAnswer, askedAt start: Instant) {
+        let answer = (answer, Instant(nanoseconds: loop.currentTime) - start)
         if loop.isOnLoop, isAskingStore { return take(answer) }
         let isFirst = storeAnswers.withLock { answers in
             answers.append(answer)
@@ -198,10 +200,11 @@ extension RelayDriver {
         for answer in answers { take(answer) }
     }
 
-    private func take(_ answer: StoreAnswer) {
+    private func take(_ answer: (StoreAnswer, duration: Duration)) {
         storeCalls -= 1
-        parts.note(answer)
-        engine.answered(answer, now: now)
+        parts.note(answer.0)
+        measured.answered(answer.0, after: answer.duration)
+        engine.answered(answer.0, now: now)
     }
 
     // MARK: - Attachments

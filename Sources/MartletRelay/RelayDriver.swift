@@ -35,7 +35,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     /// Whether `perform` of the store has not returned.
     var isAskingStore = false
     /// Answers of the store that wait for a turn.
-    let storeAnswers = Guarded<[StoreAnswer]>([])
+    let storeAnswers = Guarded<[(StoreAnswer, duration: Duration)]>([])
     var authentications = 0
     /// The number of authentications started so far.
     var authenticationsStarted: UInt64 = 0
@@ -56,6 +56,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     private var diskLevel = DiskSpace.Level.ample
     private var idleWaiters: [IdleWaiter] = []
     private var heapTrim: HeapTrim
+    var measured = LoopMetrics()
 
     init(_ parts: RelayParts, on loop: EventLoop, place: LoopPlace) {
         self.parts = parts
@@ -138,7 +139,9 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         if let trim = heapTrim.deadline { deadline = min(deadline ?? trim, trim) }
         timer.set(deadline: deadline?.nanoseconds)
         resumeIdleWaiters()
-        engine.turnEnded(begunAt: now, now: Instant(nanoseconds: loop.currentTime))
+        let end = Instant(nanoseconds: loop.currentTime)
+        engine.turnEnded(begunAt: now, now: end)
+        measured.turnEnded(after: end - now)
     }
 
     private func performOutputs() {
@@ -240,6 +243,17 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         isClosing = true
         endReports()
         acceptor.abortAll()
+    }
+
+    /// The measurements of the loop.
+    var metrics: RelayMetrics {
+        var metrics = RelayMetrics()
+        metrics.engine = engine.metrics
+        metrics.engine.statistics = statistics
+        metrics.loops = measured
+        metrics.storeCallCount = storeCalls
+        metrics.authenticationCount = authentications
+        return metrics
     }
 
     // MARK: - Idle state

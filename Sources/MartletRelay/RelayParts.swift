@@ -17,6 +17,8 @@ final class RelayParts: Sendable {
     let limiter: Guarded<PeerLimiter>
     /// Whether an append has failed and none has succeeded since.
     private let hasFailedAppend = Atomic(false)
+    /// Whether the relay has been drained.
+    let isDraining = Atomic(false)
 
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
@@ -176,6 +178,8 @@ final class RelayParts: Sendable {
         guard hasFailedAppend.load(ordering: .relaxed) else { return }
         if hasFailedAppend.exchange(false, ordering: .relaxed) { onEvent(.storeRecovered) }
     }
+
+    var isStoreFailing: Bool { hasFailedAppend.load(ordering: .relaxed) }
 
     var busy: Notice { Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter) }
 }

@@ -30,6 +30,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case content
     /// `ProxyHeader`.
     case proxy
+    /// `HTTPRequestParser`.
+    case http
     /// The edges of arithmetic in the numbers of frames and messages.
     case numbers
 
@@ -66,6 +68,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "no content traps, a parsed content is restored, and a value has one encoding"
         case .proxy:
             "any split of a header gives the same address or the same refusal, within its bound"
+        case .http:
+            "any split of a connection gives the same requests and the same fault, within the bounds"
         case .numbers:
             "no value of a number of a peer traps in a client, a relay, a timeline or a store"
         }
@@ -89,6 +93,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .certificate: CertificateTarget.run(input)
         case .content: ContentTarget.run(input)
         case .proxy: ProxyTarget.run(input)
+        case .http: HTTPTarget.run(input)
         case .numbers: NumbersTarget.run(input)
         }
     }

@@ -1,4 +1,5 @@
 import MartletLink
+public import MartletMetrics
 public import MartletTransport
 public import MartletWire
 
@@ -209,12 +210,13 @@ public final class Client: Sendable {
         life.mailbox.set { $0.mode = .background }
     }
 
-    /// The statistics of the client. After the client has stopped, they remain constant.
-    public var statistics: Statistics {
+    /// The measurements of the client since its start, which Guides/metrics.md lists. After the client has stopped,
+    /// they remain constant.
+    public var metrics: MetricsSnapshot {
         get async {
-            let promise = Promise<Statistics>()
-            guard life.mailbox.post(.statistics(promise)) == .posted else { return life.lastStatistics }
-            return (try? await promise.value()) ?? life.lastStatistics
+            let promise = Promise<ClientMetrics>()
+            guard life.mailbox.post(.metrics(promise)) == .posted else { return life.lastMetrics.snapshot }
+            return (try? await promise.value())?.snapshot ?? life.lastMetrics.snapshot
         }
     }
 }

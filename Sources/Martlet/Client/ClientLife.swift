@@ -12,7 +12,7 @@ struct ClientIdentity: Sendable {
     let tls: TLSClient?
 }
 
-/// The lifecycle of a client: it opens the outbox, creates the driver, and keeps the final status and statistics.
+/// The lifecycle of a client: it opens the outbox, creates the driver, and keeps the final status and metrics.
 ///
 /// | state | left by |
 /// |---|---|
@@ -40,7 +40,7 @@ final class ClientLife: Sendable {
     private let state = Guarded(State.idle)
     /// The use of the outbox, from the start to the end of the task that closes it.
     private let use = Guarded<OutboxUse?>(nil)
-    private let statistics = Guarded(Client.Statistics())
+    private let metrics = Guarded(ClientMetrics(ConnectionMetrics(now: .zero), now: .zero))
 
     init(_ identity: ClientIdentity, outbox: any Outbox, loop: EventLoop) {
         self.identity = identity
@@ -49,7 +49,8 @@ final class ClientLife: Sendable {
         mailbox = Mailbox(loop: loop)
     }
 
-    var lastStatistics: Client.Statistics { statistics.withLock { $0 } }
+    /// The metrics of a client that has not started, or has stopped.
+    var lastMetrics: ClientMetrics { metrics.withLock { $0 } }
 
     /// The number of callers of `start` that wait for the outbox.
     var startingCount: Int {
@@ -206,9 +207,9 @@ final class ClientLife: Sendable {
         finish()
     }
 
-    /// Reports the end of the driver, with its final statistics.
-    func ended(_ last: Client.Statistics) {
-        statistics.withLock { $0 = last }
+    /// Reports the end of the driver, with its final metrics.
+    func ended(_ last: ClientMetrics) {
+        metrics.withLock { $0 = last }
         willEnd()
         let closing = loop.startTask { await self.closeOutbox() }
         state.withLock { $0 = .stopped(closing) }
@@ -228,6 +229,6 @@ final class ClientLife: Sendable {
         status.finish()
         rooms.finish()
         keptOutcomes.finish()
-        for command in mailbox.close() { command.refuse(lastStatistics) }
+        for command in mailbox.close() { command.refuse(lastMetrics) }
     }
 }

@@ -18,7 +18,6 @@ struct DriverOutbox {
     /// The messages that have become dead letters.
     private var letters: Set<MessageID> = []
     var cursors: RoomCursors
-    fileprivate(set) var failureCount: UInt64 = 0
 
     init(_ life: ClientLife, _ opened: OutboxState) {
         backlog = Dictionary(grouping: opened.pending) { $0.room }
@@ -197,7 +196,7 @@ extension ClientDriver {
         // The last edit of a message is undone first, so that its earliest content remains.
         for (index, edit) in round.edits.enumerated().reversed() { edited(edit, outcome.editFailures[index]) }
         if let failure = outcome.restFailure {
-            outbox.failureCount += 1
+            counts.outboxFailures += 1
             log(.error, "outbox.failed", "\(failure)")
             for promise in round.promises { promise.resolve(.failure(failure)) }
         } else {
@@ -211,6 +210,7 @@ extension ClientDriver {
 
     func accepted(_ run: AcceptedRun, in core: RoomCore) {
         core.accepted(run)
+        counts.accepted += UInt64(run.count)
         let outcomes = run.counters.map { counter in
             OutboxOutcome(
                 id: core.messageID(counter), room: core.name,
@@ -225,6 +225,7 @@ extension ClientDriver {
         core.failed(counter, failure)
         // The message returns to the backlog.
         if failure == Self.lackOfSession, rooms[core.id]?.isHidden == true { return }
+        counts.failures[failure.key, default: 0] += 1
         log(
             .warning, "message.failed", "\(MartletError.notAccepted(failure))", in: core,
             concernsEarlierClient: counter < outbox.firstCounter)

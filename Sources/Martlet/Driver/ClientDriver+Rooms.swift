@@ -252,6 +252,7 @@ extension ClientDriver {
             self.log(.info, "room.opened", "opened with offsets \(first) to \(head)", in: core)
         case .message(let message, let credit):
             guard let message = RoomMessage(message, log: rooms[id]!.log) else { break }
+            counts.received += 1
             received(message.id, in: core)
             arrive(.message(message, creditByteCount: credit), in: id)
         case .gap(let offsets):

@@ -41,6 +41,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     var outbox: DriverOutbox
     var requests = PendingRequests()
     var transfers = TransferTable()
+    var counts = ClientMetrics.Counts()
     let connector: LinkConnector
 
     private var timer: LoopTimer?
@@ -152,7 +153,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             mailbox.endRetrying()
         }
         for command in commands {
-            if phase == .over { command.refuse(life.lastStatistics) } else { perform(command) }
+            if phase == .over { command.refuse(life.lastMetrics) } else { perform(command) }
         }
         commands.removeAll(keepingCapacity: true)
         settle()
@@ -187,7 +188,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
                 to: IncomingRequest.ID(session: session, correlation: response.correlation), in: room,
                 status: response.status, reason: response.reason, content: response.content, now: now)
         case .outbox(let outcome): take(outcome)
-        case .statistics(let promise): promise.resolve(.success(statistics))
+        case .metrics(let promise): promise.resolve(.success(metrics))
         case .stop(let promise):
             stopPromises.append(promise)
             beginEnd(flushes: true)
@@ -195,22 +196,18 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
     }
 
-    var statistics: Client.Statistics {
-        let counters = engine.counters
-        var statistics = Client.Statistics()
-        statistics.framesSent = counters.framesSent
-        statistics.framesReceived = counters.framesReceived
-        statistics.bytesSent = counters.bytesSent
-        statistics.bytesReceived = counters.bytesReceived
-        statistics.retransmissions = counters.retransmissions
-        statistics.duplicates = counters.duplicates
-        statistics.reconnects = engine.status.reconnects
-        statistics.resumes = engine.status.resumes
-        statistics.roundTripP50 = engine.roundTrips.p50
-        statistics.roundTripP99 = engine.roundTrips.p99
-        statistics.pendingMessages = rooms.entries.values.reduce(0) { $0 + $1.core.pendingCount }
-        statistics.outboxFailures = outbox.failureCount
-        return statistics
+    /// The measurements so far.
+    var metrics: ClientMetrics {
+        var metrics = ClientMetrics(engine.connectionMetrics, now: now)
+        metrics.roundTrips = engine.roundTrips
+        metrics.acceptances = engine.acceptances
+        metrics.traffic = engine.counters
+        metrics.counts = counts
+        metrics.reconnects = engine.status.reconnects
+        metrics.resumes = engine.status.resumes
+        metrics.pendingCount = rooms.entries.values.reduce(0) { $0 + $1.core.pendingCount }
+        metrics.roomCount = rooms.entries.count
+        return metrics
     }
 
     private func publish(_ status: LinkStatus) {
@@ -321,7 +318,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             entry.core.finish(.stopped)
         }
         outbox.port.abandon()
-        let last = statistics
+        let last = metrics
         rooms = RoomTable()
         life.ended(last)
         for promise in stopPromises { promise.resolve(.success(())) }

@@ -1,4 +1,5 @@
 package import MartletLink
+package import MartletMetrics
 package import MartletWire
 
 /// The engine of a client, which decides about connections, handshakes, sessions, messages, receipts and requests.
@@ -117,7 +118,13 @@ package struct ClientEngine: ~Copyable {
     package var counters: LinkCounters { client.link.counters }
 
     /// The round-trip times of all links so far.
-    package var roundTrips: RTTHistogram { client.roundTrips }
+    package var roundTrips: Histogram { client.roundTrips }
+
+    /// The durations from the storage of a message until its acceptance.
+    package var acceptances: Histogram { rooms.acceptances }
+
+    /// What the connections have counted.
+    package var connectionMetrics: ConnectionMetrics { client.metrics }
 
     /// The smoothed round-trip time of the current link.
     package var smoothedRTT: Duration? { client.link.rtt.smoothed }

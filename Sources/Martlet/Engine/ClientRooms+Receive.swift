@@ -133,7 +133,7 @@ extension ClientRooms {
     private mutating func accepted(_ run: AcceptedRun, at index: Int, _ link: inout Link, now: Instant) {
         reportSent(at: index)
         let head = rooms[at: index].head
-        let parts = rooms[at: index].ledger.accepted(run, head: head)
+        let parts = rooms[at: index].ledger.accepted(run, head: head, now: now, &acceptances)
         if rooms[at: index].ledger.hasReused { beginReplacingDevice(now: now) }
         defer { continueReplacingDevice() }
         guard !parts.isEmpty else { return }

@@ -1,4 +1,5 @@
 import MartletLink
+import MartletMetrics
 import MartletWire
 
 /// The rooms of a client, and their sessions on the link.
@@ -58,6 +59,8 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
     var timers = TimerQueue<Timer>()
     /// Outputs that the driver has not taken.
     var outputs = Deque<ClientOutput>()
+    /// The durations from the storage of a message until its acceptance.
+    var acceptances = Histogram()
     /// The number of bytes of all rooms' messages that the application holds.
     var heldByteCount = 0
     /// Whether a room may have dropped messages.

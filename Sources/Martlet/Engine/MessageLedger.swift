@@ -1,4 +1,5 @@
 import MartletLink
+import MartletMetrics
 package import MartletWire
 
 /// The stored messages that a client sends to one room, until they have an outcome.
@@ -25,6 +26,8 @@ package struct MessageLedger: Sendable {
         package let isCompressible: Bool
         /// The end of the time to live, which begins when the message is stored.
         fileprivate(set) var expires: Instant?
+        /// The instant at which the message was stored, or restored.
+        fileprivate(set) var storedAt = Instant.zero
 
         package init(
             counter: UInt64, _ content: MessageContent, timeToLive: Duration? = nil, isCompressible: Bool = true
@@ -87,6 +90,7 @@ package struct MessageLedger: Sendable {
         lastCounter = message.counter
         var message = message
         message.expires = message.timeToLive.map { now + $0 }
+        message.storedAt = now
         pendingCount += 1
         entries.append(.pending(message))
         return true
@@ -204,20 +208,26 @@ package struct MessageLedger: Sendable {
     /// to the current session follows the head of this session. An offset up to the head, or an unknown one, is that of
     /// another message with the same counter.
     ///
-    /// - Parameter head: The last offset when the session was admitted; 0 for an empty log.
-    mutating func accepted(_ run: AcceptedRun, head: UInt64 = 0) -> [AcceptedRun] {
+    /// - Parameters:
+    ///   - head: The last offset when the session was admitted; 0 for an empty log.
+    ///   - now: The current instant, with which the duration until the acceptance is measured.
+    ///   - durations: Receives the duration of each message.
+    mutating func accepted(
+        _ run: AcceptedRun, head: UInt64 = 0, now: Instant, _ durations: inout Histogram
+    ) -> [AcceptedRun] {
         var parts: [AcceptedRun] = []
         var index = index(from: run.firstCounter)
         while index < entries.count, case let counter = entries[index].counter, run.counters.contains(counter),
             counter <= handedUpTo
         {
-            if entries[index].pending != nil {
+            if let message = entries[index].pending {
                 let offset = run.offset(of: counter) ?? 0
                 guard !reused.contains(counter), counter <= earlierUpTo || offset > head else {
                     reused.insert(counter)
                     index += 1
                     continue
                 }
+                durations.record(nanoseconds: now.nanoseconds - min(message.storedAt.nanoseconds, now.nanoseconds))
                 settle(index)
                 if let last = parts.last, last.counters.upperBound + 1 == counter {
                     parts[parts.count - 1] = AcceptedRun(

@@ -33,7 +33,7 @@ public protocol Outbox: Sendable {
     ///   a ``MartletError``. Throw `outboxFull` beyond a quota and `unknownDeadLetter` for a letter that is not stored:
     ///   the client then stores the messages again in smaller transactions, and only those that are refused fail.
     ///   Outcomes and cursors that were not stored are part of a later transaction, and
-    ///   `Client.Statistics.outboxFailures` counts the error.
+    ///   the metric `martlet_client_outbox_failures` counts the error.
     func commit(_ transaction: OutboxTransaction) async throws
 
     /// Returns the dead letters of a room, in ascending order of their counters: the messages that have failed with

@@ -34,7 +34,7 @@ final class Mailbox: Sendable {
         case cancelTransfer(TransferCore)
         case respond(RoomID, session: UInt64, Response)
         case outbox(OutboxWriter.Outcome)
-        case statistics(Promise<Client.Statistics>)
+        case metrics(Promise<ClientMetrics>)
         case stop(Promise<Void>)
         /// The last reference to the client was released.
         case abandon
@@ -163,7 +163,7 @@ final class Mailbox: Sendable {
 
 extension Mailbox.Command {
     /// Resolves the promise of a command after the client has stopped.
-    func refuse(_ statistics: Client.Statistics) {
+    func refuse(_ metrics: ClientMetrics) {
         switch self {
         case .open(_, _, let promise): promise.resolve(.failure(MartletError.stopped))
         case .close(_, let promise), .stop(let promise): promise.resolve(.success(()))
@@ -173,7 +173,7 @@ extension Mailbox.Command {
         case .acknowledge(_, let call): call.promise.resolve(.failure(MartletError.stopped))
         case .rooms(let promise): promise.resolve(.failure(MartletError.stopped))
         case .request(_, let call), .accountRequest(let call): call.promise.resolve(.failure(MartletError.stopped))
-        case .statistics(let promise): promise.resolve(.success(statistics))
+        case .metrics(let promise): promise.resolve(.success(metrics))
         case .abandonRooms, .watchRooms, .roomsOutdated: break
         case .transfer(let core), .cancelTransfer(let core): core.end(.failure(MartletError.stopped))
         case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .outbox, .abandon:

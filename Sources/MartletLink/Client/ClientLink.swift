@@ -1,3 +1,4 @@
+package import MartletMetrics
 package import MartletWire
 
 /// The user of a client's link: the state that sends and receives on its sessions.
@@ -64,7 +65,7 @@ package struct ClientLink: ~Copyable {
     private var transmitRequest = ConnectionID.none
     private var reportedStatus = LinkStatus()
     /// The round-trip times of all links so far.
-    package private(set) var roundTrips = RTTHistogram()
+    package private(set) var roundTrips = Histogram()
 
     /// Creates a client's end that has not been started.
     ///
@@ -134,7 +135,7 @@ package struct ClientLink: ~Copyable {
             case .established:
                 // The driver publishes the status before it reports what the same bytes cause.
                 connection.measureQuality(link.rtt)
-                reportStatus(&user)
+                reportStatus(&user, now: now)
                 user.established(&link, now: now)
             case .detach:
                 link.detach()
@@ -214,7 +215,9 @@ package struct ClientLink: ~Copyable {
         }
         let samples = link.counters.roundTripSamples
         let reception = try link.receive(header, content, inflater: &inflater, now: now)
-        if link.counters.roundTripSamples != samples, let latest = link.rtt.latest { roundTrips.record(latest) }
+        if link.counters.roundTripSamples != samples {
+            roundTrips.record(nanoseconds: UInt64(link.rtt.latestNanoseconds))
+        }
         if case .deliver(let session, let credit) = reception {
             try user.receive(header.type, content, on: session, credit, &link, now: now)
         }
@@ -333,11 +336,12 @@ package struct ClientLink: ~Copyable {
             transmitRequest = connection.current
             user.queue(.transmit(transmitRequest))
         }
-        reportStatus(&user)
+        reportStatus(&user, now: now)
     }
 
-    private mutating func reportStatus(_ user: inout some ClientLinkUser & ~Copyable) {
+    private mutating func reportStatus(_ user: inout some ClientLinkUser & ~Copyable, now: Instant) {
         guard connection.status != reportedStatus else { return }
+        connection.statusReported(now: now)
         reportedStatus = connection.status
         user.queue(.status(reportedStatus))
     }
@@ -376,6 +380,9 @@ package struct ClientLink: ~Copyable {
 
     /// Whether there is a backup attempt.
     package var hasBackup: Bool { connection.hasBackup }
+
+    /// What the connections have counted.
+    package var metrics: ConnectionMetrics { connection.metrics }
 
     /// The state of the client and its cause.
     package var status: LinkStatus { connection.status }

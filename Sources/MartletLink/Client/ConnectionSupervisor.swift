@@ -44,6 +44,7 @@ struct ConnectionSupervisor: Sendable {
     private var natProbe = NATProbe(network: NetworkID(rawValue: 0))
     private var backup = Backup()
     private(set) var status = LinkStatus()
+    private(set) var metrics: ConnectionMetrics
     private var random: SeededRandom
     private var steps = Deque<Step>()
     /// The maximum interval of the heartbeat that the server requires (C-49).
@@ -59,6 +60,7 @@ struct ConnectionSupervisor: Sendable {
     init(_ configuration: LinkConfiguration, seed: UInt64, now: Instant) {
         random = SeededRandom(seed: seed)
         machine = ConnectionMachine(deadlines: configuration.deadlines)
+        metrics = ConnectionMetrics(now: now)
         policy = ReconnectPolicy(configuration: configuration.reconnect)
         heartbeat = Heartbeat(strategy: configuration.heartbeat, now: now, random: random.next())
     }
@@ -192,6 +194,7 @@ struct ConnectionSupervisor: Sendable {
 
     mutating func pongReceived(nonce: UInt64, now: Instant) {
         guard case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) else { return }
+        metrics.pingAnswered()
         natProbe.answered(after: silence, now: now)
     }
 
@@ -295,6 +298,9 @@ struct ConnectionSupervisor: Sendable {
 
     mutating func measureQuality(_ rtt: RTTEstimator) { status.quality = rtt.quality }
 
+    /// The status is reported to the application.
+    mutating func statusReported(now: Instant) { metrics.entered(status.state, now: now) }
+
     // MARK: Time
 
     var deadline: Instant? {
@@ -338,6 +344,7 @@ struct ConnectionSupervisor: Sendable {
         for action in actions {
             switch action {
             case .open(let id):
+                metrics.attempted(now: now)
                 handshake.begin(.requested)
                 status.state = .connecting(attempt: policy.attempt + 1)
                 // Each attempt has a new credential, because an earlier one may have expired (C-12).
@@ -348,6 +355,7 @@ struct ConnectionSupervisor: Sendable {
                 steps.append(.receive)
                 if handshake.canSendHello { steps.append(.sendHello) }
             case .established:
+                metrics.established(now: now)
                 status.state = .online
                 noteFailure(nil, of: nil)
                 steps.append(.established)
@@ -356,6 +364,7 @@ struct ConnectionSupervisor: Sendable {
                 if isGraceful { status.state = .stopping }
             case .closed(let id, let cause): ended(id, cause, failure, now: now)
             case .startBackup(let id):
+                metrics.attempted(now: now)
                 backup = Backup(began: now)
                 steps.append(.output(.startBackup(id, beside: current)))
             case .promoted: handshake.begin(backup.credential)
@@ -374,6 +383,7 @@ struct ConnectionSupervisor: Sendable {
         case .requested: reportStopped()
         case .replaced: break
         case .connectFailed, .connectTimedOut, .handshakeTimedOut, .rejected, .lost:
+            metrics.failed(failure)
             noteFailure(failure, of: id)
             follow(policy.failed(failure, now: now, random: random.next()), now: now)
         }
@@ -408,8 +418,11 @@ struct ConnectionSupervisor: Sendable {
         guard isEstablished else { return }
         switch answer {
         case .none: break
-        case .sendPing(let nonce): steps.append(.ping(nonce: nonce))
+        case .sendPing(let nonce):
+            metrics.pingSent()
+            steps.append(.ping(nonce: nonce))
         case .dead:
+            metrics.peerSilent()
             _ = natProbe.failed(after: heartbeat.probedSilence, now: now)
             replaceSilent(now: now)
         }

@@ -18,6 +18,20 @@ package struct LinkCounters: Equatable, Sendable {
     package var skipped: UInt64 = 0
     /// Round-trip times measured.
     package var roundTripSamples: UInt64 = 0
+
+    package init() {}
+
+    package static func += (sum: inout LinkCounters, other: LinkCounters) {
+        sum.retransmissions += other.retransmissions
+        sum.duplicates += other.duplicates
+        sum.framesSent += other.framesSent
+        sum.framesReceived += other.framesReceived
+        sum.bytesSent += other.bytesSent
+        sum.bytesReceived += other.bytesReceived
+        sum.resumes += other.resumes
+        sum.skipped += other.skipped
+        sum.roundTripSamples += other.roundTripSamples
+    }
 }
 
 /// Bytes that a link has queued, to be sent or acknowledged.

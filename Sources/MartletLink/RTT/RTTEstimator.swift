@@ -28,7 +28,7 @@ package struct RTTEstimator: Hashable, Sendable {
 
     private var smoothedNanoseconds: Int64 = 0
     private var variationNanoseconds: Int64 = 0
-    private var latestNanoseconds: Int64 = 0
+    private(set) var latestNanoseconds: Int64 = 0
     private var minimumNanoseconds = Int64.max
 
     /// Creates an estimator without samples.

@@ -1,3 +1,4 @@
+import MartletMetrics
 package import MartletWire
 
 /// The consequence of a frame for the link's connection.
@@ -641,6 +642,7 @@ package struct LinkServer: ~Copyable {
         }
         admit(slot, admission, &user, now: now)
         guard connections.phase(slot) != .closing else { return }
+        statistics.handshakes.record(now - handshake.begunAt)
         user.queue(.resumeReading(connections.key(slot)))
         let held = handshake.held
         handshake.held = []
@@ -1023,10 +1025,13 @@ package struct LinkServer: ~Copyable {
         _ note: LinkNote, on slot: Int?, _ user: inout some LinkServerUser & ~Copyable
     ) {
         switch note {
-        case .faulted: statistics.faults += 1
+        case .faulted(let code): statistics.faults.count(code)
         case .resumed: statistics.resumes += 1
-        case .refused(_, .resumeRejected, _): statistics.resumesRefused += 1
-        case .linked, .suspended, .ended, .refused: break
+        case .linked: statistics.linksBegun += 1
+        case .refused(_, let code, _):
+            statistics.refusals.count(code)
+            if code == .resumeRejected { statistics.resumesRefused += 1 }
+        case .suspended, .ended: break
         }
         user.queue(.note(note, on: slot.map { connections.key($0) }))
     }

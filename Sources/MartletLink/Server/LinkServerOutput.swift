@@ -1,3 +1,4 @@
+package import MartletMetrics
 public import MartletWire
 
 /// An action that a server's links request of their driver, or an event for its log.
@@ -45,5 +46,26 @@ package struct LinkServerStatistics: Sendable {
     package var linksRefused: UInt64 = 0
     package var resumes: UInt64 = 0
     package var resumesRefused: UInt64 = 0
-    package var faults: UInt64 = 0
+    /// Connections ended for a fault of the peer, by code.
+    package var faults = CodeCounts()
+    /// Refused peers, by code.
+    package var refusals = CodeCounts()
+    /// Links begun.
+    package var linksBegun: UInt64 = 0
+    /// The durations from accept to welcome.
+    package var handshakes = Histogram()
+
+    package init() {}
+
+    package static func += (sum: inout LinkServerStatistics, other: LinkServerStatistics) {
+        sum.connectionsAccepted += other.connectionsAccepted
+        sum.connectionsRefused += other.connectionsRefused
+        sum.linksRefused += other.linksRefused
+        sum.resumes += other.resumes
+        sum.resumesRefused += other.resumesRefused
+        sum.faults += other.faults
+        sum.refusals += other.refusals
+        sum.linksBegun += other.linksBegun
+        sum.handshakes += other.handshakes
+    }
 }

@@ -1,3 +1,4 @@
+package import MartletMetrics
 import MartletWire
 
 /// The links of one loop: their indexes, timers and suspensions, and those that have changed in this turn.
@@ -25,6 +26,8 @@ package struct LinkTable: ~Copyable {
     private var timers = SlotTimers()
     private var generation: UInt32 = 0
     private var lastID: UInt64
+    /// The counts of links that have ended.
+    private var ended = LinkCounters()
     @usableFromInline var dirty = DirtyLinks()
 
     /// - Parameter firstID: The number before the first link's ID.
@@ -84,6 +87,23 @@ package struct LinkTable: ~Copyable {
         timers.cancel(slot)
         slotOfDevice.remove(link.who, slot)
         slotOfID.remove(link.id, slot)
+        ended += link.link.counters
+    }
+
+    /// The counts of all links since the start, ended ones included.
+    package var counters: LinkCounters {
+        var sum = ended
+        for slot in links.slots where links.isLive(slot) { sum += links[slot].link.counters }
+        return sum
+    }
+
+    /// The smoothed round-trip times of the links that have a connection and a sample.
+    package var roundTrips: Histogram {
+        var histogram = Histogram()
+        for slot in links.slots where links.isLive(slot) && links[slot].connection != nil {
+            if let smoothed = links[slot].link.rtt.smoothed { histogram.record(smoothed) }
+        }
+        return histogram
     }
 
     // MARK: Suspensions

@@ -64,7 +64,7 @@ struct ServerConnection {
     init(carrier: Carrier, now: Instant) {
         self.carrier = carrier
         lastReceived = now
-        handshake = ServerHandshake(acceptedAt: now)
+        handshake = ServerHandshake(begunAt: now)
     }
 
     /// Starts the connection in a table, as accepted or as transferred from another loop.
@@ -173,9 +173,9 @@ struct ServerConnection {
         case .awaitingHello, .authenticating, .challenged:
             guard let handshake else { return nil }
             if phase == .awaitingHello, handshake.resumeAttempts == 0 {
-                return (handshake.acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
+                return (handshake.begunAt + configuration.handshakeTimeout, .handshakeTimeout)
             }
-            return (handshake.acceptedAt + configuration.authTimeout, .authTimeout)
+            return (handshake.begunAt + configuration.authTimeout, .authTimeout)
         case .attached:
             let idle = lastReceived + configuration.idleTimeout
             guard let partialSince, partialSince + configuration.frameTimeout < idle else {
@@ -188,7 +188,7 @@ struct ServerConnection {
 
 /// The state of a connection's handshake.
 final class ServerHandshake {
-    let acceptedAt: Instant
+    let begunAt: Instant
     var hello: Hello?
     /// The instant at which the authentication began.
     var askedAt = Instant.zero
@@ -204,8 +204,8 @@ final class ServerHandshake {
     var receivedByteCount = 0
     var sentByteCount = 0
 
-    init(acceptedAt: Instant) {
-        self.acceptedAt = acceptedAt
+    init(begunAt: Instant) {
+        self.begunAt = begunAt
     }
 
     /// Whether a frame may be sent before welcome: no more than three times the received bytes (C-15).

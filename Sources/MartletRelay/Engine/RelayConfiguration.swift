@@ -81,34 +81,34 @@ public enum RelayNote: Equatable, Sendable {
 }
 
 /// Counts of a relay's objects and events.
-public struct RelayStatistics: Equatable, Sendable {
+package struct RelayStatistics: Equatable, Sendable {
     /// Current connections.
-    public var connections = 0
+    package var connections = 0
     /// Accepted connections since the start.
-    public var connectionsAccepted: UInt64 = 0
+    package var connectionsAccepted: UInt64 = 0
     /// Connections closed at once since the start, because there were too many (C-11) or their address was refused
     /// (C-67).
-    public var connectionsRefused: UInt64 = 0
+    package var connectionsRefused: UInt64 = 0
     /// New links refused since the start, because the relay was near its limits.
-    public var linksRefused: UInt64 = 0
+    package var linksRefused: UInt64 = 0
     /// Current links, with a connection or without.
-    public var links = 0
+    package var links = 0
     /// Current links without a connection.
-    public var suspendedLinks = 0
+    package var suspendedLinks = 0
     /// Rooms in memory.
-    public var rooms = 0
+    package var rooms = 0
     /// Resumes accepted.
-    public var resumes: UInt64 = 0
+    package var resumes: UInt64 = 0
     /// Resumes refused.
-    public var resumesRefused: UInt64 = 0
+    package var resumesRefused: UInt64 = 0
     /// Connections ended for a fault of the peer.
-    public var faults: UInt64 = 0
+    package var faults: UInt64 = 0
     /// Messages made durable.
-    public var messagesStored: UInt64 = 0
+    package var messagesStored: UInt64 = 0
     /// Reports of undelivered messages that were passed to the handler.
-    public var undeliveredReports: UInt64 = 0
+    package var undeliveredReports: UInt64 = 0
     /// Reports of undelivered messages that were dropped, because too many waited.
-    public var undeliveredReportsDropped: UInt64 = 0
+    package var undeliveredReportsDropped: UInt64 = 0
 
     /// No objects and no events.
     package init() {}
@@ -120,7 +120,7 @@ public struct RelayStatistics: Equatable, Sendable {
         linksRefused = server.linksRefused
         resumes = server.resumes
         resumesRefused = server.resumesRefused
-        faults = server.faults
+        faults = server.faults.total
     }
 
     /// The sum of two loops of one relay.

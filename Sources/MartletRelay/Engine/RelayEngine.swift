@@ -204,6 +204,28 @@ package struct RelayEngine: ~Copyable {
         return result
     }
 
+    /// The measurements of the loop. They visit all links.
+    package var metrics: EngineMetrics {
+        var metrics = EngineMetrics()
+        metrics.statistics = statistics
+        metrics.server = server.statistics
+        metrics.counts = sessions.counts
+        metrics.traffic = sessions.links.counters
+        metrics.roundTrips = sessions.links.roundTrips
+        metrics.answerCount = sessions.calls.count(.answer)
+        metrics.attachmentCount = sessions.calls.count(.attachment)
+        metrics.decisionCount = sessions.calls.count(.decision)
+        metrics.sessions = sessions.links.slots.reduce(0) { count, slot in
+            sessions.links.isLive(slot) ? count + sessions.relayLinks[slot].sessions.count : count
+        }
+        metrics.linkByteCount = sessions.relayLinks.byteCount
+        metrics.roomByteCount = sessions.rooms.local.memoryByteCount
+        metrics.accountByteCount = sessions.accounts.byteCount
+        metrics.connectionByteCount =
+            server.byteCount + server.connectionCount * MemoryLedger.connectionByteCount
+        return metrics
+    }
+
     /// The rooms of this loop that have members. The caller passes them to the store at least once an hour.
     package var residentRooms: [RoomName] { sessions.rooms.local.residents }
 

@@ -135,9 +135,7 @@ extension RelayRoom {
     private mutating func refuse(
         _ slot: Int, _ counter: UInt64, _ credit: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
-        effects.append(.release(members[slot].key, byteCount: credit))
-        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: code))
-        send(.receipt, EncodedBody(receipt.encode()), to: slot, into: &effects)
+        effects.append(.refuse(members[slot].key, counter: counter, code, byteCount: credit))
     }
 
     /// Resets the session of a message that cannot be taken now, so that the order of its messages is kept.

@@ -24,6 +24,8 @@ package enum RoomEffect: Sendable {
     case waitsForCredit(MemberKey, Bool)
     /// The credit of a publisher's messages is released.
     case release(MemberKey, byteCount: Int)
+    /// A publisher's message is refused, and its credit is released.
+    case refuse(MemberKey, counter: UInt64, ErrorCode, byteCount: Int)
     /// Call the store; the result is `answered`.
     case store(StoreQuestion)
     /// A request without a recipient.

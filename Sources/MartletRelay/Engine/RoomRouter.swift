@@ -94,7 +94,8 @@ extension RoomEffect {
         switch self {
         case .opened(let key, _, _), .reset(let key, _, _), .closed(let key), .send(let key, _, _),
             .deliver(let key, _), .erased(let key, _), .sendTransient(let key, _), .pending(let key),
-            .waitsForCredit(let key, _), .release(let key, _), .charge(let key, _), .answered(let key, _):
+            .waitsForCredit(let key, _), .release(let key, _), .refuse(let key, _, _, _),
+            .charge(let key, _), .answered(let key, _):
             key
         case .note(_, let key): key
         case .store, .request, .attachment, .changed, .watched, .undelivered, .commandEnded:

@@ -28,12 +28,18 @@ extension SessionRouter {
             if let slot = dirtySlot(key) { relayLinks[slot].setWaiting(waits, of: key.session) }
         case .release(let key, let byteCount):
             if let slot = dirtySlot(key) { release(byteCount, to: key, of: slot, now: now) }
+        case .refuse(let key, let counter, let code, let byteCount):
+            if let slot = dirtySlot(key) {
+                release(byteCount, to: key, of: slot, now: now)
+                refuse(counter, code, on: key.session, of: slot)
+            }
         case .opened(let key, let handle, let opened):
             admit(key, handle, opened, now: now)
         case .reset(let key, let code, let until):
             guard let slot = dirtySlot(key) else { break }
             if code == .roomForbidden { noteRefusedEntry(of: key.session, of: slot) }
             removeSession(key.session, of: slot)
+            counts.resets.count(code)
             links[slot].link.reset(key.session, code: code, retryAfter: until?.retryAfter(now: now))
         case .closed(let key):
             guard let slot = dirtySlot(key) else { break }
@@ -168,6 +174,7 @@ extension SessionRouter {
 
     /// Queues messages. When many of a priority are queued, the rooms hold further ones back.
     private mutating func deliver(_ entries: ArraySlice<LogEntry>, on session: SessionID, of slot: Int) {
+        counts.deliveries += UInt64(entries.count)
         let isBulk = relayLinks[slot].sessions.index(of: session).map { relayLinks[slot].sessions[at: $0].isBulk }
         guard relayLinks[slot].send(entries, on: session, isBulk: isBulk ?? false, &links[slot].link) else {
             return reset(session, .slowConsumer, of: slot)

@@ -42,6 +42,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var reads = Deque<(MembershipReadID, MembershipRead)>()
     /// The faults of peers in frames that were held.
     var heldFaults: [(slot: Int, error: LinkError)] = []
+    var counts = SessionCounts()
     private var inflater = Inflater()
     /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
@@ -122,6 +123,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
 
     /// Resets a session, which leaves its room.
     mutating func reset(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
+        counts.resets.count(code)
         links[slot].link.reset(session, code: code)
         end(session, of: slot)
     }
@@ -437,6 +439,11 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     ) {
         links[slot].link.release(credit, on: session)
         guard let counter else { return reset(session, code, of: slot) }
+        refuse(counter, code, on: session, of: slot)
+    }
+
+    mutating func refuse(_ counter: UInt64, _ code: ErrorCode, on session: SessionID, of slot: Int) {
+        counts.refusals.count(code)
         let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: code))
         send(.receipt, EncodedBody(receipt.encode()), on: session, of: slot)
     }

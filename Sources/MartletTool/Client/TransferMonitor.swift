@@ -118,7 +118,7 @@ final class TransferMonitor: Sendable {
 
     private func report(_ client: Client) async -> TransferReport {
         let counts = counts.withLock { $0 }
-        let statistics = await client.statistics
+        let metrics = await client.metrics
         let status = client.currentStatus
         var report = TransferReport()
         report.sent = counts.sent
@@ -127,13 +127,15 @@ final class TransferMonitor: Sendable {
         report.received = counts.received
         report.missed = counts.missed
         report.replacedLogs = counts.replacedLogs
-        report.reconnects = statistics.reconnects
-        report.resumes = statistics.resumes
-        report.retransmissions = statistics.retransmissions
-        report.rttP50 = statistics.roundTripP50.map { Quantity.seconds($0) * 1000 }
-        report.rttP99 = statistics.roundTripP99.map { Quantity.seconds($0) * 1000 }
-        report.bytesSent = statistics.bytesSent
-        report.bytesReceived = statistics.bytesReceived
+        let count = { (name: String) in UInt64(metrics["martlet_client_\(name)"] ?? 0) }
+        let roundTrips = metrics.histogram("martlet_client_round_trip_seconds")
+        report.reconnects = count("reconnects")
+        report.resumes = count("resumes")
+        report.retransmissions = count("frames_retransmitted")
+        report.rttP50 = roundTrips?.quantile(0.5).map { Quantity.seconds($0) * 1000 }
+        report.rttP99 = roundTrips?.quantile(0.99).map { Quantity.seconds($0) * 1000 }
+        report.bytesSent = count("sent_bytes")
+        report.bytesReceived = count("received_bytes")
         report.seconds = Quantity.seconds(begin.duration(to: .now))
         report.online = status.isOnline
         report.status = status.explanation + (counts.delayReason.map { "; \($0)" } ?? "")

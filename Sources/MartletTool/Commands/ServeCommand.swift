@@ -1,4 +1,5 @@
 import CMartletSystem
+import MartletAdmin
 import MartletLink
 import MartletRelay
 import MartletRelaySQLite
@@ -69,7 +70,8 @@ enum ServeCommand {
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
             json.spec, check.spec,
-        ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs,
+        ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs
+            + AdminArguments.specs,
         notes: [
             """
             Without --store messages are kept in memory, the oldest are removed first, and all are lost at \
@@ -104,7 +106,9 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + AttachmentArguments.notes + PushArguments.notes + RelayAccess.notes + [TokensFile.overview],
+        ] + AttachmentArguments.notes + PushArguments.notes + AdminArguments.notes + RelayAccess.notes + [
+            TokensFile.overview
+        ],
         exitCodes: [
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal, or --check has found no fault"),
             ExitMeaning(.failure, "--check has found a fault, which standard error states"),
@@ -141,6 +145,7 @@ enum ServeCommand {
             _ = try RelayAccess(arguments)
             _ = try PushArguments.webhook(arguments)
             if let path = arguments[audit] { try AuditLog.check(path: path) }
+            try AdminArguments.check(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
                 throw fault
             }
@@ -190,9 +195,11 @@ enum ServeCommand {
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
+        let admin = try AdminArguments.server(arguments, of: relay)
         let addresses: [SocketAddress]
         do {
             addresses = try relay.start()
+            try admin?.start()
         } catch RelayError.invalidTLS(let error) {
             throw CommandError(.noInput, "\(error)")
         } catch {
@@ -206,13 +213,14 @@ enum ServeCommand {
             if isJSON { log.add(RelayLog.Entry(event: .listening(address))) } else { note(.listening(address)) }
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
+        for address in admin?.addresses ?? [] { note(.adminListening(address)) }
         let reloads = Task {
             for await number in signals {
                 guard number == SIGHUP else {
                     note(.reopened(failure(of: { try audit?.reopen() })))
                     continue
                 }
-                let failure = await reload(relay, access, audit, webhook, arguments)
+                let failure = await reload(relay, access, audit, webhook, admin, arguments)
                 note(.reloaded(failure))
                 audit?.add(.reloaded(failure))
             }
@@ -224,6 +232,7 @@ enum ServeCommand {
             _ = await relay.drain(within: arguments[drain] ?? .zero)
             let statistics = await relay.statistics
             await relay.shutdown()
+            await admin?.shutdown()
             await (store as? SQLiteStore)?.close()
             for event in groups.withLock({ $0.finish() }) { note(event) }
             note(.ended(statistics))
@@ -236,14 +245,17 @@ enum ServeCommand {
 
     /// Reads all files again, and applies all of them, or none if one has a fault. Returns the fault.
     private static func reload(
-        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ arguments: ParsedArguments
+        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ admin: AdminServer?,
+        _ arguments: ParsedArguments
     ) async -> String? {
         do {
             let contents = try access.read()
             let secret = try PushArguments.secret(arguments)
+            let applyAdmin = try AdminArguments.prepareReload(of: admin, arguments)
             // The certificate is the last one that can have a fault.
             let reloadTLS: () throws -> Void = { if TLSArguments.hasCertificate(arguments) { try relay.reloadTLS() } }
             if let audit { try audit.reopen(after: reloadTLS) } else { try reloadTLS() }
+            applyAdmin()
             if let secret { try webhook?.replaceSecret(by: secret) }
             await access.apply(contents, to: relay)
             return nil

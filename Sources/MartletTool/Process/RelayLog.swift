@@ -12,6 +12,8 @@ enum RelayLog {
     enum Event: Sendable {
         /// The relay listens on an address.
         case listening(SocketAddress)
+        /// The port of `--admin` listens on an address.
+        case adminListening(SocketAddress)
         /// An event of the relay that has no audit record.
         case relay(RelayEvent)
         /// An event of the relay, or a group of refusals.
@@ -91,6 +93,8 @@ enum RelayLog {
         switch event {
         case .listening(let address):
             named("listening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
+        case .adminListening(let address):
+            named("adminListening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
         case .relay(let event): members(of: event)
         case .audited(let record): AuditLog.members(of: record)
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
@@ -212,7 +216,7 @@ extension RelayLog.Event {
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .store(.clockJumped): .warning
         case .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost: .error
-        case .listening, .reloaded(nil), .reopened(nil), .ended: .info
+        case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info
         }
     }
 

@@ -9,11 +9,13 @@ package enum ListenAddress {
     }
 
     /// Returns the option for the address.
-    package static func option(fallback: String) -> Option<SocketAddress> {
+    package static func option(
+        _ name: String = "listen", fallback: String? = nil,
+        help: String = "address to listen on; port 0 takes a free port and prints it"
+    ) -> Option<SocketAddress> {
         Option(
-            "listen", "ADDRESS:PORT", fallback: parse(fallback), shown: fallback,
-            expectation: "an IP address and a port, such as 127.0.0.1:7227 or [::1]:0, or a port alone",
-            help: "address to listen on; port 0 takes a free port and prints it"
+            name, "ADDRESS:PORT", fallback: fallback.flatMap { parse($0) }, shown: fallback,
+            expectation: "an IP address and a port, such as 127.0.0.1:7227 or [::1]:0, or a port alone", help: help
         ) { parse($0) }
     }
 }

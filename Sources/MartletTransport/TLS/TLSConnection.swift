@@ -63,6 +63,8 @@ final class TLSConnection {
     /// The time at which the certificate of the presented session was verified; nil without a session.
     private let verifiedAt: UInt64?
     private(set) var state = State.handshaking
+    /// The application protocol of the connection, after the handshake.
+    var applicationProtocol: String { context.applicationProtocol }
 
     /// The client's side of a connection to `host`.
     init(client context: TLSContext, host: String, resuming session: TLSSession?) throws(TLSError) {

@@ -8,6 +8,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
     static let maxTicketKeys = 16
 
     let pointer: OpaquePointer
+    /// The application protocol that both sides have to name (RFC 7301).
+    let applicationProtocol: String
 
     init(client options: TLSClientOptions) throws(TLSError) {
         var trustFile: String?
@@ -17,12 +19,18 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         case .file(let path): trustFile = path
         case .pins(let pin, let backup): pins = pin.bytes + backup.bytes
         }
-        unsafe pointer = try TLSContext.make(options.identity, trustFile: trustFile, pins: pins)
+        applicationProtocol = TransportSecurity.martletProtocol
+        unsafe pointer = try TLSContext.make(
+            options.identity, applicationProtocol, trustFile: trustFile, pins: pins)
     }
 
     /// - Parameter maxRecordCount: The maximum number of records that are sent with a key of TLS 1.3; 0 for the
     ///   default.
-    init(server options: TLSServerOptions, ticketKeys: [UInt8], maxRecordCount: UInt64 = 0) throws(TLSError) {
+    init(
+        server options: TLSServerOptions, applicationProtocol: String = TransportSecurity.martletProtocol,
+        ticketKeys: [UInt8], maxRecordCount: UInt64 = 0
+    ) throws(TLSError) {
+        self.applicationProtocol = applicationProtocol
         var trustFile: String?
         var request = martlet_tls_peer_certificate_ignored
         switch options.clientCertificates {
@@ -31,7 +39,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         case .required(let path): (trustFile, request) = (path, martlet_tls_peer_certificate_required)
         }
         unsafe pointer = try TLSContext.make(
-            options.identity, trustFile: trustFile, isServer: true, request: request, ticketKeys: ticketKeys,
+            options.identity, applicationProtocol, trustFile: trustFile, isServer: true, request: request,
+            ticketKeys: ticketKeys,
             maxRecordCount: maxRecordCount)
     }
 
@@ -46,13 +55,14 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
     }
 
     private static func make(
-        _ identity: TLSIdentity?, trustFile: String?, isServer: Bool = false, pins: [UInt8] = [],
+        _ identity: TLSIdentity?, _ applicationProtocol: String, trustFile: String?, isServer: Bool = false,
+        pins: [UInt8] = [],
         request: martlet_tls_peer_certificate = martlet_tls_peer_certificate_ignored, ticketKeys: [UInt8] = [],
         maxRecordCount: UInt64 = 0
     ) throws(TLSError) -> OpaquePointer {
         var failure = martlet_tls_failure()
         let pointer = unsafe withTexts([
-            TransportSecurity.martletProtocol, identity?.certificateFile, identity?.keyFile, trustFile,
+            applicationProtocol, identity?.certificateFile, identity?.keyFile, trustFile,
         ]) {
             (texts: [UnsafePointer<CChar>?]) -> OpaquePointer? in
             unsafe pins.withUnsafeBufferPointer { pins -> OpaquePointer? in

@@ -19,6 +19,7 @@ package final class TLSServer: Sendable {
     }
 
     private let options: TLSServerOptions
+    private let applicationProtocol: String
     private let onReplacementFailed: @Sendable (TLSError) -> Void
     private let state: Guarded<State>
 
@@ -27,19 +28,23 @@ package final class TLSServer: Sendable {
         try self.init(options) { _ in }
     }
 
-    /// - Parameter onReplacementFailed: Receives the reason why old ticket keys remain in use.
+    /// - Parameters:
+    ///   - applicationProtocol: The protocol that clients have to name (RFC 7301).
+    ///   - onReplacementFailed: Receives the reason why old ticket keys remain in use.
     package init(
-        _ options: TLSServerOptions, onReplacementFailed: @escaping @Sendable (TLSError) -> Void
+        _ options: TLSServerOptions, applicationProtocol: String = TransportSecurity.martletProtocol,
+        onReplacementFailed: @escaping @Sendable (TLSError) -> Void
     ) throws(TLSError) {
         self.options = options
+        self.applicationProtocol = applicationProtocol
         self.onReplacementFailed = onReplacementFailed
-        state = Guarded(try Self.load(options, previousKey: []))
+        state = Guarded(try Self.load(options, applicationProtocol, previousKey: []))
     }
 
     /// Reads all files again. Existing connections keep their certificate. After an error the server continues with the
     /// earlier certificate and keys.
     package func reload() throws(TLSError) {
-        let next = try Self.load(options, previousKey: state.withLock { $0.ownKey })
+        let next = try Self.load(options, applicationProtocol, previousKey: state.withLock { $0.ownKey })
         state.withLock { $0 = next }
     }
 
@@ -72,7 +77,9 @@ package final class TLSServer: Sendable {
         }
     }
 
-    private static func load(_ options: TLSServerOptions, previousKey: [UInt8]) throws(TLSError) -> State {
+    private static func load(
+        _ options: TLSServerOptions, _ applicationProtocol: String, previousKey: [UInt8]
+    ) throws(TLSError) -> State {
         let keyByteCount = Int(martlet_tls_ticket_key_byte_count)
         var ownKey: [UInt8] = []
         let keys: [UInt8]
@@ -86,7 +93,8 @@ package final class TLSServer: Sendable {
             guard fillRandom(&ownKey) else { throw .protocolError("the system has no random bytes") }
             keys = ownKey + previousKey
         }
-        let context = try TLSContext(server: options, ticketKeys: keys)
+        let context = try TLSContext(
+            server: options, applicationProtocol: applicationProtocol, ticketKeys: keys)
         return State(context: context, createdAt: EventLoop.clock, ownKey: ownKey)
     }
 

@@ -58,7 +58,7 @@ package final class TLSTransport: Transport, @unchecked Sendable {  // All state
         guard connection.state == .open || connection.state == .peerClosed else { return nil }
         return TransportSecurity(
             version: connection.version, isResumed: connection.isResumed, cipher: connection.cipher,
-            applicationProtocol: TransportSecurity.martletProtocol, peerCertificate: connection.peerCertificate)
+            applicationProtocol: connection.applicationProtocol, peerCertificate: connection.peerCertificate)
     }
 
     /// Exports keying material; see `Transport`.

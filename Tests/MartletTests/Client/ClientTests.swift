@@ -94,6 +94,6 @@ struct ClientTests {
         let client = try Client(to: "martlet://localhost", as: .anonymous("alice"))
         #expect(client.currentStatus.phase == .idle)
         #expect(client.currentStatus.explanation == "not started")
-        #expect(await client.statistics.framesSent == 0)
+        #expect(await client.metrics["martlet_client_frames_sent"] == 0)
     }
 }

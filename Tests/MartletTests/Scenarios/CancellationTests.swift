@@ -197,7 +197,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `close, cancel, statistics and stop complete in a cancelled task`() async throws {
+    @Test func `close, cancel, metrics and stop complete in a cancelled task`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
@@ -207,10 +207,10 @@ struct CancellationTests {
             let task = Task {
                 await until { Task.isCancelled }
                 let wasCancelled = await handle.cancel()
-                let statistics = await alice.statistics
+                let metrics = await alice.metrics
                 await lobby.close()
                 await alice.stop()
-                return (wasCancelled, statistics.framesSent)
+                return (wasCancelled, metrics["martlet_client_frames_sent"] ?? 0)
             }
             task.cancel()
             let (wasCancelled, framesSent) = await task.value

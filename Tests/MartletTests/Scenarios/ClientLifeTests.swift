@@ -67,7 +67,7 @@ struct ClientLifeTests {
                 let lobby = try await client.open(room: "lobby")
                 _ = try await lobby.send("a secret").accepted()
                 await lobby.close()
-                _ = await client.statistics
+                _ = await client.metrics
             }
         }
         let names = events.withLock { $0.map(\.name) }

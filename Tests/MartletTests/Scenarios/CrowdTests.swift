@@ -91,7 +91,7 @@ struct CrowdTests {
     private func stop(_ clients: [Client]) async -> UInt64 {
         let counts = try? await inOrder(clients.indices) { index in
             await clients[index].stop()
-            return await clients[index].statistics.reconnects
+            return UInt64(await clients[index].metrics["martlet_client_reconnects"] ?? 0)
         }
         return (counts ?? []).reduce(0, +)
     }

@@ -54,7 +54,7 @@ struct OutboxTests {
                 try await lobby.send("kept")
                 let texts = try await lobby.messages.first(1).map(\.text)
                 #expect(texts == ["kept"])
-                #expect(await alice.statistics.pendingMessages == 0)
+                #expect(await alice.metrics["martlet_client_messages_pending"] == 0)
             }
         }
     }
@@ -85,7 +85,7 @@ struct OutboxTests {
                 let first = try await lobby.send("1")
                 await outbox.failAll(true)
                 _ = try await first.accepted()
-                while await alice.statistics.outboxFailures == 0 { await Task.yield() }
+                while await alice.metrics["martlet_client_outbox_failures"] == 0 { await Task.yield() }
                 await outbox.failAll(false)
                 _ = try await lobby.send("2").accepted()
             }

@@ -63,7 +63,7 @@ struct StopTests {
             await #expect(throws: MartletError.stopped) { try await lobby.send("too late") }
             #expect(await !handle.cancel())
             #expect(alice.currentStatus.explanation == "stopped")
-            #expect(await alice.statistics.framesSent > 0)
+            #expect(try #require(await alice.metrics["martlet_client_frames_sent"]) > 0)
             await bob.stop()
         }
     }
@@ -196,7 +196,7 @@ struct StopTests {
         let handle = try await lobby.send("hello")
         let open = Task { try await alice.open(room: "other") }
         let status = Task { for await _ in alice.status {} }
-        _ = await alice.statistics
+        _ = await alice.metrics
         await loop.shutdown()
         await #expect(throws: MartletError.stopped) { try await open.value }
         await status.value
@@ -237,8 +237,8 @@ struct StopTests {
             let alice = try Client(to: proxy.endpoint, as: .anonymous("alice"), configuration: .hasty)
             try await alice.start()
             let open = Task { try await alice.open(room: "lobby") }
-            // The call of `open` can precede or follow that of `statistics`. It fails in both cases.
-            _ = await alice.statistics
+            // The call of `open` can precede or follow that of `metrics`. It fails in both cases.
+            _ = await alice.metrics
             await alice.stop()
             await #expect(throws: MartletError.stopped) { try await open.value }
         }

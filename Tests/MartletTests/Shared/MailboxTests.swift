@@ -16,15 +16,15 @@ import Testing
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"), on: loop)
         let mailbox = client.life.mailbox
         let driver = ClientDriver(client.life, InMemoryOutbox().open())
-        let statistics = Promise<Client.Statistics>()
+        let metrics = Promise<ClientMetrics>()
         let end = Promise<Void>()
         mailbox.open(for: driver)
-        #expect(mailbox.post(.statistics(statistics)) == .posted)
+        #expect(mailbox.post(.metrics(metrics)) == .posted)
         #expect(mailbox.post(.stop(end)) == .posted)
         // The loop has no job for the driver, which would trap before its start.
         await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
         loop.execute { driver.start() }
-        #expect(try await statistics.value().reconnects == 0)
+        #expect(try await metrics.value().reconnects == 0)
         try await end.value()
         #expect(mailbox.post(.abandon) == .stopped)
         await loop.shutdown()
@@ -46,7 +46,7 @@ import Testing
         // All commands are posted before the loop takes them.
         let ends = (stop: Promise<Void>(), close: Promise<Void>(), again: Promise<Void>())
         let behind = (
-            open: Promise<RoomCore>(), cancel: Promise<Bool>(), statistics: Promise<Client.Statistics>(),
+            open: Promise<RoomCore>(), cancel: Promise<Bool>(), metrics: Promise<ClientMetrics>(),
             request: Promise<Answer>()
         )
         let call = RequestCall(
@@ -58,7 +58,7 @@ import Testing
             mailbox.post(.close(room, ends.close))
             mailbox.post(.open(other, .offline, behind.open))
             mailbox.post(.cancel(room, counter: 1, behind.cancel))
-            mailbox.post(.statistics(behind.statistics))
+            mailbox.post(.metrics(behind.metrics))
             mailbox.post(.request(room, call))
             mailbox.post(.stop(ends.again))
         }
@@ -66,7 +66,7 @@ import Testing
         await #expect(throws: MartletError.stopped) { _ = try await behind.open.value() }
         await #expect(throws: MartletError.stopped) { _ = try await behind.request.value() }
         #expect(try await !behind.cancel.value())
-        #expect(try await behind.statistics.value().framesSent == 0)
+        #expect(try await behind.metrics.value().traffic.framesSent == 0)
         await loop.shutdown()
     }
 }

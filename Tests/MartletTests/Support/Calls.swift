@@ -5,13 +5,13 @@ import MartletTransport
 
 /// The calls of the public API that wait.
 enum Call: CaseIterable, Sendable {
-    case start, stop, statistics, open, openOffline, status
+    case start, stop, metrics, open, openOffline, status
     case close, request, send, cancelMessage, accepted, states, messages, items, events, requests
 
     /// Whether the call ends by itself in each setting. Each other call ends with the client at the latest.
     var isSoonOver: Bool {
         switch self {
-        case .stop, .statistics, .close, .cancelMessage: true
+        case .stop, .metrics, .close, .cancelMessage: true
         default: false
         }
     }
@@ -20,7 +20,7 @@ enum Call: CaseIterable, Sendable {
         switch self {
         case .start: try await client.start()
         case .stop: await client.stop()
-        case .statistics: _ = await client.statistics
+        case .metrics: _ = await client.metrics
         case .open: _ = try await client.open(room: "other")
         case .openOffline: _ = try await client.open(room: "another", options: .offline)
         case .status: for await _ in client.status {}

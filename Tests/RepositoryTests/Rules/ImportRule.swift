@@ -44,8 +44,8 @@ struct ImportRule {
     ]
 
     /// The only imports of an engine, and of a link without its driver.
-    private static let allowedInEngines: Set<String> = ["MartletLink", "MartletWire"]
-    private static let allowedInLink: Set<String> = ["MartletWire"]
+    private static let allowedInEngines: Set<String> = ["MartletLink", "MartletMetrics", "MartletWire"]
+    private static let allowedInLink: Set<String> = ["MartletMetrics", "MartletWire"]
 
     /// The imports permitted to every test, beside those of its module and the dependencies of its target.
     private static let allowedInTests = cLibraries.union(["Testing", "Foundation", "Dispatch", "Synchronization"])

@@ -82,10 +82,10 @@ final class SoakMember: Sendable {
         }
         await client.stop()
         _ = await reader.result
-        let statistics = await client.statistics
+        let metrics = await client.metrics
         state.withLock { state in
             state.clientCount += 1
-            state.reconnects += statistics.reconnects
+            state.reconnects += UInt64(metrics["martlet_client_reconnects"] ?? 0)
         }
     }
 

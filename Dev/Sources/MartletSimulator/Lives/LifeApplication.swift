@@ -591,7 +591,7 @@ final class LifeApplication: @unchecked Sendable {
         case 54..<58: client.enterBackground()
         case 58..<64: client.enterForeground()
         case 64..<68: client.retryNow()
-        case 68..<72: _ = try? await call("statistics", within: .seconds(1)) { await client.statistics }
+        case 68..<72: _ = try? await call("metrics", within: .seconds(1)) { await client.metrics }
         case 72..<76: room.setTyping(happens(perMille: 500))
         case 76..<80: await markRead(room.name)
         case 80..<84: group.addTask { await self.ask(in: room) }

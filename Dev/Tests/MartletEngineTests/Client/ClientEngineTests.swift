@@ -1,3 +1,4 @@
+import MartletMetrics
 import MartletTestSupport
 import MartletWire
 import Testing

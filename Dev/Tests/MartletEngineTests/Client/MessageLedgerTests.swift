@@ -1,3 +1,4 @@
+import MartletMetrics
 import MartletSimulator
 import MartletWire
 import Testing
@@ -50,6 +51,19 @@ import Testing
         var ledger = ledger(5...5)
         let added = [4, 5, 6, 6].map { ledger.add(MessageLedger.Pending(counter: $0, hello), now: .zero) }
         #expect(added == [false, false, true, false] && ledger.pendingCounters == [5, 6] && ledger.pendingCount == 2)
+    }
+
+    @Test func `accepted messages → the duration of each since it was stored, and none when they are accepted again`() {
+        var ledger = MessageLedger()
+        for counter in 1...3 as ClosedRange<UInt64> { add(counter, to: &ledger, now: .zero + .seconds(Int64(counter))) }
+        ledger.handedOver(upTo: 3, now: .zero + .seconds(4))
+        var durations = Histogram()
+        for _ in 0..<2 {
+            let run = AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1)
+            _ = ledger.accepted(run, head: 0, now: .zero + .seconds(5), &durations)
+        }
+        #expect(durations.count == 2)
+        #expect((durations.sum, durations.max) == (.seconds(7), .seconds(4)))
     }
 
     // MARK: Storing and sending
@@ -286,5 +300,13 @@ import Testing
         let late = ledger.edit(2, hello)
         let unknown = ledger.edit(3, hello)
         #expect(!late && !unknown)
+    }
+}
+
+extension MessageLedger {
+    /// Reports a run, whose durations are not checked.
+    fileprivate mutating func accepted(_ run: AcceptedRun, head: UInt64 = 0) -> [AcceptedRun] {
+        var durations = Histogram()
+        return accepted(run, head: head, now: .zero, &durations)
     }
 }

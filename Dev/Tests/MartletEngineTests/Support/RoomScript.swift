@@ -199,6 +199,10 @@ struct RoomScript: ~Copyable {
             } else if case .pending(let key) = effect {
                 // A link without a backlog has space at once.
                 if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.receive(.sendPending(handle)) }
+            } else if case .refuse(let key, let counter, let code, let byteCount) = effect {
+                let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: code))
+                effects.append(.released(name(key), byteCount))
+                effects.append(.sent(name(key), frame(.receipt, EncodedBody(receipt.encode()))))
             } else if case .waitsForCredit = effect {
                 // The link probes for credit.
             } else {
@@ -225,7 +229,7 @@ struct RoomScript: ~Copyable {
         case .reset(let key, let code, _): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .sent(name(key), frame(type, body))
-        case .deliver, .pending, .waitsForCredit: preconditionFailure("handled before")
+        case .deliver, .pending, .waitsForCredit, .refuse: preconditionFailure("handled before")
         case .sendTransient(let key, let body): return .sentTransient(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .store(let question): return note(question)

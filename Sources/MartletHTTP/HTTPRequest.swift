@@ -1,0 +1,62 @@
+/// A request of HTTP/1.1 (RFC 9110, RFC 9112).
+package struct HTTPRequest: Sendable, Equatable {
+    /// The method, for example "GET". Methods are case-sensitive.
+    package var method: String
+    /// The absolute path of the target, with percent-encodings.
+    package var path: String
+    /// The parameters of the query, decoded, in their order.
+    package var query: [Parameter]
+    /// The fields in their order. Names are in lowercase.
+    package var fields: [HTTPField]
+    /// The content.
+    package var body: [UInt8]
+    /// Whether the connection ends with the response.
+    package var closesConnection: Bool
+
+    /// A parameter of a query.
+    package struct Parameter: Sendable, Equatable {
+        package var name: String
+        package var value: String
+    }
+
+    /// Returns the value of a field, with those of repeated lines joined by commas (RFC 9110 §5.3); nil without one.
+    ///
+    /// - Parameter name: The name in lowercase.
+    package subscript(name: String) -> String? {
+        let values = fields.lazy.filter { $0.name == name }.map(\.value)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// Returns the value of the first parameter of the query with a name; nil without one.
+    package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
+}
+
+/// A field of a request or a response.
+package struct HTTPField: Sendable, Equatable {
+    /// The name, in lowercase in a request.
+    package var name: String
+    /// The value without the surrounding spaces.
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A fault of a peer's request. The raw value is the status of the response, after which the connection ends.
+package enum HTTPFault: UInt16, Error, CaseIterable {
+    /// The bytes are no request.
+    case malformed = 400
+    /// The content has no length that is known in advance.
+    case lengthRequired = 411
+    /// The content is longer than ``HTTPRequestParser/maxBodyByteCount``.
+    case contentTooLarge = 413
+    /// The field Expect has a value other than 100-continue.
+    case expectationFailed = 417
+    /// The request line and the fields are longer than ``HTTPRequestParser/maxHeadByteCount``, or there are more than
+    /// ``HTTPRequestParser/maxFieldCount`` fields.
+    case headTooLarge = 431
+    /// The version is neither 1.0 nor 1.1.
+    case unsupportedVersion = 505
+}

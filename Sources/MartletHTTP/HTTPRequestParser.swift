@@ -1,0 +1,297 @@
+import MartletWire
+
+/// Requests from the bytes of one connection (RFC 9112).
+///
+/// | state | input | left by |
+/// |---|---|---|
+/// | head | bytes up to the first empty line, at most `maxHeadByteCount` | the empty line |
+/// | body | bytes up to the length of the content, at most `maxBodyByteCount` | the last byte |
+/// | failed | discarded | nothing |
+///
+/// What RFC 9112 lets a recipient repair is refused, because a proxy in front can repair it in another way: lines that
+/// end with LF alone, folded lines, spaces before a colon, several lengths, a length beside a transfer encoding.
+package struct HTTPRequestParser: Sendable {
+    /// The maximum number of bytes of the request line and the fields.
+    package static let maxHeadByteCount = 16 << 10
+    /// The maximum number of fields.
+    package static let maxFieldCount = 64
+    /// The maximum number of bytes of the content.
+    package static let maxBodyByteCount = 64 << 10
+
+    private enum State: Sendable {
+        case head
+        case body(HTTPRequest, byteCount: Int)
+        case failed(HTTPFault)
+    }
+
+    private var state = State.head
+    private var buffer: [UInt8] = []
+    /// The bytes before the current request.
+    private var taken = 0
+    /// The bytes in which no empty line ends.
+    private var searched = 0
+    /// Whether the client waits for permission to send the content (RFC 9110 §10.1.1).
+    private var isExpectingContinue = false
+
+    /// A parser at the start of a connection.
+    package init() {}
+
+    /// The number of bytes that no returned request contains. Reading pauses while it is above
+    /// ``maxHeadByteCount`` and a request is in progress.
+    package var bufferedByteCount: Int { buffer.count - taken }
+
+    /// Whether bytes of an incomplete request have arrived.
+    package var isInRequest: Bool { if case .body = state { true } else { bufferedByteCount > 0 } }
+
+    /// Appends received bytes.
+    package mutating func receive(_ bytes: RawSpan) {
+        if case .failed = state { return }
+        if taken == buffer.count {
+            buffer.removeAll(keepingCapacity: true)
+            (taken, searched) = (0, 0)
+        }
+        buffer.append(bytes: bytes)
+    }
+
+    /// Returns whether the client waits for `100 Continue`, once for each request.
+    package mutating func takeExpectation() -> Bool {
+        guard case .body(_, let byteCount) = state, bufferedByteCount < byteCount else { return false }
+        defer { isExpectingContinue = false }
+        return isExpectingContinue
+    }
+
+    /// Returns the next complete request; nil if more bytes are required.
+    package mutating func next() throws(HTTPFault) -> HTTPRequest? {
+        do throws(HTTPFault) {
+            while true {
+                switch state {
+                case .failed(let fault): throw fault
+                case .body(var request, let byteCount):
+                    guard bufferedByteCount >= byteCount else { return nil }
+                    request.body = Array(buffer[taken..<taken + byteCount])
+                    take(byteCount)
+                    state = .head
+                    return request
+                case .head:
+                    guard let end = try headEnd() else { return nil }
+                    let head = buffer[taken..<end - 2]
+                    let (request, byteCount, expects) = try HTTPRequest.parse(head)
+                    take(end - taken)
+                    isExpectingContinue = expects
+                    state = .body(request, byteCount: byteCount)
+                }
+            }
+        } catch {
+            state = .failed(error)
+            buffer = []
+            (taken, searched) = (0, 0)
+            throw error
+        }
+    }
+
+    private mutating func take(_ byteCount: Int) {
+        taken += byteCount
+        searched = taken
+        // The rest of a long buffer moves to its start.
+        if taken > Self.maxHeadByteCount {
+            buffer.removeFirst(taken)
+            (taken, searched) = (0, 0)
+        }
+    }
+
+    /// Returns the index behind the empty line of the head; nil if it has not arrived.
+    private mutating func headEnd() throws(HTTPFault) -> Int? {
+        // Empty lines before a request are ignored (RFC 9112 §2.2).
+        while buffer.count >= taken + 2, buffer[taken] == UInt8(ascii: "\r"), buffer[taken + 1] == UInt8(ascii: "\n") {
+            take(2)
+        }
+        var index = max(searched, taken + 3)
+        while index < buffer.count {
+            if buffer[index] == UInt8(ascii: "\n"), buffer[index - 1] == UInt8(ascii: "\r"),
+                buffer[index - 2] == UInt8(ascii: "\n"), buffer[index - 3] == UInt8(ascii: "\r")
+            {
+                guard index + 1 - taken <= Self.maxHeadByteCount else { throw .headTooLarge }
+                return index + 1
+            }
+            index += 1
+        }
+        searched = buffer.count
+        guard bufferedByteCount < Self.maxHeadByteCount else { throw .headTooLarge }
+        return nil
+    }
+}
+
+extension HTTPRequest {
+    /// Parses a request line and fields, each ended by CR LF.
+    ///
+    /// - Returns: The request without its content, the length of the content, and whether the client waits for
+    ///   permission to send it.
+    fileprivate static func parse(
+        _ head: ArraySlice<UInt8>
+    ) throws(HTTPFault) -> (request: HTTPRequest, byteCount: Int, expectsContinue: Bool) {
+        var lines = try Lines(rest: head)
+        guard let first = try lines.next() else { throw .malformed }
+        let parts = first.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter) else { throw .malformed }
+        let minor = try minorVersion(parts[2])
+        var request = HTTPRequest(
+            method: String(decoding: parts[0], as: UTF8.self), path: "", query: [], fields: [], body: [],
+            closesConnection: minor == 0)
+        try request.setTarget(parts[1])
+        while let line = try lines.next() {
+            guard request.fields.count < HTTPRequestParser.maxFieldCount else { throw .headTooLarge }
+            request.fields.append(try field(line))
+        }
+        let hosts = request.fields.count { $0.name == "host" }
+        guard hosts == 1 || minor == 0 && hosts == 0 else { throw .malformed }
+        if let connection = request["connection"]?.lowercased() {
+            let options = connection.split(separator: ",").map { $0.trimmingSpaces }
+            request.closesConnection = options.contains("close") || minor == 0 && !options.contains("keep-alive")
+        }
+        let byteCount = try request.contentByteCount()
+        return (request, byteCount, try request.expectsContinue && minor == 1)
+    }
+
+    private var expectsContinue: Bool {
+        get throws(HTTPFault) {
+            guard let expectation = self["expect"] else { return false }
+            guard expectation.lowercased() == "100-continue" else { throw .expectationFailed }
+            return true
+        }
+    }
+
+    private func contentByteCount() throws(HTTPFault) -> Int {
+        let lengths = fields.filter { $0.name == "content-length" }
+        let encoding = self["transfer-encoding"]
+        guard lengths.count <= 1, lengths.isEmpty || encoding == nil else { throw .malformed }
+        // A request is refused rather than read in chunks: no client of these resources sends one.
+        if encoding != nil { throw .lengthRequired }
+        guard let text = lengths.first?.value else { return 0 }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            throw .malformed
+        }
+        guard let count = Int(text), count <= HTTPRequestParser.maxBodyByteCount else { throw .contentTooLarge }
+        return count
+    }
+
+    private static func minorVersion(_ text: ArraySlice<UInt8>) throws(HTTPFault) -> Int {
+        guard text.count == 8, text.starts(with: "HTTP/".utf8), text[text.startIndex + 6] == UInt8(ascii: ".") else {
+            throw .malformed
+        }
+        switch String(decoding: text.dropFirst(5), as: UTF8.self) {
+        case "1.0": return 0
+        case "1.1": return 1
+        default: throw .unsupportedVersion
+        }
+    }
+
+    /// Sets path and query of a target in origin form or absolute form (RFC 9112 §3.2).
+    private mutating func setTarget(_ target: ArraySlice<UInt8>) throws(HTTPFault) {
+        guard target.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .malformed }
+        var text = String(decoding: target, as: UTF8.self)[...]
+        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+            text = text.dropFirst(scheme.count)
+            guard let slash = text.firstIndex(of: "/") else {
+                text = "/"
+                break
+            }
+            text = text[slash...]
+        }
+        // The target of OPTIONS for the whole server.
+        if method == "OPTIONS", text == "*" {
+            path = "*"
+            return
+        }
+        guard text.hasPrefix("/"), !text.contains("#") else { throw .malformed }
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        path = String(parts[0])
+        guard parts.count == 2 else { return }
+        for pair in parts[1].split(separator: "&") {
+            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            query.append(
+                Parameter(
+                    name: try Self.decoded(sides[0]), value: sides.count == 2 ? try Self.decoded(sides[1]) : ""))
+        }
+    }
+
+    /// Decodes percent-encodings and the plus signs of forms.
+    private static func decoded(_ text: Substring) throws(HTTPFault) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else {
+                    throw .malformed
+                }
+                bytes.append(high << 4 | low)
+            default: bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed }
+        return text
+    }
+
+    private static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> HTTPField {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+            line[..<colon].allSatisfy(\.isTokenCharacter)
+        else { throw .malformed }
+        var value = line[(colon + 1)...]
+        while let byte = value.first, byte.isSpace { value = value.dropFirst() }
+        while let byte = value.last, byte.isSpace { value = value.dropLast() }
+        guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { throw .malformed }
+        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+        return HTTPField(name, String(decoding: value, as: UTF8.self))
+    }
+
+    /// The lines of a head, without CR LF.
+    private struct Lines {
+        private var rest: ArraySlice<UInt8>
+
+        init(rest: ArraySlice<UInt8>) throws(HTTPFault) { self.rest = rest }
+
+        mutating func next() throws(HTTPFault) -> ArraySlice<UInt8>? {
+            guard !rest.isEmpty else { return nil }
+            guard let end = rest.firstIndex(of: UInt8(ascii: "\n")), end > rest.startIndex,
+                rest[end - 1] == UInt8(ascii: "\r")
+            else { throw .malformed }
+            let line = rest[..<(end - 1)]
+            guard !line.contains(UInt8(ascii: "\r")) else { throw .malformed }
+            rest = rest[(end + 1)...]
+            return line
+        }
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte is allowed in a method and in the name of a field (RFC 9110 §5.6.2).
+    fileprivate var isTokenCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
+    }
+
+    fileprivate var isSpace: Bool { self == 0x20 || self == 0x09 }
+
+    fileprivate var hexDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingSpaces: Substring {
+        var text = self
+        while text.first == " " || text.first == "\t" { text = text.dropFirst() }
+        while text.last == " " || text.last == "\t" { text = text.dropLast() }
+        return text
+    }
+}

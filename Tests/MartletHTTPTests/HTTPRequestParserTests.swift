@@ -1,0 +1,124 @@
+import MartletWire
+import Testing
+
+@testable import MartletHTTP
+
+@Suite struct HTTPRequestParserTests {
+    private static func parse(_ text: String, inPieces size: Int = .max) throws -> [HTTPRequest] {
+        var parser = HTTPRequestParser()
+        var requests: [HTTPRequest] = []
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let piece = Array(rest.prefix(size))
+            rest = rest.dropFirst(size)
+            parser.receive(piece.rawBytes)
+            while let request = try parser.next() { requests.append(request) }
+        }
+        return requests
+    }
+
+    private static func fault(_ text: String) -> HTTPFault? {
+        do {
+            _ = try parse(text)
+            return nil
+        } catch { return error as? HTTPFault }
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 1000])
+    func `three requests in pieces of any size → method, path, query, fields and contents of each`(_ size: Int) throws {
+        let text =
+            "GET /a%20b?x=1&y=%C3%A4+z&flag HTTP/1.1\r\nHost: relay\r\nX-One:  two \t\r\nx-one: three\r\n\r\n"
+            + "\r\nPOST /p HTTP/1.1\r\nhost: r\r\ncontent-length: 5\r\nConnection: Close\r\n\r\nhello"
+            + "OPTIONS * HTTP/1.0\r\n\r\n"
+        let requests = try Self.parse(text, inPieces: size)
+        #expect(requests.map(\.method) == ["GET", "POST", "OPTIONS"])
+        #expect(requests.map(\.path) == ["/a%20b", "/p", "*"])
+        #expect(
+            requests[0].query == [
+                .init(name: "x", value: "1"), .init(name: "y", value: "ä z"), .init(name: "flag", value: ""),
+            ])
+        #expect(requests[0].parameter("y") == "ä z")
+        #expect(requests[0]["x-one"] == "two, three")
+        #expect(requests[0]["host"] == "relay")
+        #expect(requests.map(\.body) == [[], Array("hello".utf8), []])
+        #expect(requests.map(\.closesConnection) == [false, true, true])
+    }
+
+    @Test func `a target in absolute form → its path`() throws {
+        #expect(try Self.parse("GET http://relay:1/x?y HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/x"])
+        #expect(try Self.parse("GET HTTP://relay HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/"])
+    }
+
+    @Test(arguments: [
+        "\u{16}\u{3}\u{1}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1 x\r\nHost: r\r\n\r\n",
+        " GET / HTTP/1.1\r\nHost: r\r\n\r\n",
+        "GET  / HTTP/1.1\r\nHost: r\r\n\r\n", "G(T / HTTP/1.1\r\nHost: r\r\n\r\n", "GET x HTTP/1.1\r\nHost: r\r\n\r\n",
+        "GET /#x HTTP/1.1\r\nHost: r\r\n\r\n", "GET /\u{1}x HTTP/1.1\r\nHost: r\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\nHost: r\r\n\r\n", "GET / HTTP/1.1\r\nHost: r\r\nX : y\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\n folded\r\n\r\n", "GET / HTTP/1.1\r\nHost: r\r\nX: a\rb\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\nX: a\u{0}b\r\n\r\n", "GET / HTTP/1.1\nHost: r\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\n: y\r\n\r\n", "GET / HTTP/1.1\r\nHost: r\r\nXy\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\nContent-Length: +1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\nContent-Length:\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET /?x=%4 HTTP/1.1\r\nHost: r\r\n\r\n", "GET /?x=%FF HTTP/1.1\r\nHost: r\r\n\r\n",
+        "GET / http/1.1\r\nHost: r\r\n\r\n",
+    ])
+    func `bytes that are no request → malformed`(_ text: String) {
+        #expect(Self.fault(text) == .malformed)
+    }
+
+    private static let head = "GET / HTTP/1.1\r\nHost: r\r\n"
+    private static let long = String(repeating: "x", count: 16 << 10)
+    private static let refused: [(String, HTTPFault)] = [
+        ("GET / HTTP/2.0\r\nHost: r\r\n\r\n", .unsupportedVersion),
+        ("\(head)Transfer-Encoding: chunked\r\n\r\n", .lengthRequired),
+        ("\(head)Content-Length: 65537\r\n\r\n", .contentTooLarge),
+        ("\(head)Content-Length: 99999999999999999999\r\n\r\n", .contentTooLarge),
+        ("\(head)Expect: x\r\n\r\n", .expectationFailed),
+        ("\(head)\(String(repeating: "a: b\r\n", count: 64))\r\n", .headTooLarge),
+        ("GET /\(long)", .headTooLarge),
+        ("\(head)X: \(long)\r\n\r\n", .headTooLarge),
+    ]
+
+    @Test(arguments: refused)
+    func `a request beyond what the server takes → the fault with its status`(_ text: String, _ fault: HTTPFault) {
+        #expect(Self.fault(text) == fault)
+    }
+
+    @Test func `64 fields and contents of 65,536 bytes → a request`() throws {
+        let fields = String(repeating: "a: b\r\n", count: 62)
+        let text = "POST / HTTP/1.1\r\nHost: r\r\nContent-Length: 65536\r\n\(fields)\r\n"
+        let requests = try Self.parse(text + String(repeating: "x", count: 65536), inPieces: 4096)
+        #expect(requests.map(\.body.count) == [65536])
+    }
+
+    @Test func `a fault → later bytes are discarded, and the fault is repeated`() {
+        var parser = HTTPRequestParser()
+        for text in ["bad\r\n\r\n", "GET / HTTP/1.1\r\nHost: r\r\n\r\n"] {
+            parser.receive(Array(text.utf8).rawBytes)
+            let result = Result { () throws(HTTPFault) in try parser.next() }
+            #expect(result == .failure(.malformed))
+            #expect(parser.bufferedByteCount == 0)
+        }
+    }
+
+    @Test func `an expected 100-continue → reported once while the content is missing`() throws {
+        var parser = HTTPRequestParser()
+        let head = "POST / HTTP/1.1\r\nHost: r\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        parser.receive(Array(head.utf8).rawBytes)
+        let early = try parser.next()
+        let expectations = [parser.takeExpectation(), parser.takeExpectation()]
+        parser.receive(Array("hi".utf8).rawBytes)
+        let request = try parser.next()
+        #expect(early == nil)
+        #expect(expectations == [true, false])
+        #expect(request?.body == Array("hi".utf8))
+    }
+
+    @Test func `a thousand requests in one piece → all, in order`() throws {
+        let text = (0..<1000).map { "GET /\($0) HTTP/1.1\r\nHost: r\r\n\r\n" }.joined()
+        #expect(try Self.parse(text).map(\.path) == (0..<1000).map { "/\($0)" })
+    }
+}
