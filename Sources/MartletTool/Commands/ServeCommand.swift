@@ -22,7 +22,8 @@ enum ServeCommand {
         "memory", atLeast: 32 << 20,
         help: "memory of the relay: half for messages, half for links and connections [1G]")
     private static let drain = Option.duration(
-        "drain", "S", in: .seconds, fallback: .seconds(5), help: "duration in which clients can leave at the end")
+        "drain", "S", in: .seconds, fallback: .seconds(5), help: "duration in which clients can leave at the end"
+    ).changing(.atReload)
     private static let multipath = Option.flag("multipath", help: "use multipath TCP if this machine supports it")
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "number of threads for accounts and rooms")
@@ -54,18 +55,25 @@ enum ServeCommand {
     private static let audit = Option.text(
         "audit", "FILE", help: "append sign-ins, refusals and revocations to FILE as JSON objects")
     private static let quiet = Option.flag(
-        "quiet", short: "q", help: "write errors only; the same as --log-level error")
+        "quiet", short: "q", help: "write errors only; the same as --log-level error"
+    ).changing(.atReload)
     private static let logLevel = Option<RelayLog.Level>.choice(
-        "log-level", fallback: .info, help: "least severe events of the log; debug has a line for each connection")
+        "log-level", fallback: .info, help: "least severe events of the log; debug has a line for each connection"
+    ).changing(.atReload)
     private static let check = Option.flag(
-        "check", help: "check the options and all files that they name, and start no relay")
+        "check", help: "check the options and all files that they name, and start no relay"
+    ).changing(.notInFile)
+    private static let config = Option.text(
+        "config", "FILE", help: "read further options from the JSON object in FILE; those given here take precedence"
+    ).changing(.notInFile)
     private static let json = Option.flag("json", help: "write the log as JSON objects to standard output")
 
     static let spec = CommandSpec(
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec, drain.spec,
+            config.spec, listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec,
+            drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
@@ -95,6 +103,11 @@ enum ServeCommand {
             permission administer in --rooms is an owner of the rooms, and may publish as "server". Roles are kept in \
             memory beside the messages, and are lost at the end of the process.
             """,
+            """
+            The object in the file of --config has a member for each option, without the dashes: true for a flag, \
+            otherwise the text that is given here or a number, and an array for an option that is repeated. The signal \
+            HUP reads the file again. The log states the options whose changes require a restart (restartRequired).
+            """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
             The signal HUP reads all files again: first all are checked, and then all are applied, or none of them if \
@@ -114,18 +127,30 @@ enum ServeCommand {
             ExitMeaning(.failure, "--check has found a fault, which standard error states"),
             ExitMeaning(
                 .noInput,
-                "a file of accounts, keys, rules or certificates cannot be read; standard error states file and line"),
+                "a file of options, accounts, keys, rules or certificates cannot be read; standard error states file "
+                    + "and line or member"),
             ExitMeaning(.cannotCreate, "the relay cannot listen on an address, or open the file of --audit"),
             ExitMeaning(.interrupted, "interrupted again before the relay had ended"),
             ExitMeaning(.terminated, "terminated again by a signal before the relay had ended"),
         ]
-    ) { arguments in
-        try checkCompanions(arguments)
-        if arguments.has(check) { return try checkFiles(arguments) }
-        do { return try await run(arguments) } catch let error as CommandError where arguments.has(json) {
+    ) { given in
+        if given.has(check) { return try checkFiles(given) }
+        var isJSON = given.has(json)
+        do {
+            let arguments = try complete(given)
+            isJSON = arguments.has(json)
+            return try await run(arguments, given)
+        } catch let error as CommandError where isJSON {
             try Output.print(RelayLog.json(RelayLog.Entry(event: .startFailed(error))))
             throw CommandError(error.code, "")
         }
+    }
+
+    /// The options of a command line with those of its configuration file.
+    private static func complete(_ given: ParsedArguments) throws -> ParsedArguments {
+        let arguments = try given[config].map { try ConfigurationFile.complete(given, from: $0, for: spec) } ?? given
+        try checkCompanions(arguments)
+        return arguments
     }
 
     /// Refuses options that have no effect without the option that they depend on.
@@ -140,8 +165,9 @@ enum ServeCommand {
     }
 
     /// Checks all files that a start or a reload reads.
-    private static func checkFiles(_ arguments: ParsedArguments) throws -> ExitCode {
+    private static func checkFiles(_ given: ParsedArguments) throws -> ExitCode {
         do {
+            let arguments = try complete(given)
             _ = try RelayAccess(arguments)
             _ = try PushArguments.webhook(arguments)
             if let path = arguments[audit] { try AuditLog.check(path: path) }
@@ -157,9 +183,13 @@ enum ServeCommand {
         return .success
     }
 
-    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+    private static func level(_ arguments: ParsedArguments) -> RelayLog.Level {
+        arguments.has(quiet) ? .error : arguments[logLevel] ?? .info
+    }
+
+    private static func run(_ arguments: ParsedArguments, _ given: ParsedArguments) async throws -> ExitCode {
         let isJSON = arguments.has(json)
-        let level = arguments.has(quiet) ? .error : arguments[logLevel] ?? .info
+        let level = Guarded(level(arguments))
         for number in [SIGUSR1, SIGUSR2] { _ = signal(number, SIG_IGN) }
         // The reader of the log may end before the relay.
         _ = signal(SIGPIPE, SIG_IGN)
@@ -173,7 +203,7 @@ enum ServeCommand {
             return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         }
         let note: @Sendable (RelayLog.Event) -> Void = { event in
-            guard event.level <= level else { return }
+            guard event.level <= level.withLock({ $0 }) else { return }
             let isSecondary = if case .audited(let record) = event { record.isRefusal } else { false }
             log.add(RelayLog.Entry(event: event), isSecondary: isSecondary)
         }
@@ -214,22 +244,25 @@ enum ServeCommand {
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
         for address in admin?.addresses ?? [] { note(.adminListening(address)) }
+        let reload = RelayReload(relay, access, audit, webhook, admin, arguments)
         let reloads = Task {
             for await number in signals {
                 guard number == SIGHUP else {
                     note(.reopened(failure(of: { try audit?.reopen() })))
                     continue
                 }
-                let failure = await reload(relay, access, audit, webhook, admin, arguments)
+                let (failure, atStart) = await reload.perform { try complete(given) }
+                level.withLock { $0 = Self.level(reload.arguments) }
                 note(.reloaded(failure))
                 audit?.add(.reloaded(failure))
+                if !atStart.isEmpty { note(.restartRequired(atStart)) }
             }
         }
         defer { reloads.cancel() }
         MeasuredHeap.keepTrimmedIfAsked()
         // Neither the drain nor the shutdown can be cancelled, and both wait for calls of the store.
         await Interruptions.run(after: Interruptions.stream(of: [SIGINT, SIGTERM])) {
-            _ = await relay.drain(within: arguments[drain] ?? .zero)
+            _ = await relay.drain(within: reload.arguments[drain] ?? .zero)
             let statistics = await relay.statistics
             await relay.shutdown()
             await admin?.shutdown()
@@ -241,27 +274,6 @@ enum ServeCommand {
             await log.finish()
         }
         return .success
-    }
-
-    /// Reads all files again, and applies all of them, or none if one has a fault. Returns the fault.
-    private static func reload(
-        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ admin: AdminServer?,
-        _ arguments: ParsedArguments
-    ) async -> String? {
-        do {
-            let contents = try access.read()
-            let secret = try PushArguments.secret(arguments)
-            let applyAdmin = try AdminArguments.prepareReload(of: admin, arguments)
-            // The certificate is the last one that can have a fault.
-            let reloadTLS: () throws -> Void = { if TLSArguments.hasCertificate(arguments) { try relay.reloadTLS() } }
-            if let audit { try audit.reopen(after: reloadTLS) } else { try reloadTLS() }
-            applyAdmin()
-            if let secret { try webhook?.replaceSecret(by: secret) }
-            await access.apply(contents, to: relay)
-            return nil
-        } catch {
-            return "\(error)"
-        }
     }
 
     private static func failure(of body: () throws -> Void) -> String? {

@@ -8,7 +8,8 @@ enum AdminArguments {
     private static let address = ListenAddress.option(
         "admin", help: "serve the status page, metrics and health over HTTP at this address")
     private static let tokenFile = Option.text(
-        "admin-token", "FILE", help: "require the token in the first line of FILE for metrics and events of --admin")
+        "admin-token", "FILE", help: "require the token in the first line of FILE for metrics and events of --admin"
+    ).changing(.atReload)
     private static let clientAuthority = Option.text(
         "admin-client-ca", "FILE", help: "accept clients of --admin with a certificate of an authority in FILE")
 

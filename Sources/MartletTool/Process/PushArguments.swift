@@ -7,7 +7,8 @@ enum PushArguments {
     private static let url = Option.text(
         "push-webhook", "URL", help: "post reports of messages that were not delivered to absent accounts to URL")
     private static let secretFile = Option.text(
-        "push-secret", "FILE", help: "sign the reports with the secret in the first line of FILE, at least 16 bytes")
+        "push-secret", "FILE", help: "sign the reports with the secret in the first line of FILE, at least 16 bytes"
+    ).changing(.valueAtReload)
     private static let delay = Option.duration(
         "push-delay", "S", in: .seconds, isZeroAllowed: false,
         help: "duration after which a message that was not delivered is reported [10s]")

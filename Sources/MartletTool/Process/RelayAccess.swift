@@ -10,11 +10,14 @@ import MartletWire
 /// The files can be read again while the relay runs. A file with an error then changes nothing.
 final class RelayAccess: Sendable {
     private static let tokens = Option.text(
-        "tokens", "FILE", help: "accept the accounts in FILE: an account and its token on each line")
+        "tokens", "FILE", help: "accept the accounts in FILE: an account and its token on each line"
+    ).changing(.valueAtReload)
     private static let passwords = Option.text(
-        "passwords", "FILE", help: "accept the accounts in FILE with their passwords; 'martlet user' changes it")
+        "passwords", "FILE", help: "accept the accounts in FILE with their passwords; 'martlet user' changes it"
+    ).changing(.valueAtReload)
     private static let keys = Option.text(
-        "jwks", "FILE", help: "accept accounts with tokens that a key in FILE has signed (JWT, RFC 7519)")
+        "jwks", "FILE", help: "accept accounts with tokens that a key in FILE has signed (JWT, RFC 7519)"
+    ).changing(.valueAtReload)
     private static let audience = Option.text(
         "audience", "NAME", help: "require this audience in signed tokens")
     private static let issuer = Option.text("issuer", "NAME", help: "require this issuer in signed tokens")
@@ -24,9 +27,11 @@ final class RelayAccess: Sendable {
         help: """
             refuse the accounts in FILE, one on each line, in quotation marks if it begins with #, regardless of their \
             credentials
-            """)
+            """
+    ).changing(.atReload)
     private static let rooms = Option.text(
-        "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]")
+        "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]"
+    ).changing(.valueAtReload)
 
     static let specs = [
         tokens.spec, passwords.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, revoked.spec, rooms.spec,
@@ -77,19 +82,16 @@ final class RelayAccess: Sendable {
         var revoked = RevokedAccounts()
     }
 
-    private let source: Source
-    private let revokedPath: String?
-    private let rulesPath: String?
+    private let hasRules: Bool
     private let accounts: Guarded<Accounts>
     private let rules: Guarded<RoomRules?>
 
     /// Reads the files.
     init(_ arguments: ParsedArguments) throws {
-        source = try Self.source(arguments)
-        revokedPath = arguments[Self.revoked]
-        rulesPath = arguments[Self.rooms]
-        accounts = Guarded(try Self.read(source, revokedPath))
-        rules = Guarded(try rulesPath.map { try Self.readRules($0) })
+        let contents = try Self.read(arguments)
+        hasRules = contents.rules != nil
+        accounts = Guarded(contents.accounts)
+        rules = Guarded(contents.rules)
     }
 
     private static func source(_ arguments: ParsedArguments) throws(UsageError) -> Source {
@@ -215,7 +217,7 @@ final class RelayAccess: Sendable {
     }
 
     var authenticator: any Authenticator { CurrentAuthenticator(access: self) }
-    var policy: any RoomPolicy { rulesPath == nil ? AllowAllRooms() : CurrentPolicy(access: self) }
+    var policy: any RoomPolicy { hasRules ? CurrentPolicy(access: self) : AllowAllRooms() }
 
     // MARK: Reading again
 
@@ -225,11 +227,10 @@ final class RelayAccess: Sendable {
         fileprivate let rules: RoomRules?
     }
 
-    /// Reads the files again.
-    func read() throws(CommandError) -> Contents {
-        let next = try Self.read(source, revokedPath)
-        guard let rulesPath else { return Contents(accounts: next, rules: nil) }
-        return Contents(accounts: next, rules: try Self.readRules(rulesPath))
+    /// Reads the files.
+    static func read(_ arguments: ParsedArguments) throws -> Contents {
+        let accounts = try read(source(arguments), arguments[revoked])
+        return Contents(accounts: accounts, rules: try arguments[rooms].map { try readRules($0) })
     }
 
     /// Applies the contents of the files to a running relay.

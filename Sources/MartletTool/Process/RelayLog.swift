@@ -25,6 +25,8 @@ enum RelayLog {
         /// The files of accounts, rules and certificates were read again; the text is the error if this failed, and
         /// nothing has changed.
         case reloaded(String?)
+        /// These options have changed in the configuration file, and take effect at the next start.
+        case restartRequired([String])
         /// The file of the audit log was opened again; the text is the error if this failed.
         case reopened(String?)
         /// The relay cannot start.
@@ -101,6 +103,8 @@ enum RelayLog {
         case .store(let event): members(of: event)
         case .reloaded(let error):
             named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
+        case .restartRequired(let options):
+            named("restartRequired", [.init("options", .array(options.map { .string($0) }))])
         case .reopened(let error):
             named(
                 error == nil ? "auditReopened" : "auditReopenFailed", error.map { [.init("error", .string($0))] } ?? [])
@@ -214,7 +218,7 @@ extension RelayLog.Event {
         switch self {
         case .relay(let event), .repeated(let event, _): Self.level(of: event)
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
-        case .store(.clockJumped): .warning
+        case .store(.clockJumped), .restartRequired: .warning
         case .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost: .error
         case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info
         }

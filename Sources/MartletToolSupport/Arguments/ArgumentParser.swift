@@ -1,6 +1,8 @@
 /// An error of a command line that violates the table of its command.
-package struct UsageError: Error, Equatable, Sendable {
+package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
     package var message: String
+    /// The message.
+    package var description: String { message }
 
     package init(message: String) {
         self.message = message
@@ -55,7 +57,8 @@ package struct ArgumentParser {
     private mutating func long(_ word: Substring) throws(UsageError) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard let spec = command.option(named: parts[0]) else {
-            throw UsageError(message: "unknown option '--\(parts[0])'\(suggestion(for: String(parts[0])))")
+            let suggestion = command.suggestion(for: String(parts[0])).map { "; did you mean '--\($0)'?" } ?? ""
+            throw UsageError(message: "unknown option '--\(parts[0])'\(suggestion)")
         }
         try add(spec, shown: "--\(spec.name)", attached: parts.count > 1 ? String(parts[1]) : nil)
     }
@@ -87,13 +90,6 @@ package struct ArgumentParser {
             throw UsageError(message: "'\(text)' is not valid for '\(shown)': the value is \(spec.expectation)")
         }
         parsed.values[spec.name, default: []].append(value)
-    }
-
-    private func suggestion(for name: String) -> String {
-        let best = command.options.map { (name: $0.name, distance: editDistance(name, $0.name)) }
-            .min { $0.distance < $1.distance }
-        guard let best, best.distance <= max(1, name.count / 3) else { return "" }
-        return "; did you mean '--\(best.name)'?"
     }
 }
 

@@ -35,6 +35,13 @@ package struct CommandSpec: Sendable {
     package func option(named name: some StringProtocol) -> OptionSpec? {
         options.first { $0.name == name }
     }
+
+    /// Returns the name of the option that resembles a wrong name; nil if none does.
+    func suggestion(for name: String) -> String? {
+        let best = options.map { (name: $0.name, distance: editDistance(name, $0.name)) }
+            .min { $0.distance < $1.distance }
+        return best.flatMap { $0.distance <= max(1, name.count / 3) ? $0.name : nil }
+    }
 }
 
 /// A row in a command's table of exit codes.

@@ -16,8 +16,22 @@ package struct OptionSpec: Sendable {
     package var repeats = false
     /// Whether the value is a path with any bytes; see `CommandLineProgram.path`.
     package var acceptsAnyBytes = false
+    /// The effect of a change of the option in a configuration file while the program runs.
+    package var change = ConfigurationChange.atStart
     /// A closure that converts text to a value, or returns nil for invalid text.
     package var parse: @Sendable (String) -> (any Sendable)?
+}
+
+/// The effect of a change of an option in a configuration file while the program runs.
+package enum ConfigurationChange: Sendable {
+    /// The change takes effect at the next start.
+    case atStart
+    /// Another value takes effect when the file is read again. To add or remove the option requires a start.
+    case valueAtReload
+    /// Any change takes effect when the file is read again.
+    case atReload
+    /// The option is an option of the command line only.
+    case notInFile
 }
 
 /// An option with a typed value: the key with which a command accesses the value.
@@ -49,6 +63,13 @@ package struct Option<Value: Sendable>: Sendable {
     package var repeating: Option {
         var option = self
         option.spec.repeats = true
+        return option
+    }
+
+    /// The same option with this effect of a change in a configuration file.
+    package func changing(_ change: ConfigurationChange) -> Option {
+        var option = self
+        option.spec.change = change
         return option
     }
 }

@@ -12,10 +12,14 @@ import Testing
 
 /// Access to a relay by the options of `serve` and the files that they name.
 @Suite struct RelayAccessTests {
-    private func access(_ words: [String]) throws -> RelayAccess {
+    private func access(_ words: [String]) throws -> RelayAccess { try RelayAccess(arguments(words)) }
+
+    private func contents(_ words: [String]) throws -> RelayAccess.Contents { try RelayAccess.read(arguments(words)) }
+
+    private func arguments(_ words: [String]) throws -> ParsedArguments {
         var parser = ArgumentParser(for: ServeCommand.spec)
         guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
-        return try RelayAccess(arguments)
+        return arguments
     }
 
     /// A folder of files, which is removed at its end.
@@ -118,7 +122,7 @@ import Testing
         let relay = Relay(
             configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
             authenticator: access.authenticator, policy: access.policy)
-        await access.apply(try access.read(), to: relay)
+        await access.apply(try contents(["--passwords", path, "--plaintext"]), to: relay)
         #expect(try await isAccepted(password: "three", of: "ada", by: access))
         #expect(try await !isAccepted(password: "two", of: "bob", by: access))
     }
@@ -131,7 +135,7 @@ import Testing
         try files.write("# nobody\n", to: "passwords")
         let error = CommandError(.noInput, "\(path): the file contains no account")
         #expect(throws: error) { try self.access(["--passwords", path]) }
-        #expect(throws: error) { try access.read() }
+        #expect(throws: error) { try contents(["--passwords", path, "--plaintext"]) }
         #expect("\(error)" == "\(path): the file contains no account")
         #expect(try await isAccepted(password: "one", of: "ada", by: access))
     }
@@ -178,7 +182,7 @@ import Testing
         let access = try access(["--allow-all", "--rooms", rules])
         try files.write(text, to: "rules")
         let error = CommandError(.noInput, "\(rules): the file contains no rule")
-        #expect(throws: error) { try access.read() }
+        #expect(throws: error) { try contents(["--allow-all", "--rooms", rules]) }
         #expect(throws: error) { try self.access(["--allow-all", "--rooms", rules]) }
         #expect(try await decision("lobby", "ada", by: access) == .granted(.all))
     }
@@ -196,14 +200,14 @@ import Testing
         #expect(try await isAccepted("ada", "one", by: access))
         try files.write("ada three\n", to: "tokens")
         try files.write("deny in lobby to everyone\n", to: "rules")
-        await access.apply(try access.read(), to: relay)
+        await access.apply(try contents(["--tokens", tokens, "--rooms", rules]), to: relay)
         #expect(try await !isAccepted("ada", "one", by: access))
         #expect(try await isAccepted("ada", "three", by: access))
         #expect(try await !isAccepted("bob", "two", by: access))
         #expect(try await decision("lobby", "ada", by: access) == .refused)
         try files.write("nonsense", to: "rules")
         try files.write("ada four\n", to: "tokens")
-        #expect(throws: CommandError.self) { try access.read() }
+        #expect(throws: CommandError.self) { try contents(["--tokens", tokens, "--rooms", rules]) }
         #expect(try await isAccepted("ada", "three", by: access))
         #expect(try await decision("lobby", "ada", by: access) == .refused)
     }
@@ -242,7 +246,7 @@ import Testing
             let failure = try? await isAdmitted("ada", "one")
             #expect(failure != true, "\(words)")
             try files.write("# nobody\n", to: "revoked")
-            await access.apply(try access.read(), to: relay)
+            await access.apply(try contents(words + ["--revoked", list]), to: relay)
             #expect(try await isAdmitted("ada", "one"), "\(words)")
         }
     }
@@ -262,7 +266,7 @@ import Testing
         _ = try relay.start()
         for accounts in ["carol\nada\n", "carol\nada\n", "ada\nbob\n"] {
             try files.write(accounts, to: "revoked")
-            await access.apply(try access.read(), to: relay)
+            await access.apply(try contents(["--allow-all", "--revoked", list]), to: relay)
         }
         await relay.shutdown()
         #expect(events.withLock { $0 } == ["ada", "bob"])
@@ -295,7 +299,7 @@ import Testing
         }
         _ = try relay.start()
         try write(["ada": "one", "bob": "new", "dave": "four"])
-        await access.apply(try access.read(), to: relay)
+        await access.apply(try contents(source + [files.path("accounts"), "--rooms", rules]), to: relay)
         await relay.shutdown()
         let names = events.withLock { $0 }
         #expect(names.dropLast().sorted() == ["bob", "carol"] && names.last == "rooms")

@@ -1,0 +1,56 @@
+import MartletAdmin
+import MartletRelay
+import MartletToolSupport
+import MartletTransport
+import MartletWebhook
+
+/// The reload of a running relay: reads the configuration file and all files of the options again, and applies all of
+/// them, or none if one has a fault.
+final class RelayReload: Sendable {
+    private let relay: Relay
+    private let access: RelayAccess
+    private let audit: AuditLog?
+    private let webhook: Webhook?
+    private let admin: AdminServer?
+    private let effective: Guarded<ParsedArguments>
+
+    /// The options in effect.
+    var arguments: ParsedArguments { effective.withLock { $0 } }
+
+    init(
+        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ admin: AdminServer?,
+        _ arguments: ParsedArguments
+    ) {
+        self.relay = relay
+        self.access = access
+        self.audit = audit
+        self.webhook = webhook
+        self.admin = admin
+        effective = Guarded(arguments)
+    }
+
+    /// Applies the options that `read` returns. Returns the fault, and the names of the changed options that require a
+    /// restart.
+    func perform(_ read: () throws -> ParsedArguments) async -> (failure: String?, atStart: [String]) {
+        var atStart: [String] = []
+        do {
+            let arguments: ParsedArguments
+            (arguments, atStart) = ServeCommand.spec.reloading(try read(), over: self.arguments)
+            let contents = try RelayAccess.read(arguments)
+            let secret = try PushArguments.secret(arguments)
+            let applyAdmin = try AdminArguments.prepareReload(of: admin, arguments)
+            // The certificate is the last one that can have a fault.
+            let reloadTLS: () throws -> Void = { [relay] in
+                if TLSArguments.hasCertificate(arguments) { try relay.reloadTLS() }
+            }
+            if let audit { try audit.reopen(after: reloadTLS) } else { try reloadTLS() }
+            applyAdmin()
+            if let secret { try webhook?.replaceSecret(by: secret) }
+            await access.apply(contents, to: relay)
+            effective.withLock { $0 = arguments }
+            return (nil, atStart)
+        } catch {
+            return ("\(error)", atStart)
+        }
+    }
+}
