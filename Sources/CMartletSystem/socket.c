@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #ifndef MSG_NOSIGNAL
@@ -204,6 +205,42 @@ int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer) 
 #else
     return make_non_blocking(accepted);
 #endif
+}
+
+int32_t martlet_socket_inherit(int32_t descriptor, struct martlet_address *address) {
+    int type = 0, listens = 0, flags = fcntl(descriptor, F_GETFL);
+    struct sockaddr_storage storage;
+    socklen_t length = sizeof type;
+    if (flags < 0 || getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) != 0) return -errno;
+    length = sizeof listens;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0) return -errno;
+    length = sizeof storage;
+    if (getsockname(descriptor, (struct sockaddr *)&storage, &length) != 0) return -errno;
+    if (storage.ss_family != AF_INET && storage.ss_family != AF_INET6) return -EAFNOSUPPORT;
+    if (type != SOCK_STREAM || !listens) return -EINVAL;
+    if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0)
+        return -errno;
+    from_system((struct sockaddr *)&storage, address);
+    return 0;
+}
+
+int32_t martlet_notify(const char *path, const char *text) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t count = strlen(path);
+    if (count < 2 || count >= sizeof address.sun_path || (path[0] != '/' && path[0] != '@')) return -EINVAL;
+    memcpy(address.sun_path, path, count);
+    // The length of an abstract name includes no terminator.
+    if (path[0] == '@') address.sun_path[0] = 0;
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM, 0);
+    if (descriptor < 0) return -errno;
+    (void)fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count);
+    ssize_t sent;
+    do sent = sendto(descriptor, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address, length);
+    while (sent < 0 && errno == EINTR);
+    int32_t result = sent < 0 ? -errno : 0;
+    close(descriptor);
+    return result;
 }
 
 void martlet_socket_stop_listening(int32_t descriptor) { (void)shutdown(descriptor, SHUT_RDWR); }

@@ -27,6 +27,8 @@ public final class AdminServer: Sendable {
         /// ASCII characters without a space; nil for none. On an address that is not a loopback address, a request has
         /// the token or a verified client certificate.
         public var token: String?
+        /// Listening sockets of the process, which are used for those of `addresses` that are theirs.
+        package var sockets: [TCPListener.Socket] = []
 
         /// Creates a configuration with these addresses.
         public init(addresses: [SocketAddress]) { self.addresses = addresses }
@@ -153,7 +155,11 @@ public final class AdminServer: Sendable {
         }
         for address in configuration.addresses {
             do throws(TransportError) {
-                sockets.append(try TCPListener.Socket(listeningOn: address, options: options))
+                if let inherited = configuration.sockets.first(where: { $0.localAddress == address }) {
+                    sockets.append(inherited)
+                } else {
+                    sockets.append(try TCPListener.Socket(listeningOn: address, options: options))
+                }
             } catch {
                 throw .cannotListen(address, error)
             }

@@ -54,6 +54,8 @@ extension Relay {
         public var drainTimeout: Duration = .seconds(10)
         /// The interval at which the relay notifies the store of the rooms that have members.
         package var touchInterval: Duration = .seconds(3600)
+        /// Listening sockets of the process, which are used for those of `addresses` that are theirs.
+        package var sockets: [TCPListener.Socket] = []
         /// The host of the loops; nil for loops of the system.
         package var host: (any LoopHost)?
 

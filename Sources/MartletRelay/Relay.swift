@@ -198,6 +198,7 @@ public final class Relay: Sendable {
         on address: SocketAddress, _ options: TCPListener.Options
     ) throws(TransportError) -> any ListeningSocket {
         if let host = parts.configuration.host { return try host.listen(on: address) }
+        if let socket = parts.configuration.sockets.first(where: { $0.localAddress == address }) { return socket }
         return try TCPListener.Socket(listeningOn: address, options: options)
     }
 

@@ -74,6 +74,10 @@ int32_t martlet_socket_listen(
     int32_t descriptor, const struct martlet_address *address, int32_t backlog, int32_t both_families);
 /// Accepts one connection, non-blocking and close-on-exec.
 int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer);
+/// Prepares a listening stream socket of family 4 or 6 that the process has inherited: non-blocking, close-on-exec.
+int32_t martlet_socket_inherit(int32_t descriptor, struct martlet_address *address);
+/// Sends a datagram to the socket at a path, or at an abstract name of Linux, which begins with @.
+int32_t martlet_notify(const char *path, const char *text);
 /// Refuses new connections from now on, even while somebody still holds the descriptor.
 void martlet_socket_stop_listening(int32_t descriptor);
 /// Takes the socket's pending error: 0 when there is none.

@@ -108,6 +108,10 @@ enum ServeCommand {
             otherwise the text that is given here or a number, and an array for an option that is repeated. The signal \
             HUP reads the file again. The log states the options whose changes require a restart (restartRequired).
             """,
+            """
+            systemd receives notifications and the watchdog's. Its sockets take the place of --listen, and one with \
+            the name admin that of --admin. Guides/operations.md describes units.
+            """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
             The signal HUP reads all files again: first all are checked, and then all are applied, or none of them if \
@@ -196,11 +200,11 @@ enum ServeCommand {
         Descriptors.raiseLimit()
         // One heap for each loop, and one for the other threads.
         martlet_heap_share(Int32((arguments[loops] ?? 1) + 1))
+        let line = isJSON ? RelayLog.json : ServiceManager.readsStandardError ? RelayLog.journal : RelayLog.text
         let log = LineLog<RelayLog.Entry>(to: isJSON ? STDOUT_FILENO : STDERR_FILENO) { entry in
-            isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
+            line(entry)
         } dropped: { count in
-            let entry = RelayLog.Entry(event: .dropped(count))
-            return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
+            line(RelayLog.Entry(event: .dropped(count)))
         }
         let note: @Sendable (RelayLog.Event) -> Void = { event in
             guard event.level <= level.withLock({ $0 }) else { return }
@@ -208,6 +212,8 @@ enum ServeCommand {
             log.add(RelayLog.Entry(event: event), isSecondary: isSecondary)
         }
         let groups = Guarded(LogGroups())
+        let inherited = try ServiceManager.sockets()
+        let sockets = inherited.filter { $0.name != "admin" }.map(\.socket)
         let access = try RelayAccess(arguments)
         let webhook = try PushArguments.webhook(arguments)
         let audit = try arguments[audit].map { try AuditLog(path: $0) { note(.auditLost($0)) } }
@@ -220,12 +226,13 @@ enum ServeCommand {
         try await checkRoles(of: store as? SQLiteStore, arguments)
         let disk = AttachmentArguments.disk(arguments, directory: arguments[Self.store])
         let attachments = try AttachmentArguments.store(arguments, directory: arguments[Self.store], disk)
-        let relay = try relay(arguments, access, store, attachments, disk, webhook) { event in
+        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook) { event in
             let now = Instant(nanoseconds: EventLoop.clock)
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
-        let admin = try AdminArguments.server(arguments, of: relay)
+        let admin = try AdminArguments.server(
+            arguments, of: relay, on: inherited.filter { $0.name == "admin" }.map(\.socket))
         let addresses: [SocketAddress]
         do {
             addresses = try relay.start()
@@ -238,7 +245,7 @@ enum ServeCommand {
         // A script may send a signal as soon as the relay listens.
         let signals = Interruptions.stream(of: audit == nil ? [SIGHUP] : [SIGHUP, SIGUSR1])
         audit?.add(.started(addresses))
-        for (requested, address) in zip(Self.addresses(arguments), addresses) {
+        for (requested, address) in zip(Self.addresses(arguments, sockets), addresses) {
             // A program needs the port at any level.
             if isJSON { log.add(RelayLog.Entry(event: .listening(address))) } else { note(.listening(address)) }
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
@@ -251,17 +258,22 @@ enum ServeCommand {
                     note(.reopened(failure(of: { try audit?.reopen() })))
                     continue
                 }
+                ServiceManager.notify(.reloading)
                 let (failure, atStart) = await reload.perform { try complete(given) }
                 level.withLock { $0 = Self.level(reload.arguments) }
                 note(.reloaded(failure))
                 audit?.add(.reloaded(failure))
                 if !atStart.isEmpty { note(.restartRequired(atStart)) }
+                ServiceManager.notify(.ready)
             }
         }
         defer { reloads.cancel() }
         MeasuredHeap.keepTrimmedIfAsked()
+        ServiceManager.notify(.ready)
+        ServiceManager.keepAlive { _ = await relay.statistics }
         // Neither the drain nor the shutdown can be cancelled, and both wait for calls of the store.
         await Interruptions.run(after: Interruptions.stream(of: [SIGINT, SIGTERM])) {
+            ServiceManager.notify(.stopping)
             _ = await relay.drain(within: reload.arguments[drain] ?? .zero)
             let statistics = await relay.statistics
             await relay.shutdown()
@@ -281,18 +293,21 @@ enum ServeCommand {
         return nil
     }
 
-    private static func addresses(_ arguments: ParsedArguments) -> [SocketAddress] {
+    /// The addresses of the relay. Sockets of the service manager take the place of --listen.
+    private static func addresses(_ arguments: ParsedArguments, _ sockets: [TCPListener.Socket]) -> [SocketAddress] {
+        guard sockets.isEmpty else { return sockets.map(\.localAddress) }
         let given = arguments.all(listen)
         return given.isEmpty ? [arguments[listen]].compactMap { $0 } : given
     }
 
     private static func relay(
-        _ arguments: ParsedArguments, _ access: RelayAccess, _ diskStore: (any RoomStore)?,
-        _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
+        _ arguments: ParsedArguments, _ sockets: [TCPListener.Socket], _ access: RelayAccess,
+        _ diskStore: (any RoomStore)?, _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
         onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         let shares = MemoryShares(of: arguments[memory] ?? 1 << 30, storesInMemory: diskStore == nil)
-        var configuration = Relay.Configuration(addresses: addresses(arguments))
+        var configuration = Relay.Configuration(addresses: addresses(arguments, sockets))
+        configuration.sockets = sockets
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
         configuration.engine.memoryBudget = shares.engine
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit

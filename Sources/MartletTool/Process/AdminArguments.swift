@@ -24,22 +24,30 @@ enum AdminArguments {
         """
     ]
 
-    /// The port; nil without the option.
-    static func server(_ arguments: ParsedArguments, of relay: Relay) throws -> AdminServer? {
-        try configuration(arguments).map { AdminServer(relay, configuration: $0) }
+    /// The port; nil without the option and without sockets of the service manager.
+    static func server(
+        _ arguments: ParsedArguments, of relay: Relay, on sockets: [TCPListener.Socket]
+    ) throws -> AdminServer? {
+        try configuration(arguments, sockets).map { AdminServer(relay, configuration: $0) }
     }
 
-    /// The configuration of the port, with the contents of its files; nil without the option.
-    static func configuration(_ arguments: ParsedArguments) throws -> AdminServer.Configuration? {
-        guard let address = arguments[address] else {
+    /// The configuration of the port, with the contents of its files. The sockets take the place of the option's
+    /// address.
+    private static func configuration(
+        _ arguments: ParsedArguments, _ sockets: [TCPListener.Socket] = []
+    ) throws -> AdminServer.Configuration? {
+        let addresses = sockets.isEmpty ? [arguments[address]].compactMap(\.self) : sockets.map(\.localAddress)
+        guard !addresses.isEmpty else {
             for option in [tokenFile, clientAuthority] where arguments[option] != nil {
                 throw UsageError(message: "'--\(option.spec.name)' requires '--admin'")
             }
             return nil
         }
-        var configuration = AdminServer.Configuration(addresses: [address])
+        let isLoopback = addresses.allSatisfy(\.ip.isLoopback)
+        var configuration = AdminServer.Configuration(addresses: addresses)
+        configuration.sockets = sockets
         configuration.token = try token(arguments)
-        if !address.ip.isLoopback || arguments[clientAuthority] != nil {
+        if !isLoopback || arguments[clientAuthority] != nil {
             guard var tls = try TLSArguments.server(arguments) else {
                 throw UsageError(message: "'--admin' on this address requires '--certificate' and '--key'")
             }
@@ -47,7 +55,7 @@ enum AdminArguments {
             tls.clientCertificates = arguments[clientAuthority].map { .optional(trustFile: $0) } ?? .ignored
             configuration.tls = tls
         }
-        guard address.ip.isLoopback || configuration.token != nil || arguments[clientAuthority] != nil else {
+        guard isLoopback || configuration.token != nil || arguments[clientAuthority] != nil else {
             throw UsageError(message: "'--admin' on this address requires '--admin-token' or '--admin-client-ca'")
         }
         return configuration

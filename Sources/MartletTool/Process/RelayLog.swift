@@ -57,6 +57,16 @@ enum RelayLog {
         /// Each connection.
         case debug
 
+        /// The priority of syslog(3).
+        fileprivate var priority: Int {
+            switch self {
+            case .error: 3
+            case .warning: 4
+            case .info: 6
+            case .debug: 7
+            }
+        }
+
         static func < (left: Level, right: Level) -> Bool {
             allCases.firstIndex(of: left) ?? 0 < allCases.firstIndex(of: right) ?? 0
         }
@@ -68,12 +78,17 @@ enum RelayLog {
     }
 
     /// Returns an event as text, with its time in UTC (RFC 3339).
-    static func text(_ entry: Entry) -> String {
-        let words = members(of: entry.event).map { member in
+    static func text(_ entry: Entry) -> String { "\(date(entry.time)) \(words(of: entry.event))" }
+
+    /// Returns an event as text for the journal of systemd, with its priority (sd-daemon(3)).
+    static func journal(_ entry: Entry) -> String { "<\(entry.event.level.priority)>\(words(of: entry.event))" }
+
+    private static func words(of event: Event) -> String {
+        let words = members(of: event).map { member in
             let value = if case .string(let text) = member.value { word(text) } else { member.value.text }
             return member.name == "event" || bareNames.contains(member.name) ? value : "\(member.name)=\(value)"
         }
-        return "\(date(entry.time)) \(words.joined(separator: " "))"
+        return words.joined(separator: " ")
     }
 
     /// Returns a text as one word. A text that could be read as several words or as a field is quoted as in JSON.

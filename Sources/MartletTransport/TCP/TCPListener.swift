@@ -36,6 +36,7 @@ package final class TCPListener: @unchecked Sendable {  // All state is accessed
     /// The port of `localAddress`.
     package var port: UInt16 { localAddress.port }
 
+    private let isInherited: Bool
     private let options: Options
     private let connectionOptions: SharedTCPOptions
     private let onAccept: @Sendable (TCPConnection) -> Void
@@ -54,6 +55,8 @@ package final class TCPListener: @unchecked Sendable {  // All state is accessed
         let descriptor: SharedDescriptor
         /// The address, with the port that the system chose for port 0.
         package let localAddress: SocketAddress
+        /// Whether other processes have the socket too. It then listens on after it is closed here.
+        let isInherited: Bool
 
         /// Starts to listen on `address`. Throws the errors of `bind`.
         package init(listeningOn address: SocketAddress, options: Options = Options()) throws(TransportError) {
@@ -67,6 +70,19 @@ package final class TCPListener: @unchecked Sendable {  // All state is accessed
             _ = unsafe martlet_socket_local_address(number.number, &system)
             descriptor = SharedDescriptor(number)
             localAddress = SocketAddress(system) ?? address
+            isInherited = false
+        }
+
+        /// Takes a listening socket with which the process was started. Throws an error for any other descriptor.
+        package init(inheriting number: Int32) throws(TransportError) {
+            var system = martlet_address()
+            let result = unsafe martlet_socket_inherit(number, &system)
+            guard result == 0, let address = SocketAddress(system) else {
+                throw TransportError(errno: -result, call: "inherit")
+            }
+            descriptor = SharedDescriptor(try FileDescriptor(number, from: "inherit"))
+            localAddress = address
+            isInherited = true
         }
     }
 
@@ -89,6 +105,7 @@ package final class TCPListener: @unchecked Sendable {  // All state is accessed
         onAccept: @escaping @Sendable (TCPConnection) -> Void
     ) {
         descriptor = socket.descriptor
+        isInherited = socket.isInherited
         localAddress = socket.localAddress
         self.loop = loop
         self.options = options
@@ -134,7 +151,7 @@ package final class TCPListener: @unchecked Sendable {  // All state is accessed
     }
 
     private func closeNow() {
-        if let descriptor { martlet_socket_stop_listening(descriptor.number) }
+        if let descriptor, !isInherited { martlet_socket_stop_listening(descriptor.number) }
         if let key { loop.remove(key) }
         pauseTimer?.set(deadline: nil)
         pauseTimer = nil

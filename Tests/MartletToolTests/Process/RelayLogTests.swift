@@ -24,6 +24,12 @@ import Testing
             RelayLog.text(.init(event: .dropped(7), time: 0)) == "1970-01-01T00:00:00.000Z linesDropped count=7")
     }
 
+    @Test func `a line for the journal begins with its priority and has no time`() throws {
+        #expect(RelayLog.journal(try refused()) == "<4>refused ada unauthenticated peer=192.0.2.1:4711")
+        #expect(RelayLog.journal(.init(event: .dropped(7))) == "<3>linesDropped count=7")
+        #expect(RelayLog.journal(.init(event: .reloaded(nil))) == "<6>reloaded")
+    }
+
     @Test func `a line of JSON contains the members of the text`() throws {
         let text = RelayLog.json(try refused())
         let start = #"{"time":"2023-11-14T22:13:20.123Z","event":"refused","account":"ada","#

@@ -49,6 +49,56 @@ struct TCPListenerTests {
         }
     }
 
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `inherited socket → accepts, and listens on for other processes after it is closed`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            let (number, address) = try listeningSocket()
+            defer { close(number) }
+            let peers = Events<SocketAddress?>()
+            for _ in 0..<2 {
+                let socket = try TCPListener.Socket(inheriting: dup(number))
+                #expect(socket.localAddress == address)
+                let listener = TCPListener(socket, on: loop) { peers.send($0.remoteAddress) }
+                let raw = await RawSocket.connect(to: address)
+                #expect(await peers.next()??.ip == .loopbackV4)
+                raw.close()
+                await listener.closeAndWait()
+            }
+        }
+    }
+
+    @Test func `descriptor that is no listening TCP socket → an error, and the descriptor stays open`() throws {
+        var pair: [Int32] = [0, 0]
+        let stream = Int32(SOCK_STREAM.rawValue)
+        _ = unsafe socketpair(AF_UNIX, stream, 0, &pair)
+        let idle = socket(AF_INET, stream, 0)
+        let null = unsafe open("/dev/null", O_RDONLY)
+        for number in [pair[0], pair[1], idle, null] {
+            #expect(throws: TransportError.self) { _ = try TCPListener.Socket(inheriting: number) }
+            #expect(close(number) == 0)
+        }
+        #expect(throws: TransportError.self) { _ = try TCPListener.Socket(inheriting: 9_999) }
+    }
+
+    /// A socket as a service manager opens it.
+    private func listeningSocket() throws -> (Int32, SocketAddress) {
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = unsafe bind(number, pointer, length)
+                _ = listen(number, 8)
+                _ = unsafe getsockname(number, pointer, &length)
+            }
+        }
+        return (number, SocketAddress(.loopbackV4, port: UInt16(bigEndian: address.sin_port)))
+    }
+
     @Test func `bind to a foreign address throws addressNotAvailable`() async throws {
         try await withLoop(.platformDefault) { loop in
             // TEST-NET-1 of RFC 5737.
