@@ -113,7 +113,7 @@ weather: deps ## lose real packets, and compare with plain TCP in the same weath
 	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(tls) $(WEATHER)
 
 test: deps lint ## lint, build with warnings as errors and run every test
-	@Scripts/install-dependencies gcc openssl python3 spin tshark
+	@Scripts/install-dependencies fish gcc groff man-db openssl python3 spin tshark zsh
 	@Scripts/generate-registries --check
 	@Scripts/generate-bounds --check
 	@Dev/Scripts/planted-bugs --check
@@ -134,6 +134,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/interoperability .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
 	@Scripts/operations --quick .build/debug
+	@Scripts/test-completions .build/debug
 	@Specs/model/check authentication >/dev/null
 	@.build/debug/replay Fuzz
 

@@ -12,9 +12,13 @@ package enum HelpText {
         let rows = command.options.map { (label(of: $0), sentence(of: $0)) } + [("-h, --help", "print this help")]
         parts.append("Options:\n" + table(rows))
         parts += command.notes.map { wrap($0, indent: 0) }
-        let codes = command.exitCodes + [ExitMeaning(.usage, "the command line is invalid")]
-        parts.append("Exit codes:\n" + table(codes.map { ("\($0.code.rawValue)", $0.meaning) }))
+        parts.append("Exit codes:\n" + table(exitCodes(of: command).map { ("\($0.code.rawValue)", $0.meaning) }))
         return parts.joined(separator: "\n\n") + "\n"
+    }
+
+    /// The exit codes of a command, with that of all commands.
+    static func exitCodes(of command: CommandSpec) -> [ExitMeaning] {
+        command.exitCodes + [ExitMeaning(.usage, "the command line is invalid")]
     }
 
     /// Returns the help of a program, with the list of its commands.
@@ -39,7 +43,8 @@ package enum HelpText {
         return option.short.map { "-\($0), \(long)" } ?? "    \(long)"
     }
 
-    private static func sentence(of option: OptionSpec) -> String {
+    /// The help of an option, with its default.
+    static func sentence(of option: OptionSpec) -> String {
         option.help + (option.fallback.map { " [\($0)]" } ?? "")
     }
 
