@@ -117,7 +117,7 @@ def activation(place):
     """The relay takes the sockets; they listen on after its end, and the next relay serves their connections."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
     ports = [each.getsockname()[1] for each in sockets]
-    # The number in this process may be in the way of another one.
+    # One of the sockets can have the number 3, 4 or 5, which is overwritten.
     copies = [os.dup(each.fileno()) for each in sockets]
 
     def inherit():

@@ -88,7 +88,8 @@ final class AdminDriver: @unchecked Sendable {  // used on its loop
     }
 
     private static func text(of metrics: MetricsSnapshot, for request: HTTPRequest) -> HTTPResponse {
-        let isOpenMetrics = request["accept"]?.lowercased().contains("application/openmetrics-text") == true
+        let accepted = request["accept"]?.lowercased().split { ",; ".contains($0) } ?? []
+        let isOpenMetrics = accepted.contains("application/openmetrics-text")
         let format = isOpenMetrics ? MetricsSnapshot.TextFormat.openMetrics : .prometheus
         return HTTPResponse(text: metrics.text(format), type: format.mediaType)
     }

@@ -200,7 +200,7 @@ enum ServeCommand {
         Descriptors.raiseLimit()
         // One heap for each loop, and one for the other threads.
         martlet_heap_share(Int32((arguments[loops] ?? 1) + 1))
-        let line = isJSON ? RelayLog.json : ServiceManager.readsStandardError ? RelayLog.journal : RelayLog.text
+        let line = isJSON ? RelayLog.json : SystemdService.readsStandardError ? RelayLog.journal : RelayLog.text
         let log = LineLog<RelayLog.Entry>(to: isJSON ? STDOUT_FILENO : STDERR_FILENO) { entry in
             line(entry)
         } dropped: { count in
@@ -212,7 +212,7 @@ enum ServeCommand {
             log.add(RelayLog.Entry(event: event), isSecondary: isSecondary)
         }
         let groups = Guarded(LogGroups())
-        let inherited = try ServiceManager.sockets()
+        let inherited = try SystemdService.sockets()
         let sockets = inherited.filter { $0.name != "admin" }.map(\.socket)
         let access = try RelayAccess(arguments)
         let webhook = try PushArguments.webhook(arguments)
@@ -258,22 +258,22 @@ enum ServeCommand {
                     note(.reopened(failure(of: { try audit?.reopen() })))
                     continue
                 }
-                ServiceManager.notify(.reloading)
+                SystemdService.notify(.reloading)
                 let (failure, atStart) = await reload.perform { try complete(given) }
                 level.withLock { $0 = Self.level(reload.arguments) }
                 note(.reloaded(failure))
                 audit?.add(.reloaded(failure))
                 if !atStart.isEmpty { note(.restartRequired(atStart)) }
-                ServiceManager.notify(.ready)
+                SystemdService.notify(.ready)
             }
         }
         defer { reloads.cancel() }
         MeasuredHeap.keepTrimmedIfAsked()
-        ServiceManager.notify(.ready)
-        ServiceManager.keepAlive { _ = await relay.statistics }
+        SystemdService.notify(.ready)
+        SystemdService.keepAlive { _ = await relay.statistics }
         // Neither the drain nor the shutdown can be cancelled, and both wait for calls of the store.
         await Interruptions.run(after: Interruptions.stream(of: [SIGINT, SIGTERM])) {
-            ServiceManager.notify(.stopping)
+            SystemdService.notify(.stopping)
             _ = await relay.drain(within: reload.arguments[drain] ?? .zero)
             let statistics = await relay.statistics
             await relay.shutdown()

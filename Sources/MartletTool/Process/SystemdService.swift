@@ -5,7 +5,7 @@ import MartletTransport
 /// The service manager that has started this process, by the protocols of systemd: notifications (sd_notify(3)), a
 /// watchdog, listening sockets (sd_listen_fds(3)) and the journal as the reader of the log. Without a manager every
 /// notification has no effect.
-enum ServiceManager {
+enum SystemdService {
     /// A state of the service.
     enum State {
         case ready
@@ -17,7 +17,7 @@ enum ServiceManager {
         fileprivate var text: String {
             switch self {
             case .ready: "READY=1"
-            case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(ServiceManager.monotonicMicroseconds)"
+            case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(SystemdService.monotonicMicroseconds)"
             case .stopping: "STOPPING=1"
             case .alive: "WATCHDOG=1"
             }
