@@ -9,6 +9,9 @@ SHELL := /bin/bash
 SWIFT ?= swift
 # The file that `make demo` sends; without one it sends the licenses of the system.
 FILE ?=
+# The folder of `make install`, and a folder in the place of the root folder.
+PREFIX ?= /usr/local
+DESTDIR ?=
 # The scenarios that `make scenarios` plays; all but `attachments` and `crowd` when it is empty.
 SCENARIOS ?=
 # The seeds that `make simulate` and `make storage` play.
@@ -99,6 +102,21 @@ build: deps ## build both programs for release
 	@$(dev) build $(release) --quiet --product martlet-lab
 	@Scripts/drop-runpath .build/release/martlet .build/release/martlet-lab
 	@Scripts/split-symbols .build/release/martlet=$(max_size) .build/release/martlet-lab
+
+program: deps ## build martlet alone for release
+	@$(SWIFT) build $(release) --quiet --product martlet
+	@Scripts/drop-runpath .build/release/martlet
+	@Scripts/split-symbols .build/release/martlet=$(max_size)
+
+install: ## install martlet after `make program`: make install PREFIX=/usr DESTDIR=folder
+	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) Scripts/install .build/release/martlet
+
+uninstall: ## remove what `make install` has installed
+	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) Scripts/install --remove .build/release/martlet
+
+deb: program ## build the Debian package, and check it with lintian
+	@Scripts/install-dependencies debhelper lintian
+	@Scripts/build-deb .build/release/martlet
 
 demo: build ## send a file through a faulty network and compare: make demo FILE=picture.png
 	@.build/release/martlet-lab demo $(if $(FILE),"$(FILE)")

@@ -30,4 +30,13 @@ import Testing
         try await check(folder, "--room-roles")
         try await check(folder, "--ignore-room-roles")
     }
+
+    @Test func `the example of a configuration file → options of serve`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
+        let path = root.appendingPathComponent("Packaging/relay.json").standardized.path
+        var parser = ArgumentParser(for: ServeCommand.spec)
+        guard case .run(let given) = try parser.parse([]) else { throw UsageError(message: "help") }
+        let arguments = try ConfigurationFile.complete(given, from: path, for: ServeCommand.spec)
+        #expect(arguments.values.count == 5)
+    }
 }
