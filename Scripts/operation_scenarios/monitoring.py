@@ -72,6 +72,35 @@ def raw(port, data):
         return answer.decode()
 
 
+def slow_request(port):
+    """The duration in seconds and the answer of a connection whose request never ends."""
+    with socket.create_connection(("127.0.0.1", port.number), timeout=0.5) as connection:
+        begin = time.monotonic()
+        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+        while time.monotonic() < begin + 20:
+            try:
+                answer = connection.recv(65536)
+                break
+            except TimeoutError:
+                connection.sendall(b"x")
+        else:
+            answer = b""
+        return time.monotonic() - begin, answer
+
+
+def unread_requests(port):
+    """Whether the port stops to read the requests of a client that does not read the answers."""
+    request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port.number), timeout=1) as connection:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            try:
+                connection.sendall(request * 1000)
+            except TimeoutError:
+                return True
+        return False
+
+
 def port(place):
     """Every path and every refusal of the port, in the clear, by a token and with TLS."""
     relay = Relay(place, "--admin", "0")
@@ -90,6 +119,10 @@ def port(place):
         place.check(answer.split(" ")[1:2] == [status], "invalid requests are answered with their fault", answer)
     pipelined = raw(open_port, b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
     place.check(pipelined.count("\r\n\r\nlive\n") == 100, "a hundred requests of one connection are answered in order")
+
+    place.check(unread_requests(open_port), "requests of a client that reads no answers are not read")
+    duration, answer = slow_request(open_port)
+    place.check(9 < duration < 12 and b" 408 " in answer, "a request has ten seconds", (duration, answer))
 
     sender = Sender(place, relay, "lobby", "bob", has_outbox=False)
     sender.write(50)

@@ -15,8 +15,17 @@ struct HTTPConnection {
     static let maxStreamByteCount = 1 << 20
     /// The maximum duration from the first byte of a request to its last one, in seconds.
     static let requestTimeout = 10
-    /// The maximum duration without a request or a stream, and of a response that the peer does not read, in seconds.
+    /// The maximum duration without a request or a stream, and without progress of unsent bytes, in seconds.
     static let idleTimeout = 60
+    /// The maximum number of unsent bytes of responses with which the next request is taken.
+    static let maxUnsentByteCount = 64 << 10
+
+    /// A duration after which the connection ends. It begins when the value of `timeout` becomes another one.
+    struct Timeout: Equatable {
+        let seconds: Int
+        /// The number of sent bytes, each of which begins the duration again; 0 for a request.
+        let sentByteCount: Int
+    }
 
     private enum State {
         case reading
@@ -29,6 +38,7 @@ struct HTTPConnection {
     private var parser = HTTPRequestParser()
     private var unsent: [UInt8] = []
     private var sentCount = 0
+    private var totalSentByteCount = 0
     /// Whether the peer has ended its direction.
     private var hasReceivedEnd = false
 
@@ -36,19 +46,24 @@ struct HTTPConnection {
     /// Whether the connection is to be closed after its unsent bytes.
     var isEnding: Bool { if case .ending = state { true } else { false } }
     var isStreaming: Bool { if case .streaming = state { true } else { false } }
-    /// Whether a request is in progress and enough input waits behind it.
+    /// Whether the peer does not read the responses, so its next request waits.
+    private var isCongested: Bool {
+        if case .reading = state { unsentByteCount > Self.maxUnsentByteCount } else { false }
+    }
+    /// Whether the next request waits, and enough input behind it.
     var isReadingPaused: Bool {
-        if case .answering = state { parser.bufferedByteCount >= HTTPRequestParser.maxHeadByteCount } else { false }
+        guard case .answering = state else { return isCongested }
+        return parser.bufferedByteCount >= HTTPRequestParser.maxHeadByteCount
     }
 
-    /// The number of seconds after which the connection ends unless something happens; nil while the application has a
-    /// request, or a stream without unsent bytes.
-    var timeout: Int? {
+    /// The duration after which the connection ends; nil while the application has a request, or a stream without
+    /// unsent bytes.
+    var timeout: Timeout? {
         switch state {
-        case .reading: parser.isInRequest ? Self.requestTimeout : Self.idleTimeout
+        case .reading where parser.isInRequest && !isCongested: Timeout(seconds: Self.requestTimeout, sentByteCount: 0)
         case .answering: nil
-        case .streaming: unsentByteCount > 0 ? Self.idleTimeout : nil
-        case .ending: Self.idleTimeout
+        case .streaming where unsentByteCount == 0: nil
+        case .reading, .streaming, .ending: Timeout(seconds: Self.idleTimeout, sentByteCount: totalSentByteCount)
         }
     }
 
@@ -67,9 +82,9 @@ struct HTTPConnection {
         if case .streaming = state { state = .ending }
     }
 
-    /// Returns the next request, which `respond` or `beginStream` answers; nil if there is none.
+    /// Returns the next request, which `respond` or `beginStream` answers; nil if there is none, or if it waits.
     mutating func nextRequest() -> HTTPRequest? {
-        guard case .reading = state else { return nil }
+        guard case .reading = state, !isCongested else { return nil }
         do throws(HTTPFault) {
             guard let request = try parser.next() else {
                 if parser.takeExpectation() { unsent += HTTPResponse.continueBytes }
@@ -113,10 +128,10 @@ struct HTTPConnection {
         if case .streaming = state { state = .ending }
     }
 
-    /// No byte has been received or sent for the duration of `timeout`. Returns whether the connection is to be closed
+    /// The duration of `timeout` has passed. Returns whether the connection is to be closed
     /// at once, because the peer does not read.
     mutating func timedOut() -> Bool {
-        guard case .reading = state else { return true }
+        guard case .reading = state, !isCongested else { return true }
         if parser.isInRequest { unsent += HTTPResponse(.requestTimeout).bytes(isHead: false, closes: true) }
         state = .ending
         return false
@@ -127,6 +142,7 @@ struct HTTPConnection {
         let count = min(unsentByteCount, buffer.freeCapacity)
         buffer.append(bytes: unsent.rawBytes.extracting(sentCount..<sentCount + count))
         sentCount += count
+        totalSentByteCount += count
         if sentCount == unsent.count {
             unsent.removeAll(keepingCapacity: unsent.count <= HTTPRequestParser.maxHeadByteCount)
             sentCount = 0

@@ -191,11 +191,8 @@ extension HTTPRequest {
         var text = String(decoding: target, as: UTF8.self)[...]
         for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
             text = text.dropFirst(scheme.count)
-            guard let slash = text.firstIndex(of: "/") else {
-                text = "/"
-                break
-            }
-            text = text[slash...]
+            let rest = text[(text.firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex)...]
+            text = rest.hasPrefix("/") ? rest : "/" + rest
         }
         // The target of OPTIONS for the whole server.
         if method == "OPTIONS", text == "*" {

@@ -51,7 +51,7 @@ package final class HTTPServer: @unchecked Sendable {  // used on its loop
         guard !isClosing, peers.count < Self.maxConnectionCount else { return transport.abort() }
         let peer = HTTPPeer(transport, of: self)
         peers[ObjectIdentifier(peer)] = peer
-        transport.start(peer)
+        peer.start()
     }
 
     /// Aborts all connections, and refuses further ones.
@@ -80,11 +80,20 @@ private final class HTTPPeer: TransportHandler, @unchecked Sendable {  // used o
     private let server: HTTPServer
     private var connection = HTTPConnection()
     private var stream: HTTPStream?
+    private var isClosed = false
+    /// The duration of the armed timer; nil if it is not armed.
+    private var timeout: HTTPConnection.Timeout?
     private lazy var timer = LoopTimer(on: server.loop) { [weak self] in self?.timedOut() }
 
     init(_ transport: any Transport, of server: HTTPServer) {
         self.transport = transport
         self.server = server
+    }
+
+    /// Starts the transport. The first duration contains the handshake of TLS.
+    func start() {
+        transport.start(self)
+        setTimer()
     }
 
     func transportDidConnect(_ transport: any Transport) { proceed() }
@@ -100,12 +109,15 @@ private final class HTTPPeer: TransportHandler, @unchecked Sendable {  // used o
     }
 
     func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
+        let wasPaused = connection.isReadingPaused
         let hasMore = connection.transmit(into: &buffer)
+        if wasPaused, !connection.isReadingPaused { server.loop.execute { [self] in proceed() } }
         setTimer()
         return hasMore
     }
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {
+        isClosed = true
         timer.set(deadline: nil)
         task?.cancel()
         server.ended(self)
@@ -116,6 +128,8 @@ private final class HTTPPeer: TransportHandler, @unchecked Sendable {  // used o
 
     func answer(_ answer: HTTPAnswer) {
         task = nil
+        // A stream of a closed connection would not end.
+        guard !isClosed else { return }
         switch answer {
         case .response(let response): connection.respond(response)
         case .stream(let response, let opened):
@@ -139,6 +153,7 @@ private final class HTTPPeer: TransportHandler, @unchecked Sendable {  // used o
     }
 
     private func proceed() {
+        guard !isClosed else { return }
         if let request = connection.nextRequest() { server.answer(request, for: self) }
         if connection.isReadingPaused { transport.pauseReading() } else { transport.resumeReading() }
         if connection.unsentByteCount > 0 { transport.setNeedsWrite() }
@@ -147,10 +162,13 @@ private final class HTTPPeer: TransportHandler, @unchecked Sendable {  // used o
     }
 
     private func setTimer() {
-        timer.set(deadline: connection.timeout.map { server.loop.deadline(after: .seconds($0)) })
+        guard !isClosed, connection.timeout != timeout else { return }
+        timeout = connection.timeout
+        timer.set(deadline: timeout.map { server.loop.deadline(after: .seconds($0.seconds)) })
     }
 
     private func timedOut() {
+        timeout = nil
         if connection.timedOut() { transport.abort() } else { proceed() }
     }
 }

@@ -116,9 +116,9 @@ import Testing
 
     @Test func `silence → 408 in the middle of a request, and the end of an idle connection`() {
         let script = Script()
-        #expect(script.connection.timeout == 60)
+        #expect(script.connection.timeout?.seconds == 60)
         script.receive("GET /")
-        #expect(script.connection.timeout == 10)
+        #expect(script.connection.timeout?.seconds == 10)
         #expect(!script.timedOut())
         #expect(script.sent().hasPrefix("HTTP/1.1 408 Request Timeout"))
         #expect(script.connection.isEnding)
@@ -145,5 +145,47 @@ import Testing
         #expect(script.sent() == "HTTP/1.1 100 Continue\r\n\r\n")
         script.receive("hi")
         #expect(script.next()?.body == Array("hi".utf8))
+    }
+
+    @Test func `a request byte by byte → the duration of its first byte continues`() {
+        let script = Script()
+        script.receive("G")
+        let first = script.connection.timeout
+        #expect(first?.seconds == HTTPConnection.requestTimeout)
+        for character in Self.get.dropFirst().dropLast() {
+            script.receive(String(character))
+            #expect(script.next() == nil)
+            #expect(script.connection.timeout == first)
+        }
+    }
+
+    @Test func `responses that the peer does not read → its next request waits, and reading pauses until they are sent`()
+    {
+        let script = Script()
+        script.receive(Self.get + Self.get)
+        _ = script.next()
+        script.connection.respond(HTTPResponse(.ok, body: Array(repeating: 1, count: 64 << 10)))
+        #expect(script.next() == nil)
+        #expect(script.connection.isReadingPaused)
+        #expect(script.connection.timeout?.seconds == HTTPConnection.idleTimeout)
+        #expect(script.timedOut())
+        _ = script.sent()
+        #expect(!script.connection.isReadingPaused)
+        #expect(script.next() != nil)
+    }
+
+    @Test func `unsent bytes of a stream → the duration begins again with sent bytes, and not with further events`() {
+        let script = Script()
+        script.receive(Self.get)
+        _ = script.next()
+        #expect(script.beginStream(HTTPResponse(.ok)))
+        let first = script.connection.timeout
+        #expect(first?.seconds == HTTPConnection.idleTimeout)
+        script.connection.send([1, 2])
+        #expect(script.connection.timeout == first)
+        _ = [UInt8](capacity: 1) { _ = script.connection.transmit(into: &$0) }
+        #expect(script.connection.timeout != first)
+        _ = script.sent()
+        #expect(script.connection.timeout == nil)
     }
 }

@@ -47,6 +47,8 @@ import Testing
     @Test func `a target in absolute form → its path`() throws {
         #expect(try Self.parse("GET http://relay:1/x?y HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/x"])
         #expect(try Self.parse("GET HTTP://relay HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/"])
+        let request = try Self.parse("GET http://relay?x=/y HTTP/1.1\r\nHost: r\r\n\r\n").first
+        #expect((request?.path, request?.parameter("x")) == ("/", "/y"))
     }
 
     @Test(arguments: [

@@ -107,7 +107,8 @@ public struct AlertRule: Sendable, Equatable {
         }
         if rest.first == "until" {
             rest.removeFirst()
-            guard let given = rest.popFirst().flatMap({ Double($0) }), isAbove ? given <= threshold : given >= threshold
+            guard let given = rest.popFirst().flatMap({ Double($0) }), given.isFinite,
+                isAbove ? given <= threshold : given >= threshold
             else { throw .invalidEnd }
             end = given
         }
