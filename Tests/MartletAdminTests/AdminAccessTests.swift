@@ -48,6 +48,8 @@ import Testing
         let either = AdminAccess(token: Self.token, requiresCredential: true)
         #expect(try Self.status(either, hasCertificate: true) == nil)
         #expect(try Self.status(either) == 401)
+        let local = AdminAccess(token: Self.token, requiresCredential: false)
+        #expect(try Self.status(local, hasCertificate: true) == 401)
     }
 
     @Test(arguments: [

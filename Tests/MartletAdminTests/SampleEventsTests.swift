@@ -56,4 +56,11 @@ import Testing
         _ = events.add(Self.metrics(0, []), [], at: 0)
         #expect(events.events(after: 1000).count == 1)
     }
+
+    @Test func `a hundred durations → the 50th, 90th and 99th percentile in this order`() {
+        var events = SampleEvents()
+        let durations = (1...100).map { Duration.seconds($0 <= 50 ? 1 : $0 <= 90 ? 2 : $0 <= 99 ? 4 : 8) }
+        let event = Self.text(events.add(Self.metrics(0, durations), [], at: 0))
+        #expect(event.contains("\"turn_seconds\":[1.048576,2.097152,4.194304]"), "\(event)")
+    }
 }

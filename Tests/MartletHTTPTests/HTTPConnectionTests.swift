@@ -188,4 +188,26 @@ import Testing
         _ = script.sent()
         #expect(script.connection.timeout == nil)
     }
+
+    @Test func `an end of the peer behind two requests → both responses, then the connection ends`() {
+        let script = Script()
+        script.receive(Self.get + Self.get)
+        _ = script.next()
+        script.connection.receiveEnd()
+        script.connection.respond(HTTPResponse(.ok))
+        #expect(!script.connection.isEnding)
+        #expect(script.next() != nil)
+        script.connection.respond(HTTPResponse(.ok))
+        #expect(script.connection.isEnding)
+        #expect(script.sent().split(separator: "\r\n").count { $0 == "HTTP/1.1 200 OK" } == 2)
+    }
+
+    @Test func `an end of the peer behind the request of a stream → no stream`() {
+        let script = Script()
+        script.receive(Self.get)
+        _ = script.next()
+        script.connection.receiveEnd()
+        #expect(!script.beginStream(HTTPResponse(.ok)))
+        #expect(script.connection.isEnding)
+    }
 }

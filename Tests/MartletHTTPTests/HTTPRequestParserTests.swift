@@ -65,7 +65,7 @@ import Testing
         "GET / HTTP/1.1\r\nHost: r\r\nContent-Length:\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: r\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         "GET /?x=%4 HTTP/1.1\r\nHost: r\r\n\r\n", "GET /?x=%FF HTTP/1.1\r\nHost: r\r\n\r\n",
-        "GET / http/1.1\r\nHost: r\r\n\r\n",
+        "GET / http/1.1\r\nHost: r\r\n\r\n", "GET / HTTP/1.0\r\nHost: r\r\nHost: r\r\n\r\n",
     ])
     func `bytes that are no request → malformed`(_ text: String) {
         #expect(Self.fault(text) == .malformed)
@@ -122,5 +122,26 @@ import Testing
     @Test func `a thousand requests in one piece → all, in order`() throws {
         let text = (0..<1000).map { "GET /\($0) HTTP/1.1\r\nHost: r\r\n\r\n" }.joined()
         #expect(try Self.parse(text).map(\.path) == (0..<1000).map { "/\($0)" })
+    }
+
+    @Test func `a head of 16,384 bytes → a request; without its end, or with a byte more → headTooLarge`() throws {
+        let field = "X: " + String(repeating: "x", count: (16 << 10) - Self.head.utf8.count - 7)
+        let text = "\(Self.head)\(field)\r\n\r\n"
+        #expect(text.utf8.count == 16 << 10)
+        #expect(try Self.parse(text).count == 1)
+        #expect(Self.fault("\(Self.head)\(field)x\r\n\r\n") == .headTooLarge)
+        #expect(Self.fault("\(Self.head)\(field)xxxx") == .headTooLarge)
+        #expect(Self.fault("\(Self.head)\(field)xxx") == nil)
+    }
+
+    @Test(arguments: [
+        ("1.0", "keep-alive", false), ("1.0", "x, Keep-Alive ", false), ("1.0", "keep-alive, close", true),
+        ("1.0", "x", true), ("1.1", "keep-alive", false), ("1.1", "x,\tCLOSE", true),
+    ])
+    func `a version and the field Connection → whether the connection ends`(
+        _ version: String, _ options: String, _ closes: Bool
+    ) throws {
+        let text = "GET / HTTP/\(version)\r\nHost: r\r\nConnection: \(options)\r\n\r\n"
+        #expect(try Self.parse(text).map(\.closesConnection) == [closes])
     }
 }

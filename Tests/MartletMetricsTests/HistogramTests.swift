@@ -83,4 +83,25 @@ import Testing
         sum += short
         #expect(sum == all)
     }
+
+    @Test func `an earlier state subtracted → the count, the sum and the quantiles of the later durations`() {
+        var (earlier, later) = (Histogram(), Histogram())
+        for value: Int64 in [1, 2, 4000] { earlier.record(.microseconds(value)) }
+        var all = earlier
+        for value: Int64 in [2, 5] {
+            all.record(.microseconds(value))
+            later.record(.microseconds(value))
+        }
+        let rest = all.subtracting(earlier)
+        #expect((rest.count, rest.sum, rest.max) == (2, later.sum, all.max))
+        #expect(rest.quantile(0.5) == later.quantile(0.5))
+    }
+
+    @Test func `a share between two durations → the longer one`() {
+        var histogram = Histogram()
+        histogram.record(.microseconds(3))
+        histogram.record(.microseconds(5))
+        #expect(histogram.quantile(0.5) == .microseconds(4))
+        #expect(histogram.quantile(0.51) == .microseconds(5))
+    }
 }

@@ -70,4 +70,10 @@ import Testing
                 "# UNIT x_latency_max_seconds seconds", "x_latency_max_seconds{call=\"load\"} 300", "# EOF",
             ])
     }
+
+    @Test func `a number that does not exist → NaN`() {
+        var snapshot = MetricsSnapshot()
+        snapshot.add("x_share", "Share.", .gauge, by: "of", [("a", .nan), ("b", 0.25)])
+        #expect(snapshot.text(.prometheus).contains("\nx_share{of=\"a\"} NaN\nx_share{of=\"b\"} 0.25\n"))
+    }
 }

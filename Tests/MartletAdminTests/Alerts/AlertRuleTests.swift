@@ -49,4 +49,12 @@ import Testing
             try AlertRule.parse(Array("x: a > 1\n".utf8) + [0xFF])
         }
     }
+
+    @Test func `durations in each unit, and an end at the threshold → accepted`() throws {
+        let text = "a: x > 1 for 7s until 1\nb: x < 1 for 2m until 1\nc: x > 1 for 3h\nd: x > 1 for 86400h"
+        let rules = try AlertRule.parse(Array(text.utf8))
+        #expect(rules.map(\.duration) == [.seconds(7), .seconds(120), .seconds(10_800), .seconds(311_040_000)])
+        #expect(rules.map(\.end) == [1, 1, 1, 1])
+        #expect(Self.fault("x: a > 1 for 86401s") == .invalidDuration)
+    }
 }

@@ -52,6 +52,8 @@ import Testing
             return snapshot
         }
         #expect(try Self.changes("x: rate c > 14", samples) == ["1+", "2-", "3+", "4-", "5+"])
+        #expect(try Self.changes("x: rate c < 1", samples) == ["2+", "3-"])
+        #expect(try Self.changes("x: rate c > 14", [MetricsSnapshot(), samples[1]]) == ["1+"])
     }
 
     @Test func `a histogram → the percentile of the durations since the last sample, and no value without one`() throws
