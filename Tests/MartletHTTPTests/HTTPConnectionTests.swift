@@ -143,6 +143,7 @@ import Testing
         script.receive("POST / HTTP/1.1\r\nHost: r\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
         #expect(script.next() == nil)
         #expect(script.sent() == "HTTP/1.1 100 Continue\r\n\r\n")
+        #expect(script.connection.timeout?.seconds == HTTPConnection.requestTimeout)
         script.receive("hi")
         #expect(script.next()?.body == Array("hi".utf8))
     }
@@ -208,6 +209,37 @@ import Testing
         _ = script.next()
         script.connection.receiveEnd()
         #expect(!script.beginStream(HTTPResponse(.ok)))
+        #expect(script.connection.isEnding)
+    }
+
+    @Test func `an expected 100-continue of HTTP/1.0 → no interim response`() {
+        let script = Script()
+        script.receive("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        #expect(script.next() == nil)
+        #expect(script.sent() == "")
+    }
+
+    @Test func `unsent responses of 64 KiB → the next request is taken`() {
+        let script = Script()
+        script.receive(Self.get + Self.get)
+        _ = script.next()
+        let head = HTTPResponse(.ok, body: Array(repeating: 1, count: 60_000)).bytes(isHead: true, closes: false)
+        let count = HTTPConnection.maxUnsentByteCount - head.count
+        script.connection.respond(HTTPResponse(.ok, body: Array(repeating: 1, count: count)))
+        #expect(script.connection.unsentByteCount == HTTPConnection.maxUnsentByteCount)
+        #expect(!script.connection.isReadingPaused)
+        #expect(script.next() != nil)
+    }
+
+    @Test func `1 MiB of a stream unsent → the stream continues; a byte more → it ends`() {
+        let script = Script()
+        script.receive(Self.get)
+        _ = script.next()
+        #expect(script.beginStream(HTTPResponse(.ok)))
+        _ = script.sent()
+        script.connection.send(Array(repeating: 1, count: HTTPConnection.maxStreamByteCount))
+        #expect(script.connection.isStreaming)
+        script.connection.send([1])
         #expect(script.connection.isEnding)
     }
 }

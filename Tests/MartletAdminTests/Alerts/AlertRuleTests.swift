@@ -40,6 +40,7 @@ import Testing
     }
 
     @Test func `texts beyond the bounds → refused with the line`() {
+        #expect(Self.fault(String(repeating: "#", count: AlertRule.maxByteCount)) == nil)
         #expect(Self.fault(String(repeating: "#", count: AlertRule.maxByteCount + 1)) == .tooLarge)
         let lines = (0...AlertRule.maxCount).map { "x\($0): a > 1" }.joined(separator: "\n")
         #expect(throws: AlertRulesError(line: AlertRule.maxCount + 1, fault: .tooManyRules)) {
@@ -56,5 +57,10 @@ import Testing
         #expect(rules.map(\.duration) == [.seconds(7), .seconds(120), .seconds(10_800), .seconds(311_040_000)])
         #expect(rules.map(\.end) == [1, 1, 1, 1])
         #expect(Self.fault("x: a > 1 for 86401s") == .invalidDuration)
+    }
+
+    @Test func `a metric of letters and underscores → accepted, others → invalidMetric`() {
+        #expect(Self.fault("x: azAZ_ > 1") == nil)
+        for name in ["a`", "a@", "a[", "a1", "a{"] { #expect(Self.fault("x: \(name) > 1") == .invalidMetric) }
     }
 }

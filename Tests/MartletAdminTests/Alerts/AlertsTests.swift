@@ -43,6 +43,8 @@ import Testing
     @Test func `a metric without a label → the sum of its samples; a ratio → the quotient, and none of zero`() throws {
         #expect(try Self.changes("x: g > 6", [5, 6].map(Self.gauge)) == ["1+"])
         #expect(try Self.changes("x: g{l=b} / g{l=a} > 0.4", [3, 2, 0, 2].map(Self.gauge)) == ["1+", "2-", "3+"])
+        #expect(try Self.changes("x: g{l=b} / g{l=a} < 0", [1, -1].map(Self.gauge)) == ["1+"])
+        #expect(try Self.changes("x: g{other=a} > 0", [1, 1].map(Self.gauge)) == [])
     }
 
     @Test func `a counter → its increase in a second, and no value after it has started again`() throws {
@@ -81,5 +83,15 @@ import Testing
         #expect(ended == [AlertChange(name: "x", isRaised: false, value: nil)])
         #expect(alerts.raised == ["y"])
         #expect(alerts.sample(Self.gauge(1), now: .zero) == [AlertChange(name: "x", isRaised: true, value: 2)])
+    }
+
+    @Test func `samples at irregular instants → the rate by the time between them`() throws {
+        var alerts = try Self.alerts("x: rate c > 14")
+        let changes = [(0, 0), (50, 5), (95, 8), (115, 9)].map { count, seconds in
+            var snapshot = MetricsSnapshot()
+            snapshot.addCounter("c", "Counter.", count)
+            return alerts.sample(snapshot, now: Self.at(Int64(seconds))).map(\.value)
+        }
+        #expect(changes == [[], [], [15], []])
     }
 }
