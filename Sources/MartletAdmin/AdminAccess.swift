@@ -43,8 +43,8 @@ struct AdminAccess: Sendable {
 
     private static func isLocal(_ host: String) -> Bool {
         if host.lowercased() == "localhost" || host.lowercased().hasPrefix("localhost:") { return true }
-        let address =
-            SocketAddress(host)?.ip ?? IPAddress(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host)
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        let address = SocketAddress(host)?.ip ?? IPAddress(isBracketed ? String(host.dropFirst().dropLast()) : host)
         return address?.isLoopback == true
     }
 }

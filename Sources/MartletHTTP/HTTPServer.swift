@@ -54,11 +54,11 @@ package final class HTTPServer: @unchecked Sendable {  // used on its loop
         peer.start()
     }
 
-    /// Aborts all connections, and refuses further ones.
+    /// Closes all connections without their unsent bytes, and refuses further ones.
     package func closeAll() {
         loop.preconditionOnLoop()
         isClosing = true
-        for peer in peers.values { peer.transport.abort() }
+        for peer in peers.values { peer.transport.close(afterFlush: false) }
     }
 
     fileprivate func ended(_ peer: HTTPPeer) { peers[ObjectIdentifier(peer)] = nil }

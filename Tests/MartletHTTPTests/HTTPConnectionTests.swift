@@ -160,8 +160,7 @@ import Testing
         }
     }
 
-    @Test func `responses that the peer does not read → its next request waits, and reading pauses until they are sent`()
-    {
+    @Test func `responses that the peer does not read → its next request waits, and reading pauses`() {
         let script = Script()
         script.receive(Self.get + Self.get)
         _ = script.next()

@@ -33,7 +33,8 @@ import Testing
             ("x: a > 1 for 5", .invalidDuration),
             ("x: a > 1 for -5s", .invalidDuration), ("x: a > 1 for", .invalidDuration), ("x: a > 1 until", .invalidEnd),
             ("x: a > 1 until 2", .invalidEnd), ("x: a < 1 until 0", .invalidEnd), ("x: a > 1 until nan", .invalidEnd),
-            ("x: a > 1 until -inf", .invalidEnd), ("x: a > 1 often", .unexpectedWord("often")), ("x: a > 1\nx: b > 1", .repeatedName("x")),
+            ("x: a > 1 until -inf", .invalidEnd),
+            ("x: a > 1 often", .unexpectedWord("often")), ("x: a > 1\nx: b > 1", .repeatedName("x")),
         ] as [(String, AlertRulesError.Fault)])
     func `an invalid line → its fault`(_ text: String, _ fault: AlertRulesError.Fault) {
         #expect(Self.fault(text) == fault)
