@@ -20,7 +20,7 @@ struct HTTPConnection {
     /// The maximum number of unsent bytes of responses with which the next request is taken.
     static let maxUnsentByteCount = 64 << 10
 
-    /// A duration after which the connection ends. It begins when the value of `timeout` becomes another one.
+    /// A duration after which the connection ends. It begins with each change of `timeout`.
     struct Timeout: Equatable {
         let seconds: Int
         /// The number of sent bytes, each of which begins the duration again; 0 for a request.
