@@ -103,7 +103,9 @@ def unread_requests(port):
 
 def port(place):
     """Every path and every refusal of the port, in the clear, by a token and with TLS."""
-    relay = Relay(place, "--admin", "0")
+    rules = place.folder / "alerts"
+    rules.write_text("many: martlet_relay_messages_stored > 40\nfew: martlet_relay_messages_stored < 40\n")
+    relay = Relay(place, "--admin", "0", "--alerts", rules)
     open_port = Port(relay)
     place.check(open_port.get("/health/live")[::2] == (200, "live\n"), "/health/live answers")
     place.check(open_port.get("/health/ready")[::2] == (200, "ready\n"), "/health/ready answers")
@@ -131,11 +133,22 @@ def port(place):
     calls = open_port.value('martlet_relay_store_call_seconds_count{call="append"}')
     place.check(calls >= 1, "calls of the store are timed")
 
+    place.check(relay.wait_for("alertRaised", alert="many")["value"] == 50, "the log states a raised alert")
+    relay.wait_for("alertEnded", alert="few")
+    rules.write_text("many: martlet_relay_messages_stored > forty\n")
+    place.check(relay.reload()["event"] == "reloadFailed", "invalid rules of alerts are not applied")
+    rules.write_text("other: martlet_relay_messages_stored > 40\n")
+    place.check(relay.reload()["event"] == "reloaded", "other rules of alerts are applied")
+    relay.wait_for("alertEnded", alert="many")
+    relay.wait_for("alertRaised", alert="other")
+
     connection = open_port.connect()
     connection.request("GET", "/events")
-    first = events(connection.getresponse(), 2)
+    answer = connection.getresponse()
+    first = events(answer, 2)
     place.check(first[1][0] == first[0][0] + 1, "events have rising positions")
     place.check(first[1][1]["values"]["messages_stored"] in (0, 50), "events have the values")
+    wait_until(lambda: "other" in events(answer, 1)[0][1]["alerts"], "the raised alert in the events")
     connection.close()
     connection = open_port.connect()
     connection.request("GET", "/events", headers={"Last-Event-ID": str(first[0][0])})

@@ -38,8 +38,8 @@ extension SessionRouter {
         case .reset(let key, let code, let until):
             guard let slot = dirtySlot(key) else { break }
             if code == .roomForbidden { noteRefusedEntry(of: key.session, of: slot) }
-            removeSession(key.session, of: slot)
             counts.resets.count(code)
+            removeSession(key.session, of: slot)
             links[slot].link.reset(key.session, code: code, retryAfter: until?.retryAfter(now: now))
         case .closed(let key):
             guard let slot = dirtySlot(key) else { break }

@@ -79,7 +79,7 @@ enum ServeCommand {
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
             json.spec, check.spec,
         ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs
-            + AdminArguments.specs,
+            + AdminArguments.specs + AlertArguments.specs,
         notes: [
             """
             Without --store messages are kept in memory, the oldest are removed first, and all are lost at \
@@ -123,9 +123,10 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + AttachmentArguments.notes + PushArguments.notes + AdminArguments.notes + RelayAccess.notes + [
-            TokensFile.overview
-        ],
+        ] + AttachmentArguments.notes + PushArguments.notes + AdminArguments.notes + AlertArguments.notes
+            + RelayAccess.notes + [
+                TokensFile.overview
+            ],
         exitCodes: [
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal, or --check has found no fault"),
             ExitMeaning(.failure, "--check has found a fault, which standard error states"),
@@ -176,6 +177,7 @@ enum ServeCommand {
             _ = try PushArguments.webhook(arguments)
             if let path = arguments[audit] { try AuditLog.check(path: path) }
             try AdminArguments.check(arguments)
+            _ = try AlertArguments.rules(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
                 throw fault
             }
@@ -231,8 +233,9 @@ enum ServeCommand {
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
+        let alerts = AlertMonitor(relay, rules: try AlertArguments.rules(arguments)) { note(.alert($0)) }
         let admin = try AdminArguments.server(
-            arguments, of: relay, on: inherited.filter { $0.name == "admin" }.map(\.socket))
+            arguments, of: relay, alerts, on: inherited.filter { $0.name == "admin" }.map(\.socket))
         let addresses: [SocketAddress]
         do {
             addresses = try relay.start()
@@ -251,7 +254,7 @@ enum ServeCommand {
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
         for address in admin?.addresses ?? [] { note(.adminListening(address)) }
-        let reload = RelayReload(relay, access, audit, webhook, admin, arguments)
+        let reload = RelayReload(relay, access, audit, webhook, admin, alerts, arguments)
         let reloads = Task {
             for await number in signals {
                 guard number == SIGHUP else {
@@ -277,6 +280,7 @@ enum ServeCommand {
             _ = await relay.drain(within: reload.arguments[drain] ?? .zero)
             let statistics = await relay.statistics
             await relay.shutdown()
+            alerts.stop()
             await admin?.shutdown()
             await (store as? SQLiteStore)?.close()
             for event in groups.withLock({ $0.finish() }) { note(event) }

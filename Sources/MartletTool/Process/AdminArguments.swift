@@ -26,9 +26,9 @@ enum AdminArguments {
 
     /// The port; nil without the option and without sockets of the service manager.
     static func server(
-        _ arguments: ParsedArguments, of relay: Relay, on sockets: [TCPListener.Socket]
+        _ arguments: ParsedArguments, of relay: Relay, _ alerts: AlertMonitor, on sockets: [TCPListener.Socket]
     ) throws -> AdminServer? {
-        try configuration(arguments, sockets).map { AdminServer(relay, configuration: $0) }
+        try configuration(arguments, sockets).map { AdminServer(relay, configuration: $0, alerts: alerts) }
     }
 
     /// The configuration of the port, with the contents of its files. The sockets take the place of the option's

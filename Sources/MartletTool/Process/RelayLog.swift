@@ -1,3 +1,4 @@
+import MartletAdmin
 import MartletDatabase
 import MartletLink
 import MartletRelay
@@ -14,6 +15,8 @@ enum RelayLog {
         case listening(SocketAddress)
         /// The port of `--admin` listens on an address.
         case adminListening(SocketAddress)
+        /// An alert of `--alerts` is raised, or ends.
+        case alert(AlertChange)
         /// An event of the relay that has no audit record.
         case relay(RelayEvent)
         /// An event of the relay, or a group of refusals.
@@ -112,6 +115,10 @@ enum RelayLog {
             named("listening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
         case .adminListening(let address):
             named("adminListening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
+        case .alert(let change):
+            named(
+                change.isRaised ? "alertRaised" : "alertEnded",
+                [.init("alert", .string(change.name))] + (change.value.map { [.init("value", .decimal($0))] } ?? []))
         case .relay(let event): members(of: event)
         case .audited(let record): AuditLog.members(of: record)
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
@@ -233,6 +240,7 @@ extension RelayLog.Event {
         switch self {
         case .relay(let event), .repeated(let event, _): Self.level(of: event)
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
+        case .alert(let change): change.isRaised ? .warning : .info
         case .store(.clockJumped), .restartRequired: .warning
         case .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost: .error
         case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info

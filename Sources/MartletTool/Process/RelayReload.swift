@@ -12,6 +12,7 @@ final class RelayReload: Sendable {
     private let audit: AuditLog?
     private let webhook: Webhook?
     private let admin: AdminServer?
+    private let alerts: AlertMonitor
     private let effective: Guarded<ParsedArguments>
 
     /// The options in effect.
@@ -19,13 +20,14 @@ final class RelayReload: Sendable {
 
     init(
         _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ admin: AdminServer?,
-        _ arguments: ParsedArguments
+        _ alerts: AlertMonitor, _ arguments: ParsedArguments
     ) {
         self.relay = relay
         self.access = access
         self.audit = audit
         self.webhook = webhook
         self.admin = admin
+        self.alerts = alerts
         effective = Guarded(arguments)
     }
 
@@ -38,6 +40,7 @@ final class RelayReload: Sendable {
             (arguments, atStart) = ServeCommand.spec.reloading(try read(), over: self.arguments)
             let contents = try RelayAccess.read(arguments)
             let secret = try PushArguments.secret(arguments)
+            let rules = try AlertArguments.rules(arguments)
             let applyAdmin = try AdminArguments.prepareReload(of: admin, arguments)
             // The certificate is the last one that can have a fault.
             let reloadTLS: () throws -> Void = { [relay] in
@@ -45,6 +48,7 @@ final class RelayReload: Sendable {
             }
             if let audit { try audit.reopen(after: reloadTLS) } else { try reloadTLS() }
             applyAdmin()
+            alerts.replaceRules(by: rules)
             if let secret { try webhook?.replaceSecret(by: secret) }
             await access.apply(contents, to: relay)
             effective.withLock { $0 = arguments }

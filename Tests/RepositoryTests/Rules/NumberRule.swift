@@ -58,7 +58,6 @@ enum NumberRule {
         "Link/SendQueue.swift": (5, "the caller compares with the sequences that were sent; sums of sent bytes"),
         "MartletLink/Link/SendStream.swift": (2, "sums of sent bytes; the same line compares"),
         "MartletLink/Link/SequenceRanges.swift": (1, "sequences in the window above a received one"),
-        "MartletLink/Server/ServerConnection.swift": (2, "instants, whose sums saturate"),
         "MartletRelay/Engine/Attachments/AttachmentUpload.swift": (1, "the lines before compare"),
         "MartletRelay/Engine/CounterDigests.swift": (1, "at most the difference of the bounds"),
         "MartletRelay/Engine/DeduplicationWindow.swift": (4, "the same or the enclosing condition compares"),
