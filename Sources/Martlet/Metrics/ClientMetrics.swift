@@ -82,16 +82,7 @@ struct ClientMetrics: Sendable {
             "martlet_client_silent_peers", "Connections that ended because pings were not answered.",
             connections.silentPeers)
         snapshot.addHistogram("martlet_client_round_trip_seconds", "Measured round-trip times.", roundTrips)
-        snapshot.addCounter("martlet_client_frames_sent", "Frames sent.", traffic.framesSent)
-        snapshot.addCounter("martlet_client_frames_received", "Frames received.", traffic.framesReceived)
-        snapshot.addCounter(
-            "martlet_client_frames_retransmitted", "Frames sent again, after a loss or on another connection.",
-            traffic.retransmissions)
-        snapshot.addCounter(
-            "martlet_client_frames_duplicate", "Frames discarded, because they had been received before.",
-            traffic.duplicates)
-        snapshot.addCounter("martlet_client_sent_bytes", "Bytes of frames sent.", traffic.bytesSent)
-        snapshot.addCounter("martlet_client_received_bytes", "Bytes of frames received.", traffic.bytesReceived)
+        traffic.add(to: &snapshot, prefix: "martlet_client")
     }
 
     private func addMessages(to snapshot: inout MetricsSnapshot) {

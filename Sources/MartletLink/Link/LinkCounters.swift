@@ -1,3 +1,5 @@
+package import MartletMetrics
+
 /// Counts of a link since it began.
 package struct LinkCounters: Equatable, Sendable {
     /// Frames sent again because they counted as lost or because a connection broke.
@@ -20,6 +22,20 @@ package struct LinkCounters: Equatable, Sendable {
     package var roundTripSamples: UInt64 = 0
 
     package init() {}
+
+    /// Adds the frames and bytes of links to a snapshot.
+    package func add(to snapshot: inout MetricsSnapshot, prefix: String) {
+        snapshot.addCounter("\(prefix)_frames_sent", "Frames sent.", framesSent)
+        snapshot.addCounter("\(prefix)_frames_received", "Frames received.", framesReceived)
+        snapshot.addCounter(
+            "\(prefix)_frames_retransmitted", "Frames sent again, after a loss or on another connection.",
+            retransmissions)
+        snapshot.addCounter(
+            "\(prefix)_frames_duplicate", "Frames discarded, because they had been received before.",
+            duplicates)
+        snapshot.addCounter("\(prefix)_sent_bytes", "Bytes of frames sent.", bytesSent)
+        snapshot.addCounter("\(prefix)_received_bytes", "Bytes of frames received.", bytesReceived)
+    }
 
     package static func += (sum: inout LinkCounters, other: LinkCounters) {
         sum.retransmissions += other.retransmissions

@@ -51,7 +51,7 @@ struct RelayMetrics: Sendable {
     }
 
     private func addLinks(to snapshot: inout MetricsSnapshot) {
-        let (statistics, server, traffic) = (engine.statistics, engine.server, engine.traffic)
+        let (statistics, server) = (engine.statistics, engine.server)
         snapshot.add(
             "martlet_relay_links", "Current links, by their state.", .gauge, by: "state",
             [
@@ -68,16 +68,7 @@ struct RelayMetrics: Sendable {
             "martlet_relay_link_round_trip_seconds",
             "Percentiles of the smoothed round-trip times of the links with a connection.", .gauge, by: "percentile",
             shares.map { ($0, engine.roundTrips.quantile($1)?.inSeconds ?? .nan) })
-        snapshot.addCounter("martlet_relay_frames_sent", "Frames sent on links.", traffic.framesSent)
-        snapshot.addCounter("martlet_relay_frames_received", "Frames received on links.", traffic.framesReceived)
-        snapshot.addCounter(
-            "martlet_relay_frames_retransmitted", "Frames sent again, after a loss or on another connection.",
-            traffic.retransmissions)
-        snapshot.addCounter(
-            "martlet_relay_frames_duplicate", "Frames discarded, because they had been received before.",
-            traffic.duplicates)
-        snapshot.addCounter("martlet_relay_sent_bytes", "Bytes of frames sent on links.", traffic.bytesSent)
-        snapshot.addCounter("martlet_relay_received_bytes", "Bytes of frames received on links.", traffic.bytesReceived)
+        engine.traffic.add(to: &snapshot, prefix: "martlet_relay")
     }
 
     private func addMessages(to snapshot: inout MetricsSnapshot) {
