@@ -108,7 +108,7 @@ def check(place, browser, url, token, screenshots):
                  {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False})
     browser.page("Page.navigate", {"url": url})
     if token:
-        browser.wait("!document.getElementById('access')?.hidden", "the field for the token")
+        browser.wait("document.getElementById('access')?.hidden === false", "the field for the token")
         place.check(browser.evaluate("document.activeElement.id") == "token", "the field for the token has the focus")
         browser.page("Input.insertText", {"text": token})
         browser.evaluate("document.getElementById('access').requestSubmit()")
