@@ -94,7 +94,8 @@ class Browser:
 
 def check_status_page(place, url, token, screenshots=None):
     """Opens the page as a user does, by keyboard, in both themes and in a narrow window."""
-    with tempfile.TemporaryDirectory() as profile:
+    # Processes of the browser write to the profile for a moment after its end.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(profile)
         try:
             check(place, browser, url, token, screenshots)
