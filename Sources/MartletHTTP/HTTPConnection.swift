@@ -128,8 +128,8 @@ struct HTTPConnection {
         if case .streaming = state { state = .ending }
     }
 
-    /// The duration of `timeout` has passed. Returns whether the connection is to be closed
-    /// at once, because the peer does not read.
+    /// The duration of `timeout` has passed. Returns whether the connection is to be closed at once, because the peer
+    /// does not read.
     mutating func timedOut() -> Bool {
         guard case .reading = state, !isCongested else { return true }
         if parser.isInRequest { unsent += HTTPResponse(.requestTimeout).bytes(isHead: false, closes: true) }

@@ -129,7 +129,7 @@ extension HTTPRequest {
     fileprivate static func parse(
         _ head: ArraySlice<UInt8>
     ) throws(HTTPFault) -> (request: HTTPRequest, byteCount: Int, expectsContinue: Bool) {
-        var lines = try Lines(rest: head)
+        var lines = Lines(rest: head)
         guard let first = try lines.next() else { throw .malformed }
         let parts = first.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter) else { throw .malformed }
@@ -246,7 +246,7 @@ extension HTTPRequest {
     private struct Lines {
         private var rest: ArraySlice<UInt8>
 
-        init(rest: ArraySlice<UInt8>) throws(HTTPFault) { self.rest = rest }
+        init(rest: ArraySlice<UInt8>) { self.rest = rest }
 
         mutating func next() throws(HTTPFault) -> ArraySlice<UInt8>? {
             guard !rest.isEmpty else { return nil }

@@ -107,9 +107,6 @@ package struct ServerSentEvent: Sendable, Equatable {
         self.data = data
     }
 
-    /// A line that keeps the connection open and is no event.
-    package static let comment: [UInt8] = Array(":\n\n".utf8)
-
     package var bytes: [UInt8] {
         var text = ""
         if let type { text += "event: \(type)\n" }

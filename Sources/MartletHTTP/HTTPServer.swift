@@ -31,7 +31,7 @@ package final class HTTPStream: @unchecked Sendable {  // used on its loop
 package final class HTTPServer: @unchecked Sendable {  // used on its loop
     /// The maximum number of connections.
     package static let maxConnectionCount = 256
-    /// Answers a request. The peer is the certificate of a client that has one.
+    /// Answers a request, with the verified certificate of the client; nil without one.
     package typealias Handler = @Sendable (HTTPRequest, PeerCertificate?) async -> HTTPAnswer
 
     package let loop: EventLoop

@@ -359,7 +359,7 @@ public final class Relay: Sendable {
             if parts.isDraining.load(ordering: .relaxed) { found.append(.draining) }
             if parts.isStoreFailing { found.append(.storeFailing) }
             if parts.configuration.disk?.level == .exhausted { found.append(.diskFull) }
-            if await running.onLoops({ $0.engine.sessions.isMemoryFull }).contains(true) { found.append(.memoryFull) }
+            if await running.onLoops({ $0.engine.isMemoryFull }).contains(true) { found.append(.memoryFull) }
             return found
         }
     }

@@ -17,7 +17,8 @@ public final class AlertMonitor: Sendable {
 
     /// Creates a monitor and starts it.
     ///
-    /// - Parameter onChange: Receives the changes, one at a time. It must not block.
+    /// - Parameter onChange: Receives the changes, on the thread of a task of the monitor, or of a call of
+    ///   ``replaceRules(by:)``. It must not block.
     public convenience init(
         _ relay: Relay, rules: [AlertRule], onChange: @escaping @Sendable (AlertChange) -> Void
     ) {

@@ -3,6 +3,9 @@ import MartletWire
 
 /// Eviction when a loop holds more than its share of the relay's memory, in the order of R-48.
 extension RelayEngine {
+    /// Whether new connections and rooms are refused.
+    package var isMemoryFull: Bool { sessions.isMemoryFull }
+
     /// The number of bytes that the engine holds, objects counted.
     package var memoryByteCount: Int {
         sessions.relayLinks.byteCount + server.byteCount + sessions.rooms.local.memoryByteCount

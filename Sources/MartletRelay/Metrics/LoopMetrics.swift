@@ -3,7 +3,7 @@ import MartletMetrics
 /// What the driver of a loop measures beside its engine.
 struct LoopMetrics: Sendable {
     /// The durations of calls of the store, and those that failed, by the name of the call.
-    private(set) var storeCalls: [StaticName: StoreCalls] = [:]
+    private(set) var storeCalls: [CallName: StoreCalls] = [:]
     /// The durations of turns.
     private(set) var turns = Histogram()
 
@@ -12,8 +12,8 @@ struct LoopMetrics: Sendable {
         var failureCount: UInt64 = 0
     }
 
-    /// The name of a call, in ascending order of which the metrics are listed.
-    enum StaticName: String, Sendable, CaseIterable {
+    /// The calls of a store.
+    enum CallName: String, Sendable {
         case append, load, read, readMemberships, saveMemberships, saveProgress, saveRoles, touch
     }
 
@@ -35,7 +35,7 @@ struct LoopMetrics: Sendable {
 }
 
 extension StoreAnswer {
-    fileprivate var name: LoopMetrics.StaticName {
+    fileprivate var name: LoopMetrics.CallName {
         switch self {
         case .load: .load
         case .append: .append

@@ -109,8 +109,8 @@ enum ServeCommand {
             HUP reads the file again. The log states the options whose changes require a restart (restartRequired).
             """,
             """
-            systemd receives notifications and the watchdog's. Its sockets take the place of --listen, and one with \
-            the name admin that of --admin. Guides/operations.md describes units.
+            As a service of systemd, the relay reports its state and answers the watchdog. Inherited sockets replace \
+            --listen, and one with the name admin replaces --admin. Guides/operations.md describes units.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
