@@ -2,22 +2,14 @@
 package struct HTTPRequest: Sendable, Equatable {
     /// The method, for example "GET". Methods are case-sensitive.
     package var method: String
-    /// The absolute path of the target, with percent-encodings.
+    /// The absolute path of the target, with percent-encodings and without the query.
     package var path: String
-    /// The parameters of the query, decoded, in their order.
-    package var query: [Parameter]
     /// The fields in their order. Names are in lowercase.
     package var fields: [HTTPField]
     /// The content.
     package var body: [UInt8]
     /// Whether the connection ends with the response.
     package var closesConnection: Bool
-
-    /// A parameter of a query.
-    package struct Parameter: Sendable, Equatable {
-        package var name: String
-        package var value: String
-    }
 
     /// Returns the value of a field, with those of repeated lines joined by commas (RFC 9110 §5.3); nil without one.
     ///
@@ -26,9 +18,6 @@ package struct HTTPRequest: Sendable, Equatable {
         let values = fields.lazy.filter { $0.name == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
-
-    /// Returns the value of the first parameter of the query with a name; nil without one.
-    package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
 /// A field of a request or a response.

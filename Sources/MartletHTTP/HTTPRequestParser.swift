@@ -135,7 +135,7 @@ extension HTTPRequest {
         guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter) else { throw .malformed }
         let minor = try minorVersion(parts[2])
         var request = HTTPRequest(
-            method: String(decoding: parts[0], as: UTF8.self), path: "", query: [], fields: [], body: [],
+            method: String(decoding: parts[0], as: UTF8.self), path: "", fields: [], body: [],
             closesConnection: minor == 0)
         try request.setTarget(parts[1])
         while let line = try lines.next() {
@@ -185,7 +185,7 @@ extension HTTPRequest {
         }
     }
 
-    /// Sets path and query of a target in origin form or absolute form (RFC 9112 §3.2).
+    /// Sets the path of a target in origin form or absolute form (RFC 9112 §3.2).
     private mutating func setTarget(_ target: ArraySlice<UInt8>) throws(HTTPFault) {
         guard target.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .malformed }
         var text = String(decoding: target, as: UTF8.self)[...]
@@ -200,34 +200,7 @@ extension HTTPRequest {
             return
         }
         guard text.hasPrefix("/"), !text.contains("#") else { throw .malformed }
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        path = String(parts[0])
-        guard parts.count == 2 else { return }
-        for pair in parts[1].split(separator: "&") {
-            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            query.append(
-                Parameter(
-                    name: try Self.decoded(sides[0]), value: sides.count == 2 ? try Self.decoded(sides[1]) : ""))
-        }
-    }
-
-    /// Decodes percent-encodings and the plus signs of forms.
-    private static func decoded(_ text: Substring) throws(HTTPFault) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else {
-                    throw .malformed
-                }
-                bytes.append(high << 4 | low)
-            default: bytes.append(byte)
-            }
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed }
-        return text
+        path = String(text.prefix { $0 != "?" })
     }
 
     private static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> HTTPField {
@@ -273,15 +246,6 @@ extension UInt8 {
     }
 
     fileprivate var isSpace: Bool { self == 0x20 || self == 0x09 }
-
-    fileprivate var hexDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }
 
 extension Substring {

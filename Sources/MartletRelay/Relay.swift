@@ -346,7 +346,7 @@ public final class Relay: Sendable {
             sum.memoryBudget = parts.configuration.engine.memoryBudget
             sum.freeByteCount = parts.configuration.disk?.freeByteCount
             for metrics in await running?.onLoops({ $0.metrics }) ?? [] { sum += metrics }
-            sum.engine.statistics.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
+            sum.engine.statistics.server.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
             return sum.snapshot
         }
     }
@@ -369,7 +369,7 @@ public final class Relay: Sendable {
         get async {
             guard let running else { return RelayStatistics() }
             var sum = await running.onLoops { $0.statistics }.reduce(RelayStatistics(), +)
-            sum.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
+            sum.server.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
             return sum
         }
     }

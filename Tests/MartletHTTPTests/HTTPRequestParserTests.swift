@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7, 1000])
-    func `three requests in pieces of any size → method, path, query, fields and contents of each`(_ size: Int) throws {
+    func `three requests in pieces of any size → method, path, fields and contents of each`(_ size: Int) throws {
         let text =
             "GET /a%20b?x=1&y=%C3%A4+z&%4f%4F&flag HTTP/1.1\r\nHost: relay\r\nX-One:  two \t\r\nx-one: three\r\n\r\n"
             + "\r\nPOST /p HTTP/1.1\r\nhost: r\r\ncontent-length: 5\r\nConnection: Close\r\n\r\nhello"
@@ -33,12 +33,6 @@ import Testing
         let requests = try Self.parse(text, inPieces: size)
         #expect(requests.map(\.method) == ["GET", "POST", "OPTIONS"])
         #expect(requests.map(\.path) == ["/a%20b", "/p", "*"])
-        #expect(
-            requests[0].query == [
-                .init(name: "x", value: "1"), .init(name: "y", value: "ä z"), .init(name: "OO", value: ""),
-                .init(name: "flag", value: ""),
-            ])
-        #expect(requests[0].parameter("y") == "ä z")
         #expect(requests[0]["x-one"] == "two, three")
         #expect(requests[0]["host"] == "relay")
         #expect(requests.map(\.body) == [[], Array("hello".utf8), []])
@@ -49,7 +43,7 @@ import Testing
         #expect(try Self.parse("GET http://relay:1/x?y HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/x"])
         #expect(try Self.parse("GET HTTP://relay HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/"])
         let request = try Self.parse("GET http://relay?x=/y HTTP/1.1\r\nHost: r\r\n\r\n").first
-        #expect((request?.path, request?.parameter("x")) == ("/", "/y"))
+        #expect(request?.path == "/")
     }
 
     @Test(arguments: [
@@ -65,7 +59,6 @@ import Testing
         "GET / HTTP/1.1\r\nHost: r\r\nContent-Length: +1\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: r\r\nContent-Length:\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: r\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        "GET /?x=%4 HTTP/1.1\r\nHost: r\r\n\r\n", "GET /?x=%FF HTTP/1.1\r\nHost: r\r\n\r\n",
         "GET / http/1.1\r\nHost: r\r\n\r\n", "GET / HTTP/1.1\r\nHost: r\r\nX: a\u{7F}b\r\n\r\n",
         "GET / HTTP/1.0\r\nHost: r\r\nHost: r\r\n\r\n",
     ])

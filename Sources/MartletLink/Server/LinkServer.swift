@@ -1028,9 +1028,7 @@ package struct LinkServer: ~Copyable {
         case .faulted(let code): statistics.faults.count(code)
         case .resumed: statistics.resumes += 1
         case .linked: statistics.linksBegun += 1
-        case .refused(_, let code, _):
-            statistics.refusals.count(code)
-            if code == .resumeRejected { statistics.resumesRefused += 1 }
+        case .refused(_, let code, _): statistics.refusals.count(code)
         case .suspended, .ended: break
         }
         user.queue(.note(note, on: slot.map { connections.key($0) }))

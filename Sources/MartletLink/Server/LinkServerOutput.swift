@@ -40,12 +40,11 @@ public enum LinkNote: Equatable, Sendable {
 }
 
 /// Counts of the connections and links of a server, and of their past events.
-package struct LinkServerStatistics: Sendable {
+package struct LinkServerStatistics: Equatable, Sendable {
     package var connectionsAccepted: UInt64 = 0
     package var connectionsRefused: UInt64 = 0
     package var linksRefused: UInt64 = 0
     package var resumes: UInt64 = 0
-    package var resumesRefused: UInt64 = 0
     /// Connections ended for a fault of the peer, by code.
     package var faults = CodeCounts()
     /// Refused peers, by code.
@@ -62,7 +61,6 @@ package struct LinkServerStatistics: Sendable {
         sum.connectionsRefused += other.connectionsRefused
         sum.linksRefused += other.linksRefused
         sum.resumes += other.resumes
-        sum.resumesRefused += other.resumesRefused
         sum.faults += other.faults
         sum.refusals += other.refusals
         sum.linksBegun += other.linksBegun

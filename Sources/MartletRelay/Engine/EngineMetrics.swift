@@ -15,7 +15,6 @@ package struct SessionCounts: Sendable {
 /// The measurements of an engine, or the sum of several loops.
 package struct EngineMetrics: Sendable {
     package var statistics = RelayStatistics()
-    package var server = LinkServerStatistics()
     package var counts = SessionCounts()
     /// The frames and bytes of all links.
     package var traffic = LinkCounters()
@@ -37,7 +36,6 @@ package struct EngineMetrics: Sendable {
 
     package static func += (sum: inout EngineMetrics, other: EngineMetrics) {
         sum.statistics = sum.statistics + other.statistics
-        sum.server += other.server
         sum.counts.deliveries += other.counts.deliveries
         sum.counts.refusals += other.counts.refusals
         sum.counts.resets += other.counts.resets

@@ -82,27 +82,16 @@ public enum RelayNote: Equatable, Sendable {
 
 /// Counts of a relay's objects and events.
 package struct RelayStatistics: Equatable, Sendable {
+    /// The past events of links and connections.
+    package var server = LinkServerStatistics()
     /// Current connections.
     package var connections = 0
-    /// Accepted connections since the start.
-    package var connectionsAccepted: UInt64 = 0
-    /// Connections closed at once since the start, because there were too many (C-11) or their address was refused
-    /// (C-67).
-    package var connectionsRefused: UInt64 = 0
-    /// New links refused since the start, because the relay was near its limits.
-    package var linksRefused: UInt64 = 0
     /// Current links, with a connection or without.
     package var links = 0
     /// Current links without a connection.
     package var suspendedLinks = 0
     /// Rooms in memory.
     package var rooms = 0
-    /// Resumes accepted.
-    package var resumes: UInt64 = 0
-    /// Resumes refused.
-    package var resumesRefused: UInt64 = 0
-    /// Connections ended for a fault of the peer.
-    package var faults: UInt64 = 0
     /// Messages made durable.
     package var messagesStored: UInt64 = 0
     /// Reports of undelivered messages that were passed to the handler.
@@ -113,29 +102,28 @@ package struct RelayStatistics: Equatable, Sendable {
     /// No objects and no events.
     package init() {}
 
-    /// The past events of a server.
-    init(_ server: LinkServerStatistics) {
-        connectionsAccepted = server.connectionsAccepted
-        connectionsRefused = server.connectionsRefused
-        linksRefused = server.linksRefused
-        resumes = server.resumes
-        resumesRefused = server.resumesRefused
-        faults = server.faults.total
-    }
+    /// Accepted connections since the start.
+    package var connectionsAccepted: UInt64 { server.connectionsAccepted }
+    /// Connections closed at once since the start, because there were too many (C-11) or their address was refused
+    /// (C-67).
+    package var connectionsRefused: UInt64 { server.connectionsRefused }
+    /// New links refused since the start, because the relay was near its limits.
+    package var linksRefused: UInt64 { server.linksRefused }
+    /// Resumes accepted.
+    package var resumes: UInt64 { server.resumes }
+    /// Resumes refused.
+    package var resumesRefused: UInt64 { server.refusals[.resumeRejected] }
+    /// Connections ended for a fault of the peer.
+    package var faults: UInt64 { server.faults.total }
 
     /// The sum of two loops of one relay.
     package static func + (left: RelayStatistics, right: RelayStatistics) -> RelayStatistics {
         var sum = left
+        sum.server += right.server
         sum.connections += right.connections
-        sum.connectionsAccepted += right.connectionsAccepted
-        sum.connectionsRefused += right.connectionsRefused
-        sum.linksRefused += right.linksRefused
         sum.links += right.links
         sum.suspendedLinks += right.suspendedLinks
         sum.rooms += right.rooms
-        sum.resumes += right.resumes
-        sum.resumesRefused += right.resumesRefused
-        sum.faults += right.faults
         sum.messagesStored += right.messagesStored
         sum.undeliveredReports += right.undeliveredReports
         sum.undeliveredReportsDropped += right.undeliveredReportsDropped

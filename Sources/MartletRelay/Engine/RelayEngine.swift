@@ -195,7 +195,8 @@ package struct RelayEngine: ~Copyable {
 
     /// Counts of current objects and of past events.
     package var statistics: RelayStatistics {
-        var result = RelayStatistics(server.statistics)
+        var result = RelayStatistics()
+        result.server = server.statistics
         result.messagesStored = messagesStored
         result.connections = server.connectionCount
         result.links = sessions.links.count
@@ -208,7 +209,6 @@ package struct RelayEngine: ~Copyable {
     package var metrics: EngineMetrics {
         var metrics = EngineMetrics()
         metrics.statistics = statistics
-        metrics.server = server.statistics
         metrics.counts = sessions.counts
         metrics.traffic = sessions.links.counters
         metrics.roundTrips = sessions.links.roundTrips

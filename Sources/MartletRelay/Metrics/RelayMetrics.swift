@@ -32,7 +32,7 @@ struct RelayMetrics: Sendable {
     }
 
     private func addConnections(to snapshot: inout MetricsSnapshot) {
-        let (statistics, server) = (engine.statistics, engine.server)
+        let (statistics, server) = (engine.statistics, engine.statistics.server)
         snapshot.addGauge("martlet_relay_connections", "Current connections.", statistics.connections)
         snapshot.addCounter(
             "martlet_relay_connections_accepted", "Connections accepted.", statistics.connectionsAccepted)
@@ -51,7 +51,7 @@ struct RelayMetrics: Sendable {
     }
 
     private func addLinks(to snapshot: inout MetricsSnapshot) {
-        let (statistics, server) = (engine.statistics, engine.server)
+        let (statistics, server) = (engine.statistics, engine.statistics.server)
         snapshot.add(
             "martlet_relay_links", "Current links, by their state.", .gauge, by: "state",
             [
