@@ -187,8 +187,8 @@ let package = Package(
         .testTarget(
             name: "MartletAdminTests",
             dependencies: [
-                "MartletAdmin", "MartletRelay", "MartletHTTP", "MartletLink", "MartletMetrics", "MartletWire",
-                "MartletToolTestSupport",
+                "MartletAdmin", "MartletRelay", "MartletHTTP", "MartletLink", "MartletMetrics", "MartletTransport",
+                "MartletWire", "MartletToolTestSupport",
             ], swiftSettings: settings),
         .testTarget(
             name: "MartletWebhookTests", dependencies: ["MartletWebhook", "MartletRelay"], swiftSettings: settings),

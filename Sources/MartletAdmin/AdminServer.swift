@@ -147,12 +147,6 @@ public final class AdminServer: Sendable {
         var options = TCPListener.Options()
         options.acceptsBothFamilies = !configuration.addresses.contains { $0.ip == .anyV4 }
         var sockets: [TCPListener.Socket] = []
-        let loops: EventLoopGroup
-        do throws(TransportError) {
-            loops = try EventLoopGroup(count: 1, name: "martlet-admin", spinLimit: .zero)
-        } catch {
-            throw .cannotListen(configuration.addresses[0], error)
-        }
         for address in configuration.addresses {
             do throws(TransportError) {
                 if let inherited = configuration.sockets.first(where: { $0.localAddress == address }) {
@@ -163,6 +157,13 @@ public final class AdminServer: Sendable {
             } catch {
                 throw .cannotListen(address, error)
             }
+        }
+        // A loop runs until its shutdown, so its start is the last step that can fail.
+        let loops: EventLoopGroup
+        do throws(TransportError) {
+            loops = try EventLoopGroup(count: 1, name: "martlet-admin", spinLimit: .zero)
+        } catch {
+            throw .cannotListen(configuration.addresses[0], error)
         }
         let driver = AdminDriver(RelaySource(relay), alerts, access, tls, on: loops.loops[0])
         let listeners = sockets.map { socket in

@@ -1,9 +1,11 @@
+import Foundation
 import MartletAdmin
 import MartletRelay
 import MartletToolTestSupport
+import MartletTransport
 import Testing
 
-@Suite struct AdminServerTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminServerTests {
     private static func relay() throws -> Relay {
         Relay(
             configuration: try .init(port: 0), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
@@ -51,6 +53,26 @@ import Testing
         #expect(throws: AdminError.alreadyStarted) { try second.start() }
     }
 
+    #if os(Linux)
+        @Test func `a start that fails → no thread of the port`() async throws {
+            let first = AdminServer(try Self.relay(), configuration: .init(addresses: [Self.loopback]))
+            let addresses = try first.start()
+            let second = AdminServer(try Self.relay(), configuration: .init(addresses: addresses))
+            let threads = try Self.threadCount()
+            for _ in 0..<100 { #expect(throws: AdminError.self) { try second.start() } }
+            // Other tests start fewer ports meanwhile.
+            #expect(try Self.threadCount() < threads + 100)
+            await first.shutdown()
+        }
+
+        /// The number of threads of ports in this process.
+        private static func threadCount() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
+                (try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)) == "martlet-admin-0\n"
+            }
+        }
+    #endif
+
     @Test func `reload without the only credential → refused, and with a token → accepted`() async throws {
         var configuration = AdminServer.Configuration(addresses: [Self.exposed])
         configuration.tls = TLSServerOptions(identity: TestCertificates.shared.server)
@@ -74,8 +96,6 @@ import Testing
         }
         // The first sample may be in progress, and retains the relay meanwhile.
         while released != nil { await Task.yield() }
-        let next = AdminServer(try Self.relay(), configuration: .init(addresses: addresses))
-        while (try? next.start()) == nil { await Task.yield() }
-        await next.shutdown()
+        while (try? TCPListener.Socket(listeningOn: addresses[0])) == nil { await Task.yield() }
     }
 }

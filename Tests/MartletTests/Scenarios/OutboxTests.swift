@@ -299,8 +299,8 @@ struct OutboxTests {
             }
             try await withClient("bob", at: relay) { bob in
                 let lobby = try await bob.open(room: "lobby")
-                try await lobby.send("end")
                 #expect(lobby.lastOffset == 2)
+                try await lobby.send("end")
                 let texts = try await lobby.messages.first(2).map(\.text)
                 #expect(texts == ["1", "2"])
             }
