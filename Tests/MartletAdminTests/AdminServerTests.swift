@@ -11,7 +11,12 @@ import Testing
             configuration: try .init(port: 0), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
     }
 
-    private static let loopback = SocketAddress("127.0.0.1:0")!
+    #if os(Linux)
+        /// An address whose ports no other test and no connection takes.
+        private static let loopback = SocketAddress("127.78.0.4:0")!
+    #else
+        private static let loopback = SocketAddress("127.0.0.1:0")!
+    #endif
     private static let exposed = SocketAddress("0.0.0.0:0")!
 
     private static func failure(_ configuration: AdminServer.Configuration) throws -> AdminError? {

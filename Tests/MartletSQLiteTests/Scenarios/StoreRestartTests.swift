@@ -10,6 +10,11 @@ import Testing
 
 /// A relay that is restarted with its store on disk, with clients that keep running.
 @Suite(.timeLimit(.minutes(10))) struct StoreRestartTests {
+    #if os(Linux)
+        private static let host = "127.78.0.2"
+    #else
+        private static let host = "127.0.0.1"
+    #endif
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -26,9 +31,11 @@ import Testing
         }
     }
 
+    /// Starts a relay on an address whose ports no other test and no connection takes between two relays.
     private func start(port: UInt16 = 0) async throws -> Running {
         let store = try await SQLiteStore(at: folder.path)
-        var configuration = try Relay.Configuration(port: port)
+        let address = SocketAddress(try #require(IPAddress(Self.host)), port: port)
+        var configuration = Relay.Configuration(addresses: [address])
         configuration.limits = .unlimited
         let relay = Relay(configuration: configuration, store: store, authenticator: .allowAll, policy: .allowAll)
         return Running(relay: relay, store: store, port: try relay.start()[0].port)
@@ -40,7 +47,7 @@ import Testing
         configuration.reconnect.base = .milliseconds(1)
         configuration.reconnect.cap = .milliseconds(10)
         configuration.reconnect.peerClosedBase = .milliseconds(1)
-        return try Client(to: "martlet://127.0.0.1:\(port)", as: .anonymous(name), configuration: configuration)
+        return try Client(to: "martlet://\(Self.host):\(port)", as: .anonymous(name), configuration: configuration)
     }
 
     private func texts(_ count: Int, _ room: Martlet.Room) async throws -> [String] {

@@ -10,6 +10,9 @@ struct ClientDriverOutboxTests {
         async throws
     {
         let outbox = GroupingTestOutbox()
+        var storing: Task<Void, Never>?
+        // The stop of the client waits for the outbox, too.
+        defer { storing?.cancel() }
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
                 let room = try await alice.open(room: "lobby")
@@ -21,8 +24,7 @@ struct ClientDriverOutboxTests {
                 let isCancelled = await room.pending.first?.cancel()
                 call.complete(nil)
                 #expect(try await sending.value.state == .failed(.cancelled) && isCancelled == true)
-                let storing = Task { while let call = await outbox.next() { call.complete(nil) } }
-                defer { storing.cancel() }
+                storing = Task { while let call = await outbox.next() { call.complete(nil) } }
                 #expect(try await room.send("behind it").accepted() == 1)
             }
         }
