@@ -395,6 +395,13 @@ int32_t martlet_tls_context_check_validity(const martlet_tls_context *context, s
     return failure->kind == martlet_tls_failure_none ? 0 : -1;
 }
 
+int64_t martlet_tls_context_expiry(const martlet_tls_context *context) {
+    X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
+    struct tm date;
+    if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &date) != 1) return -1;
+    return (int64_t)timegm(&date);
+}
+
 int32_t martlet_tls_random(void *bytes, size_t count) {
     return RAND_bytes(bytes, (int)count) == 1 ? 0 : -1;
 }

@@ -15,7 +15,14 @@ struct RelaySource: AdminSource {
 
     init(_ relay: Relay) { self.relay = relay }
 
-    var metrics: MetricsSnapshot { get async { await relay?.metrics ?? MetricsSnapshot() } }
+    /// The metrics of the relay, and those of the process.
+    var metrics: MetricsSnapshot {
+        get async {
+            var metrics = await relay?.metrics ?? MetricsSnapshot()
+            ProcessMetrics.add(to: &metrics)
+            return metrics
+        }
+    }
     var impediments: [RelayImpediment] { get async { await relay?.impediments ?? [.notRunning] } }
 }
 

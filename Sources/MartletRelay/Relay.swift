@@ -345,6 +345,9 @@ public final class Relay: Sendable {
             var sum = RelayMetrics()
             sum.memoryBudget = parts.configuration.engine.memoryBudget
             sum.freeByteCount = parts.configuration.disk?.freeByteCount
+            sum.certificateValidity = running?.tls?.certificateExpiry.map { expiry in
+                expiry - Int64(clamping: EventLoop.wallClock / 1000)
+            }
             for metrics in await running?.onLoops({ $0.metrics }) ?? [] { sum += metrics }
             sum.engine.statistics.server.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
             return sum.snapshot

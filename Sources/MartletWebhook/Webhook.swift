@@ -43,7 +43,13 @@ public final class Webhook: UndeliveredHandler {
     ///
     /// - Throws: `WebhookError.refused`; `WebhookError.gaveUp`; `CancellationError`.
     public func report(_ report: UndeliveredReport) async throws {
-        let body = WebhookPayload.encode(report, includesContent: configuration.includesContent)
+        try await post(WebhookPayload.encode(report, includesContent: configuration.includesContent))
+    }
+
+    /// Posts a JSON document in UTF-8, with further attempts if necessary.
+    ///
+    /// - Throws: `WebhookError.refused`; `WebhookError.gaveUp`; `CancellationError`.
+    public func post(_ body: [UInt8]) async throws {
         var retry = WebhookRetry(configuration.retry)
         var random = SystemRandomNumberGenerator()
         while true {

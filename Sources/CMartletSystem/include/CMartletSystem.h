@@ -149,6 +149,25 @@ int32_t martlet_file_set_attribute(int32_t descriptor, const char *name, const v
 
 // MARK: memory
 
+/// The use of resources by the process; -1 where the system does not tell.
+struct martlet_process_use {
+    int64_t cpu_microseconds;
+    int64_t resident_bytes;
+    int64_t threads;
+    int64_t descriptors;
+    int64_t max_descriptors;
+};
+
+void martlet_process_use(struct martlet_process_use *use);
+
+/// Starts a program in a process group of its own, with an empty input, its output on standard error, and default
+/// signals. `variables` are lines NAME=VALUE of the environment. Returns the number of the process, or a negated error.
+int32_t martlet_spawn(const char *path, const char *variables);
+/// Returns the exit code of an ended child, 256 and the number of the signal that has ended it, or -1 while it runs.
+int32_t martlet_child_status(int32_t process);
+/// Kills a child and its process group, and waits for its end.
+void martlet_kill_child(int32_t process);
+
 /// Lets threads that allocate for the first time share so many heaps, where the C library would give each its own
 /// (glibc).
 void martlet_heap_share(int32_t count);

@@ -112,6 +112,8 @@ martlet_tls_context *_Nullable martlet_tls_context_create(
 void martlet_tls_context_free(martlet_tls_context *context);
 /// Checks the validity period of the own certificate. Returns 0 if it is valid or absent, or -1 with the failure.
 int32_t martlet_tls_context_check_validity(const martlet_tls_context *context, struct martlet_tls_failure *failure);
+/// Returns the end of the validity of the own certificate in seconds since 1970, or -1 if there is none.
+int64_t martlet_tls_context_expiry(const martlet_tls_context *context);
 
 // MARK: - Sessions
 

@@ -201,6 +201,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         var metrics = ClientMetrics(engine.connectionMetrics, now: now)
         metrics.roundTrips = engine.roundTrips
         metrics.acceptances = engine.acceptances
+        metrics.deliveries = engine.deliveries
+        metrics.commits = outbox.port.writer?.durations ?? Histogram()
         metrics.traffic = engine.counters
         metrics.counts = counts
         metrics.reconnects = engine.status.reconnects

@@ -122,6 +122,7 @@ package struct ClientEngine: ~Copyable {
 
     /// The durations from the storage of a message until its acceptance.
     package var acceptances: Histogram { rooms.acceptances }
+    package var deliveries: Histogram { rooms.deliveries }
 
     /// What the connections have counted.
     package var connectionMetrics: ConnectionMetrics { client.metrics }

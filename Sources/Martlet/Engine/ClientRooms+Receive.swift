@@ -148,6 +148,7 @@ extension ClientRooms {
         switch receipt {
         case .progress(let progress):
             guard link.features.contains(.receipts) else { return }  // C-23
+            rooms[at: index].ledger.delivered(upTo: progress.upTo, now: now, &deliveries)
             report(rooms[at: index].id, .progress(progress))
         case .refused(let refusal) where refusal.code == .counterReused:
             guard rooms[at: index].ledger.noteReused(refusal.counter) else { return }

@@ -61,6 +61,8 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
     var outputs = Deque<ClientOutput>()
     /// The durations from the storage of a message until its acceptance.
     var acceptances = Histogram()
+    /// The durations from the time at which a message is stored until the first receipt of a member.
+    var deliveries = Histogram()
     /// The number of bytes of all rooms' messages that the application holds.
     var heldByteCount = 0
     /// Whether a room may have dropped messages.

@@ -81,6 +81,11 @@ package struct MessageLedger: Sendable {
     private var reused: Set<UInt64> = []
     /// The counter up to which messages have failed since the session began because they may not be published again.
     private var outdatedUpTo: UInt64 = 0
+    /// The accepted messages of the session that no member has received, in the order of their offsets.
+    private var undelivered = Deque<(offset: UInt64, storedAt: Instant)>()
+
+    /// The maximum number of accepted messages whose delivery is measured. The oldest are left out beyond it.
+    static let maxUndeliveredCount = 256
 
     // MARK: Storing
 
@@ -170,6 +175,7 @@ package struct MessageLedger: Sendable {
         earlierUpTo = max(earlierUpTo, handedUpTo)
         sessionUpTo = 0
         outdatedUpTo = 0
+        undelivered.removeAll()
     }
 
     /// Returns the counters that were handed over and have not been reported as sent; nil if there are none.
@@ -228,6 +234,10 @@ package struct MessageLedger: Sendable {
                     continue
                 }
                 durations.record(nanoseconds: now.nanoseconds - min(message.storedAt.nanoseconds, now.nanoseconds))
+                if offset > undelivered.last?.offset ?? 0 {
+                    if undelivered.count == Self.maxUndeliveredCount { _ = undelivered.popFirst() }
+                    undelivered.append((offset, message.storedAt))
+                }
                 settle(index)
                 if let last = parts.last, last.counters.upperBound + 1 == counter {
                     parts[parts.count - 1] = AcceptedRun(
@@ -240,6 +250,16 @@ package struct MessageLedger: Sendable {
         }
         discardSettled()
         return parts
+    }
+
+    /// A member has received the messages up to an offset.
+    ///
+    /// - Parameter durations: Receives the durations since the storage of those that no other member had received.
+    mutating func delivered(upTo offset: UInt64, now: Instant, _ durations: inout Histogram) {
+        while let first = undelivered.first, first.offset <= offset {
+            _ = undelivered.popFirst()
+            durations.record(nanoseconds: now.nanoseconds - min(first.storedAt.nanoseconds, now.nanoseconds))
+        }
     }
 
     /// Whether the highest counter that the relay has taken from this device is none of its own, although it is above

@@ -18,6 +18,10 @@ struct ClientMetrics: Sendable {
     var roundTrips = Histogram()
     /// The durations from the time at which a message is stored until the relay has accepted it.
     var acceptances = Histogram()
+    /// The durations from the time at which a message is stored until the first receipt of a member.
+    var deliveries = Histogram()
+    /// The durations of the transactions of the outbox.
+    var commits = Histogram()
     var traffic = LinkCounters()
     var counts = Counts()
     var reconnects: UInt64 = 0
@@ -96,6 +100,12 @@ struct ClientMetrics: Sendable {
         snapshot.addHistogram(
             "martlet_client_message_accepted_seconds",
             "Durations from the storage of a message in the outbox until the relay has accepted it.", acceptances)
+        snapshot.addHistogram(
+            "martlet_client_message_delivered_seconds",
+            "Durations from the storage of a message in the outbox until a first member has reported its receipt.",
+            deliveries)
+        snapshot.addHistogram(
+            "martlet_client_outbox_commit_seconds", "Durations of the transactions of an outbox with a file.", commits)
         snapshot.addCounter("martlet_client_messages_received", "Messages received in rooms.", counts.received)
         snapshot.addCounter(
             "martlet_client_outbox_failures",

@@ -1,4 +1,5 @@
 import MartletLink
+import MartletMetrics
 import MartletTransport
 import MartletWire
 import Synchronization
@@ -43,6 +44,9 @@ final class OutboxWriter: Sendable {
         var kept = OutboxTransaction()
         /// Whether the loop takes no more outcomes.
         var isAbandoned = false
+        /// The start of the round in progress, and the durations of the stored rounds.
+        var roundStart = Instant.zero
+        var durations = Histogram()
 
         mutating func takeWork() -> Round {
             var taken = work
@@ -72,6 +76,9 @@ final class OutboxWriter: Sendable {
         set { online.store(newValue, ordering: .relaxed) }
     }
 
+    /// The durations of the stored rounds.
+    var durations: Histogram { state.withLock { $0.durations } }
+
     var isIdle: Bool { state.withLock { $0.round == nil && $0.work.isEmpty && $0.stored.isEmpty } }
 
     /// Whether outcomes of messages wait for a transaction, or are part of the one in progress.
@@ -99,10 +106,12 @@ final class OutboxWriter: Sendable {
 
     /// Begins a round if operations wait and none is in progress.
     func begin(onlyKept: Bool = false) {
+        let now = Instant(nanoseconds: mailbox.loop.currentTime)
         let round = state.withLock { state -> Round? in
             guard state.round == nil, onlyKept ? !state.kept.isEmpty : !state.work.isEmpty else { return nil }
             let round = state.takeWork()
             state.round = round
+            state.roundStart = now
             state.parts = [round.transaction]
             return round
         }
@@ -192,6 +201,7 @@ final class OutboxWriter: Sendable {
     /// Posts the outcome of the round to the loop. The senders of a stored round are resumed at once; their next
     /// commands reach the loop after the outcome.
     private func finish(_ outcome: Outcome) {
+        let now = Instant(nanoseconds: mailbox.loop.currentTime)
         var abandoned: Round?
         let (stored, posted) = state.withLock { state -> (Round?, Mailbox.Posted?) in
             if state.isAbandoned {
@@ -205,6 +215,7 @@ final class OutboxWriter: Sendable {
             }
             state.round = nil
             state.parts = []
+            state.durations.record(nanoseconds: now.nanoseconds - min(state.roundStart.nanoseconds, now.nanoseconds))
             state.stored.append(round)
             return (round, mailbox.append(.outbox(outcome)))
         }

@@ -9,6 +9,10 @@ public struct AlertChange: Sendable, Equatable {
     public let isRaised: Bool
     /// The value that caused the change; nil if it does not exist.
     public let value: Double?
+
+    package init(name: String, isRaised: Bool, value: Double?) {
+        (self.name, self.isRaised, self.value) = (name, isRaised, value)
+    }
 }
 
 /// The states of all rules.

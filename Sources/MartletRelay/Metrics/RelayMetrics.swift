@@ -12,6 +12,8 @@ struct RelayMetrics: Sendable {
     var memoryBudget = 0
     /// The free bytes of the store's file system; nil if they are not measured.
     var freeByteCount: UInt64?
+    /// The seconds until the certificate expires; nil without TLS.
+    var certificateValidity: Int64?
 
     static func += (sum: inout RelayMetrics, other: RelayMetrics) {
         sum.engine += other.engine
@@ -48,6 +50,11 @@ struct RelayMetrics: Sendable {
             "martlet_relay_peer_faults", "Connections ended for a fault of the peer, by error code.", server.faults)
         snapshot.addGauge(
             "martlet_relay_authentications", "Authentications in progress.", authenticationCount)
+        if let certificateValidity {
+            snapshot.addGauge(
+                "martlet_relay_certificate_validity_seconds",
+                "Time until the certificate expires; below zero when it has expired.", certificateValidity)
+        }
     }
 
     private func addLinks(to snapshot: inout MetricsSnapshot) {

@@ -178,6 +178,7 @@ enum ServeCommand {
             if let path = arguments[audit] { try AuditLog.check(path: path) }
             try AdminArguments.check(arguments)
             _ = try AlertArguments.rules(arguments)
+            _ = try AlertArguments.actions(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
                 throw fault
             }
@@ -233,7 +234,11 @@ enum ServeCommand {
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
         }
-        let alerts = AlertMonitor(relay, rules: try AlertArguments.rules(arguments)) { note(.alert($0)) }
+        let actions = AlertActions(try AlertArguments.actions(arguments)) { note(.alertActionFailed($0, $1)) }
+        let alerts = AlertMonitor(relay, rules: try AlertArguments.rules(arguments)) { change in
+            note(.alert(change))
+            actions.perform(change)
+        }
         let admin = try AdminArguments.server(
             arguments, of: relay, alerts, on: inherited.filter { $0.name == "admin" }.map(\.socket))
         let addresses: [SocketAddress]

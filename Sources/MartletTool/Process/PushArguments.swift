@@ -51,9 +51,14 @@ enum PushArguments {
         if let delay = arguments[delay] { configuration.engine.undeliveredDelay = delay }
     }
 
-    /// The secret, which is the first line of its file without the end; nil without the option.
+    /// The secret of the reports; nil without the option.
     static func secret(_ arguments: ParsedArguments) throws(CommandError) -> [UInt8]? {
-        guard let path = arguments[secretFile] else { return nil }
+        try secret(in: arguments[secretFile])
+    }
+
+    /// The secret in the first line of a file without its end; nil without a file.
+    static func secret(in path: String?) throws(CommandError) -> [UInt8]? {
+        guard let path else { return nil }
         let line = try InputFile.read(path, "the secret").prefix { $0 != UInt8(ascii: "\n") }
         let secret = Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
         guard secret.count >= Webhook.Configuration.minSecretByteCount else {

@@ -17,6 +17,8 @@ enum RelayLog {
         case adminListening(SocketAddress)
         /// An alert of `--alerts` is raised, or ends.
         case alert(AlertChange)
+        /// An action on a change of an alert has failed, for this reason.
+        case alertActionFailed(AlertChange, String)
         /// An event of the relay that has no audit record.
         case relay(RelayEvent)
         /// An event of the relay, or a group of refusals.
@@ -119,6 +121,8 @@ enum RelayLog {
             named(
                 change.isRaised ? "alertRaised" : "alertEnded",
                 [.init("alert", .string(change.name))] + (change.value.map { [.init("value", .decimal($0))] } ?? []))
+        case .alertActionFailed(let change, let reason):
+            named("alertActionFailed", [.init("alert", .string(change.name)), .init("error", .string(reason))])
         case .relay(let event): members(of: event)
         case .audited(let record): AuditLog.members(of: record)
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
@@ -242,7 +246,7 @@ extension RelayLog.Event {
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .alert(let change): change.isRaised ? .warning : .info
         case .store(.clockJumped), .restartRequired: .warning
-        case .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost: .error
+        case .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost, .alertActionFailed: .error
         case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info
         }
     }

@@ -54,6 +54,12 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         return unsafe martlet_tls_context_check_validity(pointer, &failure) == 0 ? nil : TLSError(failure)
     }
 
+    /// The end of the validity of the own certificate in seconds since 1970; nil without a certificate.
+    var certificateExpiry: Int64? {
+        let seconds = unsafe martlet_tls_context_expiry(pointer)
+        return seconds < 0 ? nil : seconds
+    }
+
     private static func make(
         _ identity: TLSIdentity?, _ applicationProtocol: String, trustFile: String?, isServer: Bool = false,
         pins: [UInt8] = [],

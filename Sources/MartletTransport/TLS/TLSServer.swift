@@ -51,6 +51,9 @@ package final class TLSServer: Sendable {
     /// The reason why the certificate is not currently valid, so that peers will refuse it; nil if it is valid.
     package var certificateFault: TLSError? { state.withLock { $0.context }.certificateFault }
 
+    /// The end of the validity of the certificate in seconds since 1970.
+    package var certificateExpiry: Int64? { state.withLock { $0.context }.certificateExpiry }
+
     /// Returns TLS over an accepted transport, neither of them started; nil without memory.
     package func transport(over lower: any Transport) -> TLSTransport? {
         connection().map { TLSTransport($0, over: lower) }

@@ -37,6 +37,37 @@ import Testing
 
     private func unsent(_ ledger: MessageLedger) -> [UInt64] { ledger.unsent(byteCount: .max).map(\.counter) }
 
+    // MARK: Durations
+
+    @Test func `the first receipt of an accepted message → its duration once, until the end of the session`() {
+        var ledger = ledger(1...4)
+        var (acceptances, deliveries) = (Histogram(), Histogram())
+        let run = AcceptedRun(firstCounter: 1, count: 3, firstOffset: 7)
+        _ = ledger.accepted(run, now: .zero + .seconds(1), &acceptances)
+        ledger.delivered(upTo: 6, now: .zero + .seconds(2), &deliveries)
+        #expect(deliveries.count == 0)
+        for seconds in [3, 4] as [Int64] {
+            ledger.delivered(upTo: 8, now: .zero + .seconds(seconds), &deliveries)
+            #expect(deliveries.count == 2)
+        }
+        #expect((2.9..<3.5).contains(deliveries.quantile(1)?.inSeconds ?? 0))
+        ledger.endSession()
+        ledger.delivered(upTo: 9, now: .zero + .seconds(5), &deliveries)
+        #expect(deliveries.count == 2)
+    }
+
+    @Test func `more accepted messages without a receipt than the bound → durations of the latest ones`() {
+        let count = UInt64(MessageLedger.maxUndeliveredCount) + 10
+        var ledger = ledger(1...count)
+        var (acceptances, deliveries) = (Histogram(), Histogram())
+        _ = ledger.accepted(
+            AcceptedRun(firstCounter: 1, count: count, firstOffset: 1), now: .zero, &acceptances)
+        ledger.delivered(upTo: 10, now: .zero, &deliveries)
+        #expect(deliveries.count == 0)
+        ledger.delivered(upTo: count, now: .zero, &deliveries)
+        #expect(deliveries.count == MessageLedger.maxUndeliveredCount)
+    }
+
     // MARK: Adding
 
     @Test func `restored messages in any order → those whose counters rise`() {

@@ -1,0 +1,110 @@
+import CMartletSystem
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+import MartletAdmin
+import MartletToolSupport
+import MartletTransport
+import MartletWebhook
+
+/// The actions on changes of alerts: a program, and a webhook. Each takes the changes in order, one at a time.
+final class AlertActions: Sendable {
+    typealias Action = @Sendable (AlertChange) async throws -> Void
+
+    /// The maximum number of changes that wait for an action. An action misses further ones.
+    static let maxWaitingCount = 256
+
+    private struct Waiting: Error, CustomStringConvertible {
+        var description: String { "\(AlertActions.maxWaitingCount) changes wait" }
+    }
+
+    private let queues: [AsyncStream<AlertChange>.Continuation]
+    private let onFailure: @Sendable (AlertChange, String) -> Void
+
+    /// - Parameter onFailure: Receives the changes whose action has failed, with the reason.
+    init(_ actions: [Action], onFailure: @escaping @Sendable (AlertChange, String) -> Void) {
+        self.onFailure = onFailure
+        queues = actions.map { action in
+            let (changes, queue) = AsyncStream.makeStream(
+                of: AlertChange.self, bufferingPolicy: .bufferingOldest(Self.maxWaitingCount))
+            let task = Task {
+                for await change in changes {
+                    do { try await action(change) } catch { onFailure(change, "\(error)") }
+                }
+            }
+            queue.onTermination = { _ in task.cancel() }
+            return queue
+        }
+    }
+
+    deinit { for queue in queues { queue.finish() } }
+
+    /// Begins the actions on a change.
+    func perform(_ change: AlertChange) {
+        for queue in queues {
+            if case .dropped = queue.yield(change) { onFailure(change, "\(Waiting())") }
+        }
+    }
+}
+
+/// A program that is started for each change of an alert. It has an empty input, writes to standard error, and finds
+/// the change in its environment.
+struct AlertProgram: Sendable {
+    /// The maximum duration of the program. It is then killed, with the processes of its group.
+    static let timeout = Duration.seconds(30)
+    private static let pollInterval = Duration.milliseconds(50)
+
+    /// The end of a program.
+    enum Failure: Error, Equatable, CustomStringConvertible {
+        case notStarted(String)
+        case exit(code: Int32)
+        case signal(Int32)
+        case timeout
+
+        var description: String {
+            switch self {
+            case .notStarted(let text): "the program does not start: \(text)"
+            case .exit(let code): "the program has ended with \(code)"
+            case .signal(let number): "the program has ended by signal \(number)"
+            case .timeout: "the program was killed after \(AlertProgram.timeout)"
+            }
+        }
+    }
+
+    private let path: String
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    init(_ path: String, sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }) {
+        self.path = path
+        self.sleep = sleep
+    }
+
+    /// Runs the program to its end. A cancellation kills it.
+    ///
+    /// - Throws: `Failure`; `CancellationError`.
+    func run(_ change: AlertChange) async throws {
+        let variables = [
+            "MARTLET_ALERT=\(change.name)", "MARTLET_ALERT_STATE=\(change.isRaised ? "raised" : "ended")",
+            "MARTLET_ALERT_VALUE=\(change.value.map { "\($0)" } ?? "")",
+        ]
+        let process = unsafe martlet_spawn(path, variables.joined(separator: "\n"))
+        guard process > 0 else { throw Failure.notStarted(unsafe String(cString: strerror(-process))) }
+        var waited = Duration.zero
+        while true {
+            let status = martlet_child_status(process)
+            if status == 0 { return }
+            if status > 0 { throw status < 256 ? Failure.exit(code: status) : .signal(status - 256) }
+            guard waited < Self.timeout else {
+                martlet_kill_child(process)
+                throw Failure.timeout
+            }
+            do { try await sleep(Self.pollInterval) } catch {
+                martlet_kill_child(process)
+                throw error
+            }
+            waited += Self.pollInterval
+        }
+    }
+}
