@@ -111,7 +111,7 @@ let package = Package(
             name: "MartletAdmin",
             dependencies: [
                 "MartletRelay", "MartletHTTP", "MartletMetrics", "MartletAuthentication", "MartletLink",
-                "MartletTransport",
+                "MartletTransport", "MartletWire",
             ], resources: [.embedInCode("Page/status.html")], swiftSettings: settings),
         .target(
             name: "MartletWebhook",
