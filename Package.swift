@@ -111,7 +111,7 @@ let package = Package(
             name: "MartletAdmin",
             dependencies: [
                 "MartletRelay", "MartletHTTP", "MartletMetrics", "MartletAuthentication", "MartletLink",
-                "MartletTransport", "CMartletSystem",
+                "MartletTransport", "MartletWire", "CMartletSystem",
             ], resources: [.embedInCode("Page/status.html")], swiftSettings: settings),
         .target(
             name: "MartletWebhook",

@@ -92,19 +92,61 @@ class Browser:
         self.page("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
 
 
-def check_status_page(place, url, token, screenshots=None):
-    """Opens the page as a user does, by keyboard, in both themes and in a narrow window."""
+def check_status_page(place, url, token, publish, screenshots=None):
+    """Opens the page as a user does, by keyboard, in both themes and in a narrow window. `publish` publishes a card."""
     # Processes of the browser write to the profile for a moment after its end.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(profile)
         try:
-            check(place, browser, url, token, screenshots)
+            check(place, browser, url, token, publish, screenshots)
         finally:
             browser.process.terminate()
             browser.process.wait()
 
 
-def check(place, browser, url, token, screenshots):
+def check_cards(place, browser, publish):
+    """The cards of monitoring.status_page, and changes of them while the page is open."""
+    def texts(selector):
+        return browser.evaluate(f"[...document.querySelectorAll('#card-list {selector}')].map((x) => x.textContent)")
+    names = "JSON.stringify([...document.querySelectorAll('#card-list article')].map((x) => x.ariaLabel))"
+    browser.wait(f"JSON.parse({names}).length === 5", "five cards")
+    labels = ["Build 7 of another account: unknown", "<img src=x onerror=alert(1)>: failed", "Database 1: warning",
+              "Feature flag “new checkout”: ok", "Build 7 of main: running"]
+    found = json.loads(browser.evaluate(names))
+    place.check(found == labels, "each card has its title and status as its name, newest state first", found)
+    place.check(texts("h3")[1] == "<img src=x onerror=alert(1)>" and texts("dt")[0] == "<b>key</b>"
+                and not browser.evaluate("document.querySelector('#card-list :is(img, script, b)')"),
+                "texts of cards are no markup")
+    place.check(texts("dd")[1:3] == ["91 % full", "0.7"], "a card has its details", texts("dd"))
+    link = browser.evaluate("""(() => {
+        const link = document.querySelector('#card-list a');
+        return [link.href, link.rel, link.target, link.ariaLabel];
+    })()""")
+    place.check(link == ["https://ci.example/builds/7", "noopener noreferrer", "_blank",
+                         "Build 7 of main: open ci.example"], "a card has its page as a link", link)
+    title = browser.evaluate("document.getElementById('cards').getAttribute('aria-labelledby')")
+    place.check(title == "cards-title" and "ci, no messages" in browser.evaluate(
+        "document.getElementById('cards-title').textContent"), "the section of cards has a name")
+
+    # The link is the next element of the keyboard behind the field for the token, which is hidden.
+    browser.evaluate("document.activeElement.blur()")
+    browser.key("Tab")
+    place.check(browser.evaluate("document.activeElement.tagName") == "A", "Tab leads to the page of a card")
+    publish("build-7", "failed", "--title", "Build 7 of main", "--url", "https://ci.example/builds/7")
+    browser.wait(f"JSON.parse({names})[0] === 'Build 7 of main: failed'", "another state of a card")
+    place.check(len(json.loads(browser.evaluate(names))) == 5, "another state replaces a card")
+    place.check(browser.evaluate("document.activeElement.tagName") == "A", "the link of the card keeps the focus")
+    news = browser.evaluate("document.getElementById('news').textContent")
+    place.check(news == "Build 7 of main: failed", "another state is announced to screen readers", news)
+    publish("checkout", "removed")
+    browser.wait(f"JSON.parse({names}).length === 4", "a removed card")
+    publish("build-7", "ok", "--title", "Build 7 of main", "--detail", "branch=main",
+            "--url", "https://ci.example/builds/7")
+    publish("build-8", "running", "--title", "Build 8 of main", "--detail", "branch=main", "--detail", "step=2 of 9")
+    browser.wait(f"JSON.parse({names}).length === 5", "a new card")
+
+
+def check(place, browser, url, token, publish, screenshots):
     browser.page("Emulation.setDeviceMetricsOverride",
                  {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False})
     browser.page("Page.navigate", {"url": url})
@@ -116,6 +158,7 @@ def check(place, browser, url, token, screenshots):
     browser.wait("document.getElementById('state')?.textContent === 'ready'", "the state 'ready'")
     browser.wait("typeof samples !== 'undefined' && samples.length > 1", "two samples")
 
+    check_cards(place, browser, publish)
     labels = browser.evaluate("[...document.querySelectorAll('figure svg')].map((x) => x.getAttribute('aria-label'))")
     has_values = len(labels) >= 9 and all(": " in label for label in labels)
     place.check(has_values, "each plot of the page has a label with its values", labels)
@@ -140,7 +183,9 @@ def check(place, browser, url, token, screenshots):
                 return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
             };
             const back = light(getComputedStyle(document.querySelector('figure')).backgroundColor);
-            const texts = ['h2', '.faint', '#state', '.tile dt', 'td'].map((x) => document.querySelector(x));
+            const texts = ['h2', '.faint', '#state', '.tile dt', 'td', ...['good', 'busy', 'warn', 'bad', 'faint']
+                .map((x) => `.card.${x} .state`), '.card h3', '.card dt', '.card dd', '.card a', '.card time']
+                .map((x) => document.querySelector(x));
             return Math.min(...texts.map((x) => light(getComputedStyle(x).color))
                 .map((x) => (Math.max(x, back) + 0.05) / (Math.min(x, back) + 0.05)));
         })()""")
@@ -150,6 +195,8 @@ def check(place, browser, url, token, screenshots):
     browser.page("Emulation.setDeviceMetricsOverride",
                  {"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": True})
     place.check(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page fits 360 pixels")
+    if screenshots:
+        browser.screenshot(os.path.join(screenshots, "status-narrow.png"))
     faults = [event["params"] for event in browser.events
               if event.get("method") == "Runtime.exceptionThrown"
               or event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error"

@@ -235,9 +235,21 @@ def status_page(place):
         raise Unavailable("there is no chromium")
     tokens = place.folder / "token"
     tokens.write_text(TOKEN + "\n")
-    relay = Relay(place, "--admin", "0", "--admin-token", tokens)
+    relay = Relay(place, "--admin", "0", "--admin-token", tokens, "--cards", "ci", "--cards", "no messages")
     admin = Port(relay)
     load = Load(Sender(place, relay, "lobby", "bob", has_outbox=False))
+
+    def publish(name, status, *options, account="bot"):
+        place.succeed("card", *relay.to("ci", account), "--id", name, "--status", status, *options)
+
+    publish("build-7", "running", "--title", "Build 7 of main", "--detail", "branch=main",
+            "--detail", "commit=0123456789abcdef0123456789abcdef01234567", "--url", "https://ci.example/builds/7")
+    publish("checkout", "ok", "--title", "Feature flag “new checkout”", "--detail", "share=50 %")
+    publish("db-1", "warning", "--title", "Database 1", "--detail", "disk=91 % full", "--detail", "load=0.7")
+    publish("markup", "failed", "--title", "<img src=x onerror=alert(1)>", "--detail", "<b>key</b>=<script>1</script>")
+    publish("gone", "ok")
+    publish("gone", "removed")
+    publish("build-7", "unknown", "--title", "Build 7 of another account", account="carol")
     readers = []
     for _ in range(100):
         connection = admin.connect()
@@ -247,7 +259,23 @@ def status_page(place):
     screenshots = os.environ.get("MARTLET_SCREENSHOTS")
     if screenshots:
         time.sleep(20)
-    browser.check_status_page(place, f"http://127.0.0.1:{admin.number}/", TOKEN, screenshots)
+    browser.check_status_page(place, f"http://127.0.0.1:{admin.number}/", TOKEN, publish, screenshots)
+
+    def stream(last=None):
+        """The events of a new stream, or of one that continues, up to the latest card."""
+        connection = admin.connect()
+        fields = {"Last-Event-ID": str(last)} if last else {}
+        connection.request("GET", "/events", headers={"Authorization": f"Bearer {TOKEN}"} | fields)
+        answer, found = connection.getresponse(), []
+        while not found or isinstance(found[-1][1], list) or found[-1][1].get("id") != "build-8":
+            found += events(answer, 1)
+        connection.close()
+        return found
+    everything = stream()
+    place.check(everything[0][1] == ["ci", "no messages"], "a new stream begins with the rooms of cards", everything[0])
+    last = next(number for number, event in everything[1:] if event.get("id") == "db-1")
+    place.check(all(isinstance(event, dict) and number > last for number, event in stream(last)),
+                "a stream that continues has later events only")
     for connection in readers:
         connection.close()
     load.stop()

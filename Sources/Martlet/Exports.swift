@@ -17,6 +17,9 @@
 @_exported public import struct MartletTransport.TLSPin
 @_exported public import struct MartletWire.AccountName
 @_exported public import struct MartletWire.Attachment
+@_exported public import struct MartletWire.CardBoard
+@_exported public import struct MartletWire.CardID
+@_exported public import enum MartletWire.CardStatus
 @_exported public import struct MartletWire.ContentKind
 @_exported public import enum MartletWire.ContentValue
 @_exported public import struct MartletWire.DeviceID
@@ -36,6 +39,7 @@
 @_exported public import struct MartletWire.RoomRoster
 @_exported public import struct MartletWire.RoomStanding
 @_exported public import enum MartletWire.SessionKind
+@_exported public import struct MartletWire.StatusCard
 @_exported public import struct MartletWire.TLVReader
 @_exported public import struct MartletWire.TLVView
 @_exported public import struct MartletWire.TLVWriter

@@ -1,12 +1,16 @@
 import MartletHTTP
+import MartletLink
 import MartletMetrics
 import MartletRelay
 import MartletTransport
+import MartletWire
 
 /// What the port shows of a relay.
 protocol AdminSource: Sendable {
     var metrics: MetricsSnapshot { get async }
     var impediments: [RelayImpediment] { get async }
+    /// A page of the messages of a room from an offset; nil if they cannot be read.
+    func messages(of room: RoomName, from offset: UInt64) async -> [LogEntry]?
 }
 
 /// A relay, which the port does not keep alive.
@@ -24,6 +28,10 @@ struct RelaySource: AdminSource {
         }
     }
     var impediments: [RelayImpediment] { get async { await relay?.impediments ?? [.notRunning] } }
+
+    func messages(of room: RoomName, from offset: UInt64) async -> [LogEntry]? {
+        await relay?.messages(of: room, from: offset)
+    }
 }
 
 /// The loop's side of an `AdminServer`: answers requests, and samples the metrics.
@@ -40,15 +48,21 @@ final class AdminDriver: @unchecked Sendable {  // used on its loop
     private lazy var server = HTTPServer(on: loop) { [weak self] request, certificate in
         await self?.answer(request, hasCertificate: certificate != nil) ?? .response(HTTPResponse(.serviceUnavailable))
     }
-    private var events = SampleEvents()
+    private lazy var events = SampleEvents(after: loop.wallTime)
+    private var cards: CardEvents
+    /// The position of the last event of a card that was sent to all streams.
+    private var lastCardID: UInt64 = 0
+    private var isReadingCards = false
     private var streams: [ObjectIdentifier: HTTPStream] = [:]
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.sample() }
     private var isClosed = false
 
     init(
-        _ source: any AdminSource, _ alerts: AlertMonitor?, _ access: AdminAccess, _ tls: TLSServer?, on loop: EventLoop
+        _ source: any AdminSource, _ alerts: AlertMonitor?, _ access: AdminAccess, _ tls: TLSServer?,
+        cardsOf rooms: [RoomName] = [], on loop: EventLoop
     ) {
         (self.source, self.alerts, self.loop) = (source, alerts, loop)
+        cards = CardEvents(rooms: rooms)
         self.access = Guarded(access)
         self.tls = Guarded(tls)
     }
@@ -108,7 +122,10 @@ final class AdminDriver: @unchecked Sendable {  // used on its loop
         let id = ObjectIdentifier(stream)
         streams[id] = stream
         stream.onEnd = { [weak self] in self?.streams[id] = nil }
-        for event in events.events(after: last) { stream.send(event) }
+        let position = events.position(last)
+        if position == nil, !cards.rooms.isEmpty { stream.send(cards.beginning) }
+        let missed = events.events(after: position) + cards.events(after: position)
+        for event in missed.sorted(by: { $0.id < $1.id }) { stream.send(event.bytes) }
     }
 
     private func sample() {
@@ -123,5 +140,32 @@ final class AdminDriver: @unchecked Sendable {  // used on its loop
         let event = events.add(metrics, impediments, alerts?.raised ?? [], at: loop.wallTime)
         for stream in streams.values { stream.send(event) }
         timer.set(deadline: loop.deadline(after: Self.sampleInterval))
+        if !isReadingCards { readCards(of: cards.rooms[...]) }
+    }
+
+    // MARK: Cards
+
+    /// Reads what rooms have since the last time, a page after the other, then sends the changed cards.
+    private func readCards(of rooms: ArraySlice<RoomName>) {
+        isReadingCards = !rooms.isEmpty
+        guard let room = rooms.first else { return sendCards() }
+        let offset = cards.nextOffset(of: room)
+        loop.startTask { [weak self, loop, source] in
+            let entries = await source.messages(of: room, from: offset)
+            loop.execute { [weak self] in self?.read(entries, rooms) }
+        }
+    }
+
+    private func read(_ entries: [LogEntry]?, _ rooms: ArraySlice<RoomName>) {
+        guard !isClosed, let room = rooms.first else { return }
+        let hasMore = entries.map { cards.add($0, of: room) { events.nextID() } } ?? false
+        readCards(of: hasMore ? rooms : rooms.dropFirst())
+    }
+
+    private func sendCards() {
+        for event in cards.events(after: lastCardID) {
+            for stream in streams.values { stream.send(event.bytes) }
+            lastCardID = event.id
+        }
     }
 }

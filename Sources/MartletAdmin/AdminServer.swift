@@ -1,6 +1,7 @@
 import MartletHTTP
 public import MartletRelay
 public import MartletTransport
+public import MartletWire
 
 /// A port of a relay for machines and browsers of its administrators, by HTTP/1.1.
 ///
@@ -10,7 +11,7 @@ public import MartletTransport
 /// | `/metrics` | the metrics in the format of OpenMetrics 1.0, or of Prometheus 0.0.4 |
 /// | `/health/live` | 200 while the process answers |
 /// | `/health/ready` | 200 while the relay serves clients fully, otherwise 503 with what prevents it |
-/// | `/events` | the metrics every two seconds as server-sent events, with those of the last five minutes |
+/// | `/events` | server-sent events: the metrics of the last five minutes and every two seconds, status cards |
 ///
 /// The port changes nothing. It has a loop of its own, so a slow reader delays no client of the relay. `/` and
 /// `/health` contain no data of users and are answered without credentials. The object keeps the relay; its release
@@ -27,12 +28,18 @@ public final class AdminServer: Sendable {
         /// ASCII characters without a space; nil for none. On an address that is not a loopback address, a request has
         /// the token or a verified client certificate.
         public var token: String?
+        /// The rooms whose status cards the events and the status page show to every reader, at most
+        /// ``AdminServer/maxCardRoomCount``.
+        public var cardRooms: [RoomName] = []
         /// Listening sockets of the process, which are used for those of `addresses` that are theirs.
         package var sockets: [TCPListener.Socket] = []
 
         /// Creates a configuration with these addresses.
         public init(addresses: [SocketAddress]) { self.addresses = addresses }
     }
+
+    /// The maximum number of rooms whose cards are shown. The port does not start with more.
+    public static let maxCardRoomCount = 8
 
     private enum Phase {
         case idle
@@ -142,6 +149,7 @@ public final class AdminServer: Sendable {
 
     private func listen() throws(AdminError) -> Running {
         guard !configuration.addresses.isEmpty else { throw .noAddresses }
+        guard configuration.cardRooms.count <= Self.maxCardRoomCount else { throw .tooManyCardRooms }
         let tls = try makeTLS()
         let access = try access(token: configuration.token)
         var options = TCPListener.Options()
@@ -165,7 +173,8 @@ public final class AdminServer: Sendable {
         } catch {
             throw .cannotListen(configuration.addresses[0], error)
         }
-        let driver = AdminDriver(RelaySource(relay), alerts, access, tls, on: loops.loops[0])
+        let driver = AdminDriver(
+            RelaySource(relay), alerts, access, tls, cardsOf: configuration.cardRooms, on: loops.loops[0])
         let listeners = sockets.map { socket in
             socket.accept(on: driver.loop, options: options) { driver.accept($0) }
         }
@@ -180,6 +189,8 @@ public enum AdminError: Error, Equatable, Sendable {
     case alreadyStarted
     /// There is no address to listen on.
     case noAddresses
+    /// There are more rooms with cards than ``AdminServer/maxCardRoomCount``.
+    case tooManyCardRooms
     /// Without TLS the port listens on loopback addresses only.
     case plaintextNotAllowed(SocketAddress)
     /// On an address that is not a loopback address, the port requires a token or client certificates.
@@ -198,6 +209,7 @@ extension AdminError: CustomStringConvertible {
         switch self {
         case .alreadyStarted: "the port was started or shut down before"
         case .noAddresses: "the port has no address to listen on"
+        case .tooManyCardRooms: "the port shows the cards of at most \(AdminServer.maxCardRoomCount) rooms"
         case .plaintextNotAllowed(let address): "without TLS the port does not listen on \(address)"
         case .credentialsRequired(let address):
             "the port does not listen on \(address) without a token or client certificates"

@@ -19,9 +19,24 @@ struct SampleEvents {
     static let maxCount = 150
 
     private var kept: [(id: UInt64, bytes: [UInt8])] = []
-    private var lastID: UInt64 = 0
+    /// The position before the first event.
+    private let start: UInt64
+    /// The position of the last event.
+    private(set) var lastID: UInt64
     /// The histograms of the last sample, by name and labels.
     private var histograms: [String: Histogram] = [:]
+
+    /// Begins behind a position, which is higher than those of an earlier process.
+    init(after start: UInt64 = 0) {
+        self.start = start
+        lastID = start
+    }
+
+    /// The position of the next event.
+    mutating func nextID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
 
     /// Adds a sample. Returns its event.
     mutating func add(
@@ -48,18 +63,18 @@ struct SampleEvents {
             "{\"t\":\(wallClock),\"impediments\":[\(names)],\"alerts\":[\(alerts)],"
             + "\"values\":{\(values.joined(separator: ","))},"
             + "\"quantiles\":{\(quantiles.joined(separator: ","))}}"
-        lastID += 1
-        let bytes = ServerSentEvent(id: lastID, type: "sample", data: data).bytes
-        kept.append((lastID, bytes))
+        let id = nextID()
+        let bytes = ServerSentEvent(id: id, type: "sample", data: data).bytes
+        kept.append((id, bytes))
         if kept.count > Self.maxCount { kept.removeFirst() }
         return bytes
     }
 
-    /// The kept events after one; all of them for nil, or for an event of another process.
-    func events(after id: UInt64?) -> [[UInt8]] {
-        guard let id, id <= lastID else { return kept.map(\.bytes) }
-        return kept.filter { $0.id > id }.map(\.bytes)
-    }
+    /// The position from which a reader continues; nil for one that begins, or has an event of another process.
+    func position(_ id: UInt64?) -> UInt64? { id.flatMap { $0 > start && $0 <= lastID ? $0 : nil } }
+
+    /// The kept events after a position, with their positions; all of them for nil.
+    func events(after id: UInt64?) -> [(id: UInt64, bytes: [UInt8])] { kept.filter { $0.id > id ?? 0 } }
 
     private static func name(of sample: Metric.Sample, of metric: Metric) -> String {
         let prefix = "martlet_relay_"

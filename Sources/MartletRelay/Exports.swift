@@ -34,6 +34,9 @@
 @_exported public import struct MartletWire.AccountName
 @_exported public import struct MartletWire.Attachment
 @_exported public import struct MartletWire.AttachmentDigest
+@_exported public import struct MartletWire.CardBoard
+@_exported public import struct MartletWire.CardID
+@_exported public import enum MartletWire.CardStatus
 @_exported public import struct MartletWire.ContentKind
 @_exported public import enum MartletWire.ContentValue
 @_exported public import struct MartletWire.Credential
@@ -62,6 +65,7 @@
 @_exported public import enum MartletWire.RoomOperation
 @_exported public import struct MartletWire.RoomRetention
 @_exported public import enum MartletWire.RoomRole
+@_exported public import struct MartletWire.StatusCard
 @_exported public import struct MartletWire.TLVReader
 @_exported public import struct MartletWire.TLVView
 @_exported public import struct MartletWire.TLVWriter

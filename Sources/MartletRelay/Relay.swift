@@ -1,4 +1,4 @@
-import MartletLink
+package import MartletLink
 public import MartletMetrics
 public import MartletTransport
 public import MartletWire
@@ -365,6 +365,13 @@ public final class Relay: Sendable {
             if await running.onLoops({ $0.engine.isMemoryFull }).contains(true) { found.append(.memoryFull) }
             return found
         }
+    }
+
+    /// Reads a page of a room's messages from an offset, without the loop of the room; nil if the store has failed. The
+    /// page has at most 256 messages, and beyond the first one at most 256 KiB.
+    package func messages(of room: RoomName, from offset: UInt64) async -> [LogEntry]? {
+        let range = ReadRange(from: offset, maxCount: 256, maxByteCount: 256 << 10)
+        return try? await parts.store.call { .read(range, of: room, $0) }.entries
     }
 
     /// The counters of the relay; zero while it is not running.

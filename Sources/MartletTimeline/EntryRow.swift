@@ -90,6 +90,7 @@ extension MessageBody {
         switch self {
         case .attachment(let attachment): attachment.caption ?? attachment.name
         case .system(_, let text): text
+        case .card(let card): card.title
         default: text
         }
     }

@@ -7,9 +7,9 @@ struct MartletTool {
         name: "martlet", summary: "Messages between people and programs, over connections that may fail.",
         commands: [
             ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, HistoryCommand.spec,
-            RoomsCommand.spec, ModerateCommand.spec, FetchCommand.spec, OutboxCommand.spec, BotCommand.spec,
-            UserCommand.spec, StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec,
-            DoctorCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
+            RoomsCommand.spec, CardCommand.spec, CardsCommand.spec, ModerateCommand.spec, FetchCommand.spec,
+            OutboxCommand.spec, BotCommand.spec, UserCommand.spec, StoreCommand.spec, DevCertCommand.spec,
+            DecodeCommand.spec, DoctorCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
         ])
 
     static func main() { program.main() }

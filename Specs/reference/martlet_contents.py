@@ -1,11 +1,13 @@
 """The contents of messages between applications, their values and changes (Specs/messages.md)."""
 
+import re
 import struct
 
 from martlet_basics import Scope, WireError
 from martlet_registry import ContentKind, ErrorCode, Tag
 from martlet_tlv import (
-    ACCOUNT, CRITICAL, MAX_CONTENT_TLVS, SWITCH, U64, InvalidValue, children, count, data, name, text, tlv, walk,
+    ACCOUNT, CRITICAL, MAX_CONTENT_TLVS, SWITCH, U64, InvalidValue, children, count, data, integer, name, text,
+    tlv, walk,
 )
 
 HEAD = struct.Struct(">QQQ")
@@ -20,7 +22,16 @@ FIELDS = {
     ContentKind.SYSTEM: ((Tag.EVENT,), (Tag.TEXT,)),
     ContentKind.ATTACHMENT: (
         (Tag.BYTE_COUNT,), (Tag.LOCATION, Tag.DATA, Tag.NAME, Tag.MEDIA_TYPE, Tag.DIGEST, Tag.TEXT, Tag.THUMBNAIL)),
+    ContentKind.CARD: ((Tag.CARD, Tag.TEXT, Tag.CARD_STATUS), (Tag.DETAIL, Tag.STATUS_TIME, Tag.URL)),
 }
+MAX_DETAILS = 16
+MAX_TIME = 253402300799999
+STATUSES = ("unknown", "ok", "running", "warning", "failed", "removed")
+# M-40: the characters that a line does not contain.
+NO_LINE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
+# M-41.
+URL = re.compile(r"https?://[^/?#@]+(?:[/?#].*)?")
+NO_URL = re.compile(r'[^\x21-\x7e]|["<>\\^`{|}]')
 
 
 def read_target(value):
@@ -32,6 +43,53 @@ def read_target(value):
         raise InvalidValue
     found = {"sender": ACCOUNT.read(value[HEAD.size:]), "device": str(device), "counter": str(counter)}
     return found | ({"offset": str(offset)} if offset else {})
+
+
+def line(least, most):
+    """The reader of a line (M-40)."""
+    def read(value):
+        found = text(least, most).read(value)
+        if NO_LINE.search(found):
+            raise InvalidValue
+        return found
+    return read
+
+
+def read_url(value):
+    """M-41."""
+    found = text(8, 1024).read(value)
+    if NO_URL.search(found) or not URL.fullmatch(found):
+        raise InvalidValue
+    return found
+
+
+def read_status(value):
+    """M-42."""
+    number = integer(1).read(value)
+    return STATUSES[number if number < len(STATUSES) else 0]
+
+
+def read_time(value):
+    number = U64.read(value)
+    if number > MAX_TIME:
+        raise InvalidValue
+    return str(number)
+
+
+def read_detail(value):
+    """M-39."""
+    readers, found = {Tag.KEY: line(1, 64), Tag.TEXT: line(0, 256)}, {}
+    for tag, inner in children(value):
+        if tag not in readers:
+            if tag & CRITICAL:
+                fail(ErrorCode.UNKNOWN_CRITICAL)
+            continue
+        if tag in found:
+            fail(ErrorCode.DUPLICATE_FIELD)
+        found[tag] = readers[tag](inner)
+    if len(found) < len(readers):
+        fail(ErrorCode.MISSING_FIELD)
+    return [found[Tag.KEY], found[Tag.TEXT]]
 
 
 READERS = {
@@ -47,7 +105,15 @@ READERS = {
     Tag.MEDIA_TYPE: text(0, 128).read,
     Tag.DIGEST: lambda value: data(32, 32).read(value).hex(),
     Tag.THUMBNAIL: lambda value: data(0, 16384).read(value).hex(),
+    Tag.CARD: name(128).read,
+    Tag.CARD_STATUS: read_status,
+    Tag.DETAIL: read_detail,
+    Tag.STATUS_TIME: read_time,
+    Tag.URL: read_url,
 }
+
+
+TITLE = line(1, 256)
 
 
 def fail(code):
@@ -76,9 +142,14 @@ def parse(kind, content):
                 fail(ErrorCode.UNKNOWN_CRITICAL)
             continue
         try:
-            read = READERS[tag](value)
+            read = TITLE(value) if kind == ContentKind.CARD and tag == Tag.TEXT else READERS[tag](value)
         except InvalidValue:
             fail(ErrorCode.INVALID_VALUE)
+        if tag == Tag.DETAIL:
+            found.setdefault("details", []).append(read)
+            if len(found["details"]) > MAX_DETAILS:
+                fail(ErrorCode.TOO_MANY_TLVS)
+            continue
         if Tag(tag).wire_name in found:
             fail(ErrorCode.DUPLICATE_FIELD)
         found[Tag(tag).wire_name] = read

@@ -121,6 +121,7 @@ class Tag(Named):
     CONTENT = 0x0142, "content"
     ARRAY = 0x0160, "array"
     OBJECT = 0x0161, "object"
+    DETAIL = 0x0162, "detail"
     TEXT = 0x0201, "text"
     DATA = 0x0202, "data"
     NAME = 0x0203, "name"
@@ -140,6 +141,10 @@ class Tag(Named):
     UNSIGNED = 0x0213, "unsigned"
     DOUBLE = 0x0214, "double"
     KEY = 0x0215, "key"
+    CARD = 0x0220, "card"
+    CARD_STATUS = 0x0221, "cardStatus"
+    STATUS_TIME = 0x0222, "statusTime"
+    URL = 0x0223, "url"
 
 
 class ContentKind(Named):
@@ -160,6 +165,7 @@ class ContentKind(Named):
     SYSTEM = 0x100D, "system"
     ATTACHMENT = 0x100E, "attachment"
     ERASED = 0x100F, "erased"
+    CARD = 0x1010, "card"
     ACK = 0x2001, "ack"
     HEARTBEAT = 0x3001, "heartbeat"
 
@@ -402,6 +408,7 @@ VALUES = {
     Tag.CONTENT: Value("container"),
     Tag.ARRAY: Value("container"),
     Tag.OBJECT: Value("container"),
+    Tag.DETAIL: Value("container"),
     Tag.TEXT: Value("text"),
     Tag.DATA: Value("bytes"),
     Tag.NAME: Value("text", most=256),
@@ -421,6 +428,10 @@ VALUES = {
     Tag.UNSIGNED: Value("u64", sizes=(8,)),
     Tag.DOUBLE: Value("bytes", least=8, most=8),
     Tag.KEY: Value("text", most=256),
+    Tag.CARD: Value("name", least=1, most=128),
+    Tag.CARD_STATUS: Value("u8", most=5, sizes=(1,)),
+    Tag.STATUS_TIME: Value("u64", most=253402300799999, sizes=(8,)),
+    Tag.URL: Value("text", least=8, most=1024),
 }
 
 # 15.6: the tags in the order of their codes, from 1.

@@ -29,7 +29,7 @@ FRAME_OF_LETTER = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "
 # RoomOperation, HistoryPage, AttachmentRequest and RoomListPage check them.
 OPERATION_TAGS = (*range(0x005A, 0x0060), *range(0x0063, 0x0067), 0x0090, 0x0091, 0x00A0, 0x00A8)
 # Fields of contents that only applications read. contents.json refuses their values.
-CONTENT_TAGS = {0x0160, 0x0161, *range(0x0206, 0x0216)}
+CONTENT_TAGS = {0x0160, 0x0161, 0x0162, *range(0x0206, 0x0216), *range(0x0220, 0x0224)}
 # Tags that no frame is refused for.
 UNREFUSED_TAGS = CONTENT_TAGS.union(OPERATION_TAGS)
 # Frames with a code whose clauses are about another subject, and codes that only applications receive.
@@ -240,7 +240,7 @@ class Check:
         if found := re.search(r"repeats up to (\d+) times", text):
             most = int(found[1])
             self.want(f"{most} of {name}", any(tlv.count == most for tlv in self.good_tlvs[tag]))
-            self.want(f"{most + 1} of {name}, refused", tag in OPERATION_TAGS or any(
+            self.want(f"{most + 1} of {name}, refused", tag in UNREFUSED_TAGS or any(
                 tlv.count == most + 1 for tlv in self.bad_tlvs[tag]))
         else:
             self.want(f"two of {name}, refused", tag >= 0x0202 or tag in UNREFUSED_TAGS or any(
@@ -383,7 +383,8 @@ class Check:
 
 
 # Clauses about carriers, time, queues or the behavior of applications, which bytes cannot violate.
-ABOUT_CONDUCT = {"W-1", "W-34", "W-49", "W-62", "W-75", "M-13", "M-18", "M-25", "M-26", "M-27", "M-28", "M-29"}
+ABOUT_CONDUCT = {"W-1", "W-34", "W-49", "W-62", "W-75", "M-13", "M-18", "M-25", "M-26", "M-27", "M-28", "M-29",
+                 "M-43", "M-44"}
 
 
 def vectors(name):

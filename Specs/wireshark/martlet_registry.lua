@@ -112,6 +112,7 @@ registry.tags = {
     [0x0142] = "content",
     [0x0160] = "array",
     [0x0161] = "object",
+    [0x0162] = "detail",
     [0x0201] = "text",
     [0x0202] = "data",
     [0x0203] = "name",
@@ -131,6 +132,10 @@ registry.tags = {
     [0x0213] = "unsigned",
     [0x0214] = "double",
     [0x0215] = "key",
+    [0x0220] = "card",
+    [0x0221] = "cardStatus",
+    [0x0222] = "statusTime",
+    [0x0223] = "url",
 }
 
 -- §13.3
@@ -150,6 +155,7 @@ registry.kinds = {
     [0x100D] = "system",
     [0x100E] = "attachment",
     [0x100F] = "erased",
+    [0x1010] = "card",
     [0x2001] = "ack",
     [0x3001] = "heartbeat",
 }
@@ -417,6 +423,7 @@ registry.values = {
     content = { type = "container" },
     array = { type = "container" },
     object = { type = "container" },
+    detail = { type = "container" },
     text = { type = "text" },
     data = { type = "bytes" },
     name = { type = "text", most = 256 },
@@ -437,6 +444,12 @@ registry.values = {
     unsigned = { type = "u64" },
     double = { type = "bytes", least = 8, most = 8 },
     key = { type = "text", most = 256 },
+    card = { type = "name", least = 1, most = 128 },
+    cardStatus = { type = "u8", most = 5,
+        choices = { [0] = "unknown", [1] = "ok", [2] = "running", [3] = "warning", [4] = "failed",
+            [5] = "removed" } },
+    statusTime = { type = "u64", most = 253402300799999 },
+    url = { type = "text", least = 8, most = 1024 },
 }
 
 -- §15.6: the tags in the order of their codes, from 1.

@@ -28,6 +28,10 @@ import Testing
     @Test func `a configuration that is not safe → the error that names it`() throws {
         var configuration = AdminServer.Configuration(addresses: [])
         #expect(try Self.failure(configuration) == .noAddresses)
+        configuration.addresses = [Self.loopback]
+        configuration.cardRooms = Array(repeating: "a", count: AdminServer.maxCardRoomCount + 1)
+        #expect(try Self.failure(configuration) == .tooManyCardRooms)
+        configuration.cardRooms = []
         configuration.addresses = [Self.loopback, Self.exposed]
         configuration.token = "0123456789abcdef"
         #expect(try Self.failure(configuration) == .plaintextNotAllowed(Self.exposed))

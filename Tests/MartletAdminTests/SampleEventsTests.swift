@@ -44,17 +44,22 @@ import Testing
         for time in 1...(SampleEvents.maxCount + 10) { _ = events.add(Self.metrics(0, []), [], at: UInt64(time)) }
         let last = UInt64(SampleEvents.maxCount + 10)
         #expect(events.events(after: nil).count == SampleEvents.maxCount)
-        #expect(Self.text(events.events(after: nil)[0]).contains("id: 11\n"))
+        #expect(Self.text(events.events(after: nil)[0].bytes).contains("id: 11\n"))
         #expect(events.events(after: last).isEmpty)
         #expect(
-            events.events(after: last - 2).map(Self.text).map { $0.contains("id: \(last - 1)\n") } == [true, false])
+            events.events(after: last - 2).map { Self.text($0.bytes) }.map { $0.contains("id: \(last - 1)\n") } == [
+                true, false,
+            ])
         #expect(events.events(after: 3).count == SampleEvents.maxCount)
+        #expect(events.position(last) == last && events.position(nil) == nil)
     }
 
     @Test func `the position of another process → all samples`() {
-        var events = SampleEvents()
+        var events = SampleEvents(after: 2000)
         _ = events.add(Self.metrics(0, []), [], at: 0)
-        #expect(events.events(after: 1000).count == 1)
+        #expect(events.position(2001) == 2001)
+        for id: UInt64 in [1, 2000, 2002] { #expect(events.position(id) == nil) }
+        #expect(events.events(after: nil).map(\.id) == [2001])
     }
 
     @Test func `a hundred durations → the 50th, 90th and 99th percentile in this order`() {

@@ -78,6 +78,11 @@ extension OutgoingMessage {
         return try OutgoingMessage(body: .system(event: name, text: text))
     }
 
+    /// The status of a source, which replaces the earlier one of this account with the same name (M-39).
+    public static func card(_ card: StatusCard) throws(MartletError) -> OutgoingMessage {
+        try OutgoingMessage(body: .card(card))
+    }
+
     /// An attachment: a file, or its location (M-8).
     ///
     /// - Throws: `invalidContent` if a value of the attachment is out of its bounds.

@@ -8,14 +8,14 @@ extension FieldShape {
         switch tag {
         case .code, .status: self = .code
         case .reason, .redirect, .account, .agent, .mechanism, .sender, .room, .member, .method, .recipient, .inviter,
-            .text, .name, .mediaType, .reaction, .event, .location, .key:
+            .text, .name, .mediaType, .reaction, .event, .location, .key, .card, .url:
             self = .text
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
             .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .before, .limit,
             .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .position, .length, .membership,
             .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .removed,
-            .byteCount, .bool, .integer, .unsigned:
+            .byteCount, .bool, .integer, .unsigned, .cardStatus, .statusTime:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features
@@ -59,6 +59,7 @@ extension ContentKind {
         case .system: "system"
         case .attachment: "attachment"
         case .erased: "erased"
+        case .card: "card"
         case .ack: "ack"
         case .heartbeat: "heartbeat"
         default: nil

@@ -12,7 +12,7 @@ extension RelayRoom {
         case .edit(let target, _): return target.id.sender == account
         case .delete(let target):
             return target.id.sender == account || roles.rank(of: account, members[slot].permissions) >= .moderator
-        case .text, .reaction, .reply, .system, .attachment, .command, .other: return true
+        case .text, .reaction, .reply, .system, .attachment, .command, .card, .other: return true
         }
     }
 

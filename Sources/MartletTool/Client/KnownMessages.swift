@@ -78,7 +78,7 @@ final class KnownMessages: Sendable {
         case .text(let text), .reply(_, let text):
             text.count > maxExcerptLength ? "\(text.prefix(maxExcerptLength))\u{2026}" : text
         case .attachment(let attachment): String((attachment.name ?? "").prefix(maxExcerptLength))
-        case .edit, .delete, .reaction, .system, .command, .other, nil: ""
+        case .edit, .delete, .reaction, .system, .command, .card, .other, nil: ""
         }
     }
 }

@@ -11,6 +11,7 @@ import MartletWire
 /// | reply, edit | the message concerned | the text |
 /// | deletion, reaction | the message concerned | empty |
 /// | event, attachment | its name | the text beside it |
+/// | card | its status and name | its title |
 /// | erased | that it is deleted | empty |
 /// | any other message | the size | empty |
 struct MessageParts: Equatable, Sendable {
@@ -45,6 +46,8 @@ struct MessageParts: Equatable, Sendable {
             let name = attachment.name.map { " \(EscapedText.quoted($0))" } ?? ""
             let size = Quantity.text(byteCount: Int(clamping: attachment.byteCount))
             self.init(label: "attachment\(name), \(size)", text: attachment.caption ?? "")
+        case .card(let card):
+            self.init(label: "card \(EscapedText.quoted(card.id.text)), \(card.status.name)", text: card.title)
         case .command: self.init(label: "command, \(Quantity.text(byteCount: content.byteCount))")
         case .other(.erased): self.init(label: "deleted")
         case .other, nil:

@@ -83,6 +83,7 @@ enum ReceivedLine {
         case .attachment(let attachment):
             [.init("byteCount", .count(attachment.byteCount))] + optional("name", attachment.name)
                 + optional("mediaType", attachment.mediaType) + optional("text", attachment.caption)
+        case .card(let card): CardLines.fields(of: card)
         case .command, .other: []
         }
     }

@@ -13,7 +13,12 @@ enum AdminArguments {
     private static let clientAuthority = Option.text(
         "admin-client-ca", "FILE", help: "accept clients of --admin with a certificate of an authority in FILE")
 
-    static let specs = [address.spec, tokenFile.spec, clientAuthority.spec]
+    private static let cards = Option<RoomName>(
+        "cards", "ROOM", expectation: "the name of a room", help: "show the status cards of this room with --admin",
+        parse: RoomName.init
+    ).repeating
+
+    static let specs = [address.spec, tokenFile.spec, clientAuthority.spec, cards.spec]
 
     static let notes = [
         """
@@ -21,7 +26,11 @@ enum AdminArguments {
         /health/ready. It changes nothing. On an address that is not a loopback address it uses TLS with --certificate \
         and --key, and requires --admin-token or --admin-client-ca; a request has the token as Authorization: Bearer. \
         The signal HUP reads the token and the certificates again. Guides/metrics.md lists the metrics.
+        """,
         """
+        --cards shows the cards of 'martlet card' in up to 8 rooms to everyone who may read the events of --admin, \
+        also to those who may not enter the rooms.
+        """,
     ]
 
     /// The port; nil without the option and without sockets of the service manager.
@@ -38,8 +47,9 @@ enum AdminArguments {
     ) throws -> AdminServer.Configuration? {
         let addresses = sockets.isEmpty ? [arguments[address]].compactMap(\.self) : sockets.map(\.localAddress)
         guard !addresses.isEmpty else {
-            for option in [tokenFile, clientAuthority] where arguments[option] != nil {
-                throw UsageError(message: "'--\(option.spec.name)' requires '--admin'")
+            for option in [tokenFile.spec, clientAuthority.spec, cards.spec]
+            where arguments.values[option.name] != nil {
+                throw UsageError(message: "'--\(option.name)' requires '--admin'")
             }
             return nil
         }
@@ -47,6 +57,10 @@ enum AdminArguments {
         var configuration = AdminServer.Configuration(addresses: addresses)
         configuration.sockets = sockets
         configuration.token = try token(arguments)
+        configuration.cardRooms = arguments.all(cards)
+        guard configuration.cardRooms.count <= AdminServer.maxCardRoomCount else {
+            throw UsageError(message: "'--cards' is given more than \(AdminServer.maxCardRoomCount) times")
+        }
         if !isLoopback || arguments[clientAuthority] != nil {
             guard var tls = try TLSArguments.server(arguments) else {
                 throw UsageError(message: "'--admin' on this address requires '--certificate' and '--key'")

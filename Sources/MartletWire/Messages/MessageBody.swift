@@ -16,6 +16,8 @@ public enum MessageBody: Hashable, Sendable {
     case attachment(Attachment)
     /// A value of the application (M-14).
     case command(ContentValue)
+    /// The status of a source (M-39).
+    case card(StatusCard)
     /// A kind without a specification of its content.
     case other(ContentKind)
 
@@ -50,6 +52,7 @@ public enum MessageBody: Hashable, Sendable {
             let tags: [Tag] = [.byteCount, .location, .data, .name, .mediaType, .digest, .text, .thumbnail]
             self = .attachment(try Fields(content, tags).attachment())
         case .command: self = .command(try ContentValue(content: content.bytes.rawBytes))
+        case .card: self = .card(try StatusCard(content))
         default: self = .other(content.kind)
         }
     }
@@ -65,6 +68,7 @@ public enum MessageBody: Hashable, Sendable {
         case .system: .system
         case .attachment: .attachment
         case .command: .command
+        case .card: .card
         case .other(let kind): kind
         }
     }
@@ -75,7 +79,7 @@ public enum MessageBody: Hashable, Sendable {
         switch self {
         case .text(let text), .reply(_, let text): text
         case .attachment(let attachment): attachment.caption
-        case .edit, .delete, .reaction, .system, .command, .other: nil
+        case .edit, .delete, .reaction, .system, .command, .card, .other: nil
         }
     }
 
@@ -101,6 +105,7 @@ public enum MessageBody: Hashable, Sendable {
                 if let text { writer.append(.text, string: text) }
             case .attachment(let attachment): attachment.encode(into: &writer)
             case .command(let value): try value.encode(into: &writer)
+            case .card(let card): card.encode(into: &writer)
             case .other: throw .invalidValue(.kind)
             }
             let content = try MessageContent(kind: kind, bytes: writer.bytes)
@@ -109,7 +114,7 @@ public enum MessageBody: Hashable, Sendable {
         }
     }
 
-    /// The fields of all kinds but values (M-1).
+    /// The fields of all kinds but values and cards (M-1).
     private struct Fields {
         var target: MessageReference?
         var text: String?
@@ -196,7 +201,7 @@ extension MessageBody {
         case .attachment(var attachment):
             attachment.caption = text
             return .attachment(attachment)
-        case .edit, .delete, .reaction, .system, .command, .other: return self
+        case .edit, .delete, .reaction, .system, .command, .card, .other: return self
         }
     }
 
@@ -204,7 +209,7 @@ extension MessageBody {
     package var isEditable: Bool {
         switch self {
         case .text, .reply, .attachment: true
-        case .edit, .delete, .reaction, .system, .command, .other: false
+        case .edit, .delete, .reaction, .system, .command, .card, .other: false
         }
     }
 }

@@ -69,3 +69,19 @@ public enum RoomMembershipState: UInt8, CaseIterable, Sendable {
     /// The account has joined the room.
     case joined = 2
 }
+
+/// The status of a card (M-39).
+public enum CardStatus: UInt8, CaseIterable, Sendable {
+    /// A status that the source does not know, or one that this version does not know.
+    case unknown = 0
+    /// As it should be, or completed.
+    case ok = 1
+    /// In progress.
+    case running = 2
+    /// Requires attention.
+    case warning = 3
+    /// Failed, or out of order.
+    case failed = 4
+    /// The card is not shown any more.
+    case removed = 5
+}

@@ -31,6 +31,8 @@ extension ContentKind {
     public static let attachment = ContentKind(rawValue: 0x100E)
     /// A message that the relay has erased (M-37). The content is empty.
     public static let erased = ContentKind(rawValue: 0x100F)
+    /// The status of a build, a server or another source (M-39).
+    public static let card = ContentKind(rawValue: 0x1010)
     /// An acknowledgement. The number is reserved and not sent as content.
     public static let ack = ContentKind(rawValue: 0x2001)
     /// A heartbeat. The number is reserved and not sent as content.
@@ -41,7 +43,7 @@ extension ContentKind {
     /// All kinds of version 1.0, in the order of their numbers.
     package static let registered: [ContentKind] = [
         .text, .image, .file, .audio, .video, .location, .contact, .command, .edit, .delete, .reaction, .reply, .system,
-        .attachment, .erased, .ack, .heartbeat,
+        .attachment, .erased, .card, .ack, .heartbeat,
     ]
 }
 

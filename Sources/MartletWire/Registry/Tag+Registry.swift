@@ -244,6 +244,9 @@ extension Tag {
     /// Container of pairs of key and value (Specs/messages.md).
     @inlinable
     public static var object: Tag { Tag(rawValue: 0x0161) }
+    /// Container of key and text (Specs/messages.md); repeats up to 16 times.
+    @inlinable
+    public static var detail: Tag { Tag(rawValue: 0x0162) }
     /// UTF-8.
     @inlinable
     public static var text: Tag { Tag(rawValue: 0x0201) }
@@ -301,6 +304,18 @@ extension Tag {
     /// UTF-8, at most 256 bytes.
     @inlinable
     public static var key: Tag { Tag(rawValue: 0x0215) }
+    /// UTF-8, 1 to 128 bytes, the name of a card.
+    @inlinable
+    public static var card: Tag { Tag(rawValue: 0x0220) }
+    /// u8: 0 unknown, 1 ok, 2 running, 3 warning, 4 failed, 5 removed.
+    @inlinable
+    public static var cardStatus: Tag { Tag(rawValue: 0x0221) }
+    /// u64, milliseconds since 1970, at most 253,402,300,799,999.
+    @inlinable
+    public static var statusTime: Tag { Tag(rawValue: 0x0222) }
+    /// UTF-8, 8 to 1,024 bytes: a URL of http or https.
+    @inlinable
+    public static var url: Tag { Tag(rawValue: 0x0223) }
 }
 
 extension Tag {
@@ -314,8 +329,9 @@ extension Tag {
         .acceptedRun, .receiptKind, .upTo, .message, .maxAge, .maxCount, .maxByteCount, .correlation, .method,
         .deadline, .recipient, .status, .presence, .typing, .position, .length, .entry, .membership, .inviter,
         .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .limits, .resume,
-        .content, .array, .object, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event,
-        .byteCount, .location, .digest, .thumbnail, .null, .bool, .integer, .unsigned, .double, .key,
+        .content, .array, .object, .detail, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed,
+        .event, .byteCount, .location, .digest, .thumbnail, .null, .bool, .integer, .unsigned, .double, .key, .card,
+        .cardStatus, .statusTime, .url,
     ]
 }
 
@@ -404,6 +420,7 @@ extension Tag: CustomStringConvertible {
         case .content: "content"
         case .array: "array"
         case .object: "object"
+        case .detail: "detail"
         case .text: "text"
         case .data: "data"
         case .name: "name"
@@ -423,6 +440,10 @@ extension Tag: CustomStringConvertible {
         case .unsigned: "unsigned"
         case .double: "double"
         case .key: "key"
+        case .card: "card"
+        case .cardStatus: "cardStatus"
+        case .statusTime: "statusTime"
+        case .url: "url"
         default: hexadecimal(rawValue)
         }
     }

@@ -6,9 +6,11 @@ from vector_bytes import compact, flat, nest, repeat, t, times, u8, u64
 TEXT, DATA, NAME, MEDIA = 0x0201, 0x0202, 0x0203, 0x0204
 TARGET, REACTION, REMOVED, EVENT, COUNT, LOCATION, DIGEST = 0x0206, 0x0207, 0x0208, 0x0209, 0x020A, 0x020B, 0x020C
 THUMBNAIL = 0x020D
+CARD_NAME, STATUS, TIME, URL, DETAIL = 0x0220, 0x0221, 0x0222, 0x0223, 0x0162
 ARRAY, OBJECT, NULL, BOOL, INTEGER, UNSIGNED, DOUBLE, KEY = (
     0x0160, 0x0161, 0x0210, 0x0211, 0x0212, 0x0213, 0x0214, 0x0215)
-EDIT, DELETE, REACT, REPLY, SYSTEM, ATTACHMENT, COMMAND = 0x1009, 0x100A, 0x100B, 0x100C, 0x100D, 0x100E, 0x1008
+EDIT, DELETE, REACT, REPLY, SYSTEM, ATTACHMENT, COMMAND, CARD = (
+    0x1009, 0x100A, 0x100B, 0x100C, 0x100D, 0x100E, 0x1008, 0x1010)
 OTHER, CRITICAL = t(0x7ABC, b"x"), t(0xFABC, b"x")
 
 
@@ -108,6 +110,74 @@ def others(file):
     bad("a digest of 31 bytes", "M-8", ATTACHMENT, [size, t(DATA, b"ab"), t(DIGEST, bytes(31))], "invalidValue")
     bad("a file name of 257 bytes", "M-8", ATTACHMENT, [size, t(DATA, b"ab"), t(NAME, "n" * 257)], "invalidValue")
     bad("a media type of 129 bytes", "M-8", ATTACHMENT, [size, t(DATA, b"ab"), t(MEDIA, "m" * 129)], "invalidValue")
+
+
+def cards(file):
+    good, bad = file.good, file.bad
+    head = [t(CARD_NAME, "build-7"), t(TEXT, "Build 7")]
+    least = [*head, t(STATUS, u8(4))]
+    fields = {"card": "build-7", "text": "Build 7", "cardStatus": "failed"}
+
+    def pair(key, text):
+        return t(DETAIL, t(KEY, key), t(TEXT, text))
+
+    good("a card", "M-39", CARD, least, fields)
+    good("a card with every field", "M-39", CARD,
+         [*least, pair("branch", "main"), pair("empty", ""), t(TIME, u64(1700000000000)),
+          t(URL, "https://ci.example/7?a=1#b")],
+         fields | {"details": [["branch", "main"], ["empty", ""]], "statusTime": "1700000000000",
+                   "url": "https://ci.example/7?a=1#b"})
+    good("a card with its fields in another order, and an unknown one", "M-39", CARD,
+         [OTHER, t(STATUS, u8(4)), t(TEXT, "Build 7"), t(CARD_NAME, "build-7")], fields)
+    for number, name in enumerate(("unknown", "ok", "running", "warning", "failed", "removed", "unknown")):
+        good(f"a card with the status {number}", "M-42", CARD, [*head, t(STATUS, u8(number))],
+             fields | {"cardStatus": name})
+    good("a card with the status 255", "M-42", CARD, [*head, t(STATUS, u8(255))], fields | {"cardStatus": "unknown"})
+    good("a card with the longest texts", "M-40", CARD,
+         [t(CARD_NAME, "c" * 128), t(TEXT, "t" * 256), t(STATUS, u8(1)), pair("k" * 64, "v" * 256),
+          *[pair("a", "b")] * 15, t(TIME, u64(253402300799999)), t(URL, repeat(b"http://h", 128))],
+         {"card": times("c", 128), "text": times("t", 256), "cardStatus": "ok",
+          "details": [["k" * 64, times("v", 256)], *[["a", "b"]] * 15], "statusTime": "253402300799999",
+          "url": times("http://h", 128)})
+    good("a detail with an unknown field", "M-39", CARD, [*least, t(DETAIL, t(TEXT, "b"), OTHER, t(KEY, "a"))],
+         fields | {"details": [["a", "b"]]})
+    for name, pieces in (("its name", least[1:]), ("its title", [least[0], least[2]]), ("its status", head)):
+        bad(f"a card without {name}", "M-39", CARD, pieces, "missingField")
+    for name, piece in (("names", least[0]), ("titles", least[1]), ("statuses", least[2])):
+        bad(f"a card with two {name}", "M-39", CARD, [*least, piece], "duplicateField")
+    for name, piece in (("times", t(TIME, u64(1))), ("URLs", t(URL, "http://a"))):
+        bad(f"a card with two {name}", "M-39", CARD, [*least, piece, piece], "duplicateField")
+    bad("a card with an unknown critical field", "M-39", CARD, [*least, CRITICAL], "unknownCritical")
+    bad("a detail with an unknown critical field", "M-39", CARD,
+        [*least, t(DETAIL, t(KEY, "a"), t(TEXT, "b"), CRITICAL)], "unknownCritical")
+    bad("17 details", "M-39", CARD, [*least, *[pair("a", "b")] * 17], "tooManyTLVs")
+    bad("a detail without a key", "M-39", CARD, [*least, t(DETAIL, t(TEXT, "b"))], "missingField")
+    bad("a detail without a text", "M-39", CARD, [*least, t(DETAIL, t(KEY, "a"))], "missingField")
+    bad("a detail with two keys", "M-39", CARD, [*least, t(DETAIL, t(KEY, "a"), t(KEY, "a"), t(TEXT, "b"))],
+        "duplicateField")
+    invalid = {
+        "an empty name": [t(CARD_NAME), *least[1:]], "a name of 129 bytes": [t(CARD_NAME, "c" * 129), *least[1:]],
+        "a name with a line feed": [t(CARD_NAME, "a\nb"), *least[1:]],
+        "an empty title": [least[0], t(TEXT), least[2]],
+        "a title of 257 bytes": [least[0], t(TEXT, "t" * 257), least[2]],
+        "a title that is not UTF-8": [least[0], t(TEXT, b"\xff"), least[2]],
+        "a status of two bytes": [*head, t(STATUS, bytes(2))], "a time of four bytes": [*least, t(TIME, bytes(4))],
+        "a time beyond the year 9999": [*least, t(TIME, u64(253402300800000))],
+        "a key of 65 bytes": [*least, pair("k" * 65, "v")], "an empty key": [*least, pair("", "v")],
+        "a detail of 257 bytes": [*least, pair("k", "v" * 257)],
+        "a URL of 1,025 bytes": [*least, t(URL, [b"http://h/", repeat(b"u", 1016)])],
+    }
+    for number in (0x00, 0x0A, 0x1B, 0x7F, 0x9B, 0x061C, 0x200E, 0x2028, 0x202E, 0x2066):
+        invalid[f"a title with U+{number:04X}"] = [least[0], t(TEXT, f"a{chr(number)}b"), least[2]]
+    invalid["a key with U+001B"] = [*least, pair("a\x1b", "b")]
+    invalid["a detail with U+202E"] = [*least, pair("a", "\u202eb")]
+    for url in ("javascript:alert(1)", "data:text/html,a", "https://", "http:///path", "ftp://host/", "HTTPS://host",
+                "https://a b", "https://a\nb", "https://a@b/", "https://a.example:x@b/", "https://\u00e9.example",
+                'https://a/"', "https://a/<", "https://a\\b", "//host/path", ""):
+        invalid[f"the URL {url!r}"] = [*least, t(URL, url)]
+    for name, pieces in invalid.items():
+        clause = "M-41" if "URL" in name else "M-40" if "U+" in name or "bytes" in name else "M-39"
+        bad(f"a card with {name}", clause, CARD, pieces, "invalidValue")
 
 
 def values(file):
@@ -214,6 +284,7 @@ def make():
     contents = Contents("contents", "Contents of messages between applications, and values (messages.md 1 and 3).")
     references(contents)
     others(contents)
+    cards(contents)
     values(contents)
     changed = VectorFile("changes", "Changes of a message (messages.md 2), to be applied in every order.")
     changes(changed)

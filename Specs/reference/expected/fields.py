@@ -206,19 +206,20 @@ def kinds(file):
     for number, name in [(0x1002, "image"), (0x1003, "file"), (0x1004, "audio"), (0x1005, "video"),
                          (0x1006, "location"), (0x1007, "contact"), (0x1008, "command"), (0x1009, "edit"),
                          (0x100A, "delete"), (0x100B, "reaction"), (0x100C, "reply"), (0x100D, "system"),
-                         (0x100E, "attachment"), (0x100F, "erased"), (0x2001, "ack"), (0x3001, "heartbeat"),
-                         (0xFFFE, "an application")]:
+                         (0x100E, "attachment"), (0x100F, "erased"), (0x1010, "card"), (0x2001, "ack"),
+                         (0x3001, "heartbeat"), (0xFFFE, "an application")]:
         good(file, f"data: a content of kind {name}", 0x1000, "kind", u16(number), number)
     fields = [(0x0201, b"a film"), (0x0202, b"\x00\xff"), (0x0203, b"a.mp4"), (0x0204, b"video/mp4"),
               (0x0205, u64(0) + u64(2) + b"ab"), (0x0206, u64(7) + u64(3) + u64(0) + b"ada"), (0x0207, b"!"),
               (0x0208, u8(0)), (0x0208, u8(1)), (0x0209, b"call.started"), (0x020A, u64(2)),
               (0x020B, b"https://a.example/b"), (0x020C, bytes(32)),
               (0x020D, b"png"), (0x0210, b""), (0x0211, u8(0)), (0x0211, u8(1)),
-              (0x0212, u64(1)), (0x0213, u64(1 << 63)), (0x0214, bytes(8)), (0x0215, b"k")]
+              (0x0212, u64(1)), (0x0213, u64(1 << 63)), (0x0214, bytes(8)), (0x0215, b"k"), (0x0220, b"build-7"),
+              *[(0x0221, u8(number)) for number in range(6)], (0x0222, u64(1)), (0x0223, b"http://a")]
     good(file, "data: a content of every field that has a name", 0x1000, "content", [t(*field) for field in fields],
          [[tag, value.hex()] for tag, value in fields])
-    good(file, "data: a content with an object in an array", 0x1000, "content", t(0x0160, t(0x0161)),
-         [[0x0160, [[0x0161, []]]]])
+    good(file, "data: a content with an object in an array", 0x1000, "content", t(0x0160, t(0x0161), *[t(0x0162)] * 16),
+         [[0x0160, [[0x0161, []], *[[0x0162, []]] * 16]]])
 
 
 def senders(file):

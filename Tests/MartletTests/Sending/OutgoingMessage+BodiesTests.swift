@@ -14,6 +14,7 @@ struct OutgoingMessageBodiesTests {
         MessageID(sender: AccountName("ada"), device: DeviceID(rawValue: 7), counter: 3), offset: 12)
 
     @Test func `a message of each kind → its kind and body`() throws {
+        let card = try StatusCard(id: CardID("a")!, title: "b", status: .ok)
         let messages: [(OutgoingMessage, MessageBody)] = [
             (try .reply(to: target, text: "a"), .reply(to: target, text: "a")),
             (try .edit(of: target, text: "a"), .edit(of: target, text: "a")),
@@ -22,6 +23,7 @@ struct OutgoingMessageBodiesTests {
             (try .reaction("👍", to: target, isRemoved: true), .reaction("👍", to: target, isRemoved: true)),
             (try .system(event: "call", text: "a"), .system(event: EventName("call")!, text: "a")),
             (try .attachment(Attachment(data: [1])), .attachment(Attachment(data: [1]))),
+            (try .card(card), .card(card)),
         ]
         for (message, body) in messages {
             #expect(message.content.kind == body.kind)

@@ -23,6 +23,8 @@ import Testing
         #expect(parts.line == #"[reaction "\"\]\n" to message 7 of a\]]"#)
         let event = MessageBody.system(event: EventName("call.started")!, text: "Ada calls")
         #expect(MessageParts(try event.content, event) { _ in "" }.line == "[event call.started] Ada calls")
+        let card = MessageBody.card(try StatusCard(id: CardID("b]")!, title: "Build", status: .failed))
+        #expect(MessageParts(try card.content, card) { _ in "" }.line == #"[card "b\]", failed] Build"#)
     }
 
     // M-1

@@ -22,6 +22,7 @@ struct MessageBodyTests {
             .attachment(Attachment(data: [1, 2], name: "a", mediaType: "b/c", caption: "d")),
             .attachment(Attachment(location: "x", byteCount: 9, digest: Array(repeating: 1, count: 32))),
             .command(.object([.init("a", .null)])),
+            .card(try StatusCard(id: CardID("a")!, title: "b", status: .ok, details: [.init("c", "d")])),
         ]
         for body in bodies {
             #expect(try body.content.kind == body.kind)

@@ -35,7 +35,7 @@ import Testing
         #expect(Tag(rawValue: number).isContainer == isContainer)
     }
 
-    @Test func `of the registered tags only limits, resume, content, array and object are containers`() {
-        #expect(Tag.registered.filter(\.isContainer) == [.limits, .resume, .content, .array, .object])
+    @Test func `of the registered tags only limits, resume, content, array, object and detail are containers`() {
+        #expect(Tag.registered.filter(\.isContainer) == [.limits, .resume, .content, .array, .object, .detail])
     }
 }

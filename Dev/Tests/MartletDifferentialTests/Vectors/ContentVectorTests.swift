@@ -32,11 +32,11 @@ struct ContentVectorTests {
     }
 
     @Test func `the file has contents of every kind, and each fault`() {
-        #expect(Set(Self.vectors.filter { $0.fields != nil }.map(\.kind)).count == 7)
+        #expect(Set(Self.vectors.filter { $0.fields != nil }.map(\.kind)).count == 8)
         #expect(Set(Self.vectors.compactMap(\.error)).count == 7)
     }
 
-    // M-1, M-2, M-3, M-4, M-5, M-6, M-7, M-8, M-14, M-15, M-16, M-17
+    // M-1, M-2, M-3, M-4, M-5, M-6, M-7, M-8, M-14, M-15, M-16, M-17, M-39, M-40, M-41, M-42
     @Test(arguments: vectors) func `a content gives its fields, or its fault`(vector: Vector) {
         do throws(WireError) {
             let body = try Self.body(vector.kind, vector.bytes)
@@ -98,6 +98,13 @@ extension MessageBody {
             fields["text"] = attachment.caption.map { .text($0) }
             fields["thumbnail"] = attachment.thumbnail.map { .hex($0) }
         case .command(let value): fields = ["value": value.json]
+        case .card(let card):
+            fields = ["card": .text(card.id.text), "text": .text(card.title), "cardStatus": .text(card.status.name)]
+            if !card.details.isEmpty {
+                fields["details"] = .list(card.details.map { .list([.text($0.key), .text($0.value)]) })
+            }
+            fields["statusTime"] = card.time.map { .text("\($0)") }
+            fields["url"] = card.url.map { .text($0) }
         }
         return .object(fields)
     }

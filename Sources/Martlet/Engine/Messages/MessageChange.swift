@@ -39,7 +39,7 @@ public struct MessageChange: Equatable, Sendable {
         case .reaction(let reaction, let target, let isRemoved):
             self.target = target.id
             effect = .reaction(reaction, isRemoved: isRemoved)
-        case .text, .reply, .system, .attachment, .command, .other: return nil
+        case .text, .reply, .system, .attachment, .command, .card, .other: return nil
         }
         self.author = author
     }
