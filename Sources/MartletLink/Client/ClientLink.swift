@@ -323,7 +323,7 @@ package struct ClientLink: ~Copyable {
             user.queue(.transmit(transmitRequest))
         }
         reportStatus(&user, now: now)
-        recorder.turnEnded(connection, now: now)
+        if recorder.isFull { recorder.beginSegment(with: connection, now: now) }
     }
 
     private mutating func reportStatus(_ user: inout some ClientLinkUser & ~Copyable, now: Instant) {

@@ -56,9 +56,11 @@ struct FlightRecorder: Sendable {
         append(.status(connection.status), now: now)
     }
 
-    /// Begins another segment if the current one is full. The steps of the connections have been taken.
-    mutating func turnEnded(_ connection: ConnectionSupervisor, now: Instant) {
-        guard isOn, later.count > segmentByteCount - Self.stateByteCount - Self.turnByteCount else { return }
+    /// Whether another segment begins at the end of a turn.
+    var isFull: Bool { later.count > segmentByteCount - Self.stateByteCount - Self.turnByteCount && isOn }
+
+    /// Begins another segment. The steps of the connections have been taken.
+    mutating func beginSegment(with connection: ConnectionSupervisor, now: Instant) {
         flush(connection, now: now)
         earlier = later
         later = []

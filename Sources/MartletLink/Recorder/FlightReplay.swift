@@ -36,14 +36,14 @@ package struct FlightReplay {
             case .step(let step):
                 let next = connection.nextStep()
                 if next.map({ StateArchive.bytes($0, at: now, .write) }) != StateArchive.bytes(step, at: now, .write) {
-                    note(number, now, "\(step)", next.map { "\($0)" })
+                    note(number, now, step.text, next?.text)
                 }
             case .status(let status):
                 if StateArchive.bytes(connection.status, at: now, .write) != StateArchive.bytes(status, at: now, .write) {
                     note(number, now, "\(status)", "\(connection.status)")
                 }
             case .begin(let state), .end(let state):
-                if let step = connection.nextStep() { note(number, now, nil, "\(step)") }
+                if let step = connection.nextStep() { note(number, now, nil, step.text) }
                 guard difference == nil, StateArchive.bytes(connection, at: now, .write) != state else { break }
                 var recorded = connection
                 var archive = StateArchive(.read, state, at: now)
