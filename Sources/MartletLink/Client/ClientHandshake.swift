@@ -280,7 +280,8 @@ extension ClientHandshake: Archived {
 
 extension ClientHandshake.State {
     fileprivate mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
-        var (index, credential, exchange, requestsNewLink) = (0, CredentialState.requested, ClientHandshake.Exchange.none, false)
+        var (index, credential, requestsNewLink) = (0, CredentialState.requested, false)
+        var exchange = ClientHandshake.Exchange.none
         var sent: Credential?
         switch self {
         case .idle: break

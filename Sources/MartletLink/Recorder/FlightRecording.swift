@@ -48,7 +48,7 @@ extension FlightRecord: Archived {
 /// |---|---|
 /// | 4 | `MTFR` |
 /// | 1 | the version of the format |
-/// | | records: nanoseconds since the last one, or since the origin of the clock at the begin of a segment; the kind; the fields |
+/// | | records: nanoseconds since the last one, at the first of a segment since the origin of the clock; kind; fields |
 /// | 4 | CRC-32C of all bytes before |
 package struct FlightRecording {
     static let magic: [UInt8] = Array("MTFR".utf8)

@@ -39,7 +39,8 @@ package struct FlightReplay {
                     note(number, now, step.text, next?.text)
                 }
             case .status(let status):
-                if StateArchive.bytes(connection.status, at: now, .write) != StateArchive.bytes(status, at: now, .write) {
+                let replayed = StateArchive.bytes(connection.status, at: now, .write)
+                if replayed != StateArchive.bytes(status, at: now, .write) {
                     note(number, now, "\(status)", "\(connection.status)")
                 }
             case .begin(let state), .end(let state):

@@ -63,7 +63,7 @@ struct StateArchive {
         for shift in stride(from: UInt64(0), to: 70, by: 7) {
             guard offset < bytes.count else { throw fault }
             let byte = bytes[offset]
-            offset += 1
+            offset &+= 1
             let group = UInt64(byte & 0x7F)
             guard shift < 63 || group <= 1 else { throw fault }
             value |= group << shift
@@ -125,9 +125,10 @@ struct StateArchive {
     /// So many bytes as they are.
     mutating func raw(_ raw: inout [UInt8], _ count: Int) throws(RecordingError) {
         guard isReading else { return bytes += raw }
-        guard count <= bytes.count - offset else { throw fault }
-        raw = Array(bytes[offset..<offset + count])
-        offset += count
+        guard count <= bytes.count &- offset else { throw fault }
+        let start = offset
+        offset &+= count
+        raw = Array(bytes[start..<offset])
     }
 
     /// A text, of which only the length is written.

@@ -38,7 +38,7 @@ import Testing
         #expect(replay.status.lastCode == .protocolViolation)
     }
 
-    @Test func `machine that acts otherwise than the recorded one is reported with the first record that differs`() throws {
+    @Test func `machine that acts otherwise than the recorded one is reported with the first difference`() throws {
         var run = RecordedRun(seed: 3)
         run.connect()
         let count = try FlightRecording(parsing: run.recording).records.count
