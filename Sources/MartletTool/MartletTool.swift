@@ -9,7 +9,7 @@ struct MartletTool {
             ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, HistoryCommand.spec,
             RoomsCommand.spec, CardCommand.spec, CardsCommand.spec, ModerateCommand.spec, FetchCommand.spec,
             OutboxCommand.spec, BotCommand.spec, UserCommand.spec, StoreCommand.spec, DevCertCommand.spec,
-            DecodeCommand.spec, DoctorCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
+            DecodeCommand.spec, ReplayCommand.spec, DoctorCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
         ])
 
     static func main() { program.main() }

@@ -219,6 +219,16 @@ public final class Client: Sendable {
             return (try? await promise.value())?.snapshot ?? life.lastMetrics.snapshot
         }
     }
+
+    /// The flight recording: the latest events of the client's connections, without names, contents, addresses and
+    /// secrets. It is a file for `martlet replay` and `martlet decode`, and empty if the client is not running.
+    public var flightRecording: [UInt8] {
+        get async {
+            let promise = Promise<[UInt8]>()
+            guard life.mailbox.post(.recording(promise)) == .posted else { return [] }
+            return (try? await promise.value()) ?? []
+        }
+    }
 }
 
 private func endpoint(

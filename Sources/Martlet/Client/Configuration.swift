@@ -56,6 +56,12 @@ extension Client {
         /// a room separately, 64 in MartletRelay, and answers further ones with `tooManyRequests`.
         public var maxRequests = 1024
 
+        /// The maximum size of ``Client/flightRecording`` in bytes, at least 32 KiB; 0 for no recording.
+        public var recordingByteCount = 256 * 1024
+        /// The folder of the flight recordings that the client writes when a fault has ended a connection, for example
+        /// a violation of the protocol: at most 8 files, which only their owner can read; nil for none.
+        public var recordingFolder: String?
+
         /// A set of values for ``heartbeat`` and ``reconnect``.
         public enum Preset: Sendable, CaseIterable {
             /// An application with a user, the default.
@@ -91,6 +97,9 @@ extension Client {
             ]
             if let bound = bounds.first(where: { $0.value < 1 }) {
                 return "\(bound.name) is \(bound.value), not at least 1"
+            }
+            guard recordingByteCount == 0 || (32 << 10...16 << 20).contains(recordingByteCount) else {
+                return "recordingByteCount is \(recordingByteCount), not 0 or from 32 KiB to 16 MiB"
             }
             let limit = RoomTable.maxVisibleCount
             return maxRooms > limit ? "maxRooms is \(maxRooms), not at most \(limit)" : nil

@@ -56,6 +56,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     /// The results of `cancel` calls, which are returned after the states of the messages have changed.
     private var cancellations: [(Promise<Bool>, Bool)] = []
     private var isSettling = false
+    /// The number of recordings of faults.
+    private var faultCount = 0
 
     init(_ life: ClientLife, _ opened: OutboxState) {
         self.life = life
@@ -111,6 +113,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         } while takeChangesOfSettledRooms()
         requests.resolveLost()
         isSettling = false
+        if let code = engine.takeFault() { recordFault(code) }
         timer?.set(deadline: engine.deadline?.nanoseconds)
         if phase == .flushing || phase == .draining { proceedWithEnd() }
     }
@@ -189,6 +192,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
                 status: response.status, reason: response.reason, content: response.content, now: now)
         case .outbox(let outcome): take(outcome)
         case .metrics(let promise): promise.resolve(.success(metrics))
+        case .recording(let promise): promise.resolve(.success(engine.recording(now: now)))
         case .stop(let promise):
             stopPromises.append(promise)
             beginEnd(flushes: true)
@@ -210,6 +214,21 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         metrics.pendingCount = rooms.entries.values.reduce(0) { $0 + $1.core.pendingCount }
         metrics.roomCount = rooms.entries.count
         return metrics
+    }
+
+    /// Writes the flight recording of a fault that has ended a connection.
+    private func recordFault(_ code: ErrorCode) {
+        guard let folder = configuration.recordingFolder, configuration.recordingByteCount > 0 else { return }
+        let number = faultCount % RecordingFile.maxCount
+        faultCount += 1
+        let file = RecordingFile(folder: folder, device: device, number: number)
+        let bytes = engine.recording(now: now)
+        mailbox.files.execute { [weak self, loop] in
+            let failure = file.write(bytes)
+            loop.execute { [weak self] in
+                self?.log(.warning, "flight.recorded", "\(code): \(failure.map { "\($0)" } ?? file.path)")
+            }
+        }
     }
 
     private func publish(_ status: LinkStatus) {
@@ -403,6 +422,7 @@ extension ClientConfiguration {
         link.heartbeat = configuration.heartbeat
         link.reconnect = configuration.reconnect
         link.deadlines = configuration.deadlines
+        link.recordingByteCount = configuration.recordingByteCount
         maxRequests = configuration.maxRequests
     }
 }

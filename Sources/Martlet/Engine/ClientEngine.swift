@@ -130,6 +130,12 @@ package struct ClientEngine: ~Copyable {
     /// The smoothed round-trip time of the current link.
     package var smoothedRTT: Duration? { client.link.rtt.smoothed }
 
+    /// Returns the flight recording of the connections; empty if there is none. The outputs have been drained.
+    package func recording(now: Instant) -> [UInt8] { client.recording(now: now) }
+
+    /// Returns the code of the last fault that ended a connection, once.
+    package mutating func takeFault() -> ErrorCode? { client.takeFault() }
+
     // MARK: Rooms
 
     /// Opens a room. It stays open over all connections until `close`, and accepts messages at once.

@@ -35,6 +35,7 @@ final class Mailbox: Sendable {
         case respond(RoomID, session: UInt64, Response)
         case outbox(OutboxWriter.Outcome)
         case metrics(Promise<ClientMetrics>)
+        case recording(Promise<[UInt8]>)
         case stop(Promise<Void>)
         /// The last reference to the client was released.
         case abandon
@@ -174,6 +175,7 @@ extension Mailbox.Command {
         case .rooms(let promise): promise.resolve(.failure(MartletError.stopped))
         case .request(_, let call), .accountRequest(let call): call.promise.resolve(.failure(MartletError.stopped))
         case .metrics(let promise): promise.resolve(.success(metrics))
+        case .recording(let promise): promise.resolve(.success([]))
         case .abandonRooms, .watchRooms, .roomsOutdated: break
         case .transfer(let core), .cancelTransfer(let core): core.end(.failure(MartletError.stopped))
         case .changed, .abandonOpen, .abandonAcknowledgement, .abandonRequest, .respond, .outbox, .abandon:

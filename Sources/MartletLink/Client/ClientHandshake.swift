@@ -31,7 +31,7 @@ struct ClientHandshake: Sendable {
     /// buffered bytes.
     static let lateHelloLifetime: Duration = .seconds(60)
 
-    private enum State: Sendable {
+    fileprivate enum State: Sendable {
         case idle
         case authenticating(CredentialState)
         case helloSent(Credential?, Exchange, requestsNewLink: Bool)
@@ -40,7 +40,7 @@ struct ClientHandshake: Sendable {
         case failed
     }
 
-    private enum Exchange: Sendable {
+    fileprivate enum Exchange: Sendable {
         case none
         case awaitingServer(expected: Credential?)
         /// The caller computes the answer to a message of the server.
@@ -248,4 +248,107 @@ struct ClientHandshake: Sendable {
 
     /// Writes the queued frames. Returns false if some do not fit.
     mutating func write(into out: inout OutputRawSpan) -> Bool { frames.write(into: &out) }
+}
+
+/// Credentials and tokens are written as their lengths, frames as their number.
+extension ClientHandshake: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try state.archive(&archive)
+        var resumes = resumesLink
+        try resumes.archive(&archive)
+        if resumes {
+            var link = resumption?.link.rawValue ?? 0
+            try link.archive(&archive)
+            if archive.isReading {
+                resumption = ResumptionState(link: LinkID(rawValue: link), token: .placeholder)
+            }
+        }
+        var frameCount = frames.count
+        try archive.count(&frameCount, upTo: HandshakeQueue.maxRecordedCount)
+        if archive.isReading { for _ in 0..<frameCount { frames.append(.hello, []) } }
+        try lateHelloDeadline.archive(&archive)
+        try welcomeTimeout.archive(&archive)
+        try archive.optional(&deadline, .zero)
+    }
+
+    /// The number of frames that wait.
+    var frameCount: Int { frames.count }
+
+    /// Reports that frames were written, and how many are left.
+    mutating func framesWritten(leaving count: Int) { frames.removeFirst(downTo: count) }
+}
+
+extension ClientHandshake.State {
+    fileprivate mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        var (index, credential, requestsNewLink) = (0, CredentialState.requested, false)
+        var exchange = ClientHandshake.Exchange.none
+        var sent: Credential?
+        switch self {
+        case .idle: break
+        case .authenticating(let known): (index, credential) = (1, known)
+        case .helloSent(let known, let state, let isNew):
+            (index, sent, exchange, requestsNewLink) = (2, known, state, isNew)
+        case .welcomed: index = 3
+        case .leaving: index = 4
+        case .failed: index = 5
+        }
+        switch try archive.tag(index, below: 6) {
+        case 0: self = .idle
+        case 1:
+            try credential.archive(&archive)
+            self = .authenticating(credential)
+        case 2:
+            try archive.secret(&sent)
+            try exchange.archive(&archive)
+            try requestsNewLink.archive(&archive)
+            self = .helloSent(sent, exchange, requestsNewLink: requestsNewLink)
+        case 3: self = .welcomed
+        case 4: self = .leaving
+        default: self = .failed
+        }
+    }
+}
+
+extension ClientHandshake.Exchange {
+    fileprivate mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        var (index, secret) = (0, Credential?.none)
+        switch self {
+        case .none: break
+        case .awaitingServer(let expected): (index, secret) = (1, expected)
+        case .answering: index = 2
+        }
+        switch try archive.tag(index, below: 3) {
+        case 0: self = .none
+        case 1:
+            try archive.secret(&secret)
+            self = .awaitingServer(expected: secret)
+        default: self = .answering
+        }
+    }
+}
+
+extension CredentialState: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        var (isKnown, secret, mechanism) = (false, Credential?.none, MechanismName?.none)
+        if case .received(let credential, let name) = self { (isKnown, secret, mechanism) = (true, credential, name) }
+        try isKnown.archive(&archive)
+        guard isKnown else { return self = .requested }
+        try archive.secret(&secret)
+        try archive.mechanism(&mechanism)
+        self = .received(secret, mechanism)
+    }
+}
+
+extension StateArchive {
+    /// The name of a mechanism, of which only the presence is written.
+    mutating func mechanism(_ name: inout MechanismName?) throws(RecordingError) {
+        var isPresent = name != nil
+        try presence(&isPresent)
+        if isReading { name = isPresent ? MechanismName(Self.placeholder) : nil }
+    }
+}
+
+extension ResumeToken {
+    /// The token in place of the one of a recorded connection.
+    static let placeholder = ResumeToken(0, 0, 0, 0)
 }

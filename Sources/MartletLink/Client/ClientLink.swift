@@ -57,6 +57,7 @@ package struct ClientLink: ~Copyable {
     /// The sessions, unacknowledged frames and credit.
     package var link: Link
     private(set) var connection: ConnectionSupervisor
+    private var recorder: FlightRecorder
     private var framer: Framer?
     private var inflater = Inflater()
     /// The deadline of the incomplete frame.
@@ -73,6 +74,7 @@ package struct ClientLink: ~Copyable {
     package init(_ configuration: LinkConfiguration, seed: UInt64, now: Instant) {
         self.configuration = configuration
         connection = ConnectionSupervisor(configuration, seed: seed, now: now)
+        recorder = FlightRecorder(byteCount: configuration.recordingByteCount)
         link = Self.newLink(configuration, now: now)
     }
 
@@ -92,24 +94,7 @@ package struct ClientLink: ~Copyable {
     package mutating func handle(
         _ input: LinkInput, _ user: inout some ClientLinkUser & ~Copyable, now: Instant
     ) {
-        switch input {
-        case .start: connection.start(now: now)
-        case .stop: connection.stop(now: now)
-        case .retryNow: connection.retryNow(now: now)
-        case .enterForeground: connection.enterForeground(now: now)
-        case .setMode(let mode): connection.setMode(mode, now: now)
-        case .wake: connection.wake(now: now)
-        case .pathChanged(let status): connection.pathChanged(to: status, now: now)
-        case .connected(let id, let localAddress): connection.connected(id, localAddress: localAddress, now: now)
-        case .connectFailed(let id, let failure): connection.connectFailed(id, failure, now: now)
-        case .closed(let id, let byPeer, let isTLSFailure):
-            connection.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure, now: now)
-        case .credential(let id, let credential, let mechanism): connection.credential(credential, mechanism, for: id)
-        case .answer(let id, let message, let serverFinal):
-            connection.answer(message, expecting: serverFinal, for: id, now: now)
-        case .exchangeFailed(let id): connection.exchangeFailed(id, now: now)
-        case .credentialFailed(let id): connection.credentialFailed(id, now: now)
-        }
+        feed(.input(input), now: now)
         performSteps(&user, now: now)
     }
 
@@ -118,12 +103,13 @@ package struct ClientLink: ~Copyable {
         by device: DeviceID, _ user: inout some ClientLinkUser & ~Copyable, now: Instant
     ) {
         configuration.device = device
-        connection.endLink(now: now)
+        feed(.linkEnded, now: now)
         performSteps(&user, now: now)
     }
 
     private mutating func performSteps(_ user: inout some ClientLinkUser & ~Copyable, now: Instant) {
         while let step = connection.nextStep() {
+            recorder.record(step, now: now)
             switch step {
             case .output(let output): user.queue(output)
             case .receive:
@@ -154,6 +140,7 @@ package struct ClientLink: ~Copyable {
             user.linkBegan(&link)
         }
         let timeout = configuration.carrier == .reliable ? link.overdueInterval : nil
+        recorder.record(.helloSent(timeout: timeout), of: connection, now: now)
         connection.handshake.sendHello(configuration, positions: link.positions, timeout: timeout, now: now)
         link.attach(configuration.carrier, isEarly: true, now: now)
         user.linkAttached(&link, now: now)
@@ -185,7 +172,7 @@ package struct ClientLink: ~Copyable {
                 failure = LinkError(error)
             }
             if let failure {
-                connection.fail(failure.code, now: now)
+                feed(.failed(failure.code), now: now)
                 return performSteps(&user, now: now)
             }
             if wasEstablished { link.noteReceived(byteCount: consumed - before) }
@@ -239,9 +226,9 @@ package struct ClientLink: ~Copyable {
         guard header.type.rule?.allows(header) != false else { throw .peer(.protocolViolation) }
         switch header.type {
         case .welcome: try receive(try Link.parse(Welcome.self, body), now: now)
-        case .reject: connection.rejected(try Link.parse(Reject.self, body).notice, configuration.carrier, now: now)
-        case .goaway: connection.goAwayReceived(try Link.parse(GoAway.self, body).notice, now: now)
-        case .auth: receive(try Link.parse(Auth.self, body), now: now)
+        case .reject: feed(.rejected(try Link.parse(Reject.self, body).notice, configuration.carrier), now: now)
+        case .goaway: feed(.goAwayReceived(try Link.parse(GoAway.self, body).notice), now: now)
+        case .auth: feed(.auth(try Link.parse(Auth.self, body)), now: now)
         default:
             // On a carrier without order, frames can overtake welcome. Unacknowledged ones are sent again (C-19).
             guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
@@ -251,37 +238,33 @@ package struct ClientLink: ~Copyable {
     private mutating func receive(_ welcome: Welcome, now: Instant) throws(LinkError) {
         // A welcome that does not match the hello, or exceeds its offer, has no effect (C-20).
         guard connection.handshake.accepts(welcome) else { throw .peer(.protocolViolation) }
-        guard connection.handshake.verifies(welcome) else { return connection.serverUnverified(now: now) }
+        guard connection.handshake.verifies(welcome) else { return feed(.serverUnverified, now: now) }
         let limits = welcome.limits.negotiated(with: configuration.limits)
         let features = welcome.features.intersection(configuration.features).available(in: welcome.version)
         if let resumed = welcome.resumed {
             guard link.canResume(from: resumed), link.canAdopt(limits, features: features) else {
                 // The link cannot continue. The next connection begins another (C-32).
-                connection.handshake.discardResumptionState()
+                feed(.resumptionDiscarded, now: now)
                 throw .peer(.protocolViolation)
             }
         }
         link.adopt(limits, features: features)
         link.deflatesPackets = configuration.compressesMessages
         link.confirm(welcome.resumed, now: now)
-        connection.welcomed(welcome, now: now)
-    }
-
-    private mutating func receive(_ auth: Auth, now: Instant) {
-        if !connection.authReceived(auth, now: now) { connection.fail(.protocolViolation, now: now) }
+        feed(.welcomed(welcome), now: now)
     }
 
     private mutating func handle(
         _ event: LinkEvent, _ user: inout some ClientLinkUser & ~Copyable, now: Instant
     ) {
         switch event {
-        case .pong(let nonce): connection.pongReceived(nonce: nonce, now: now)
-        case .reconnectSpread(let spread): connection.spreadReceived(spread, now: now)
+        case .pong(let nonce): feed(.pong(nonce: nonce), now: now)
+        case .reconnectSpread(let spread): feed(.spread(spread), now: now)
         case .goAway(let goAway):
-            connection.goAwayReceived(goAway.notice, now: now)
+            feed(.goAwayReceived(goAway.notice), now: now)
             performSteps(&user, now: now)
         case .auth(let auth):
-            receive(auth, now: now)
+            feed(.auth(auth), now: now)
             performSteps(&user, now: now)
         case .open, .opened, .suspended, .resumed, .closed, .reset, .acknowledged:
             user.handle(event, &link, now: now)
@@ -298,20 +281,22 @@ package struct ClientLink: ~Copyable {
 
     /// Processes the deadlines of the connection and of the link that have passed.
     package mutating func deadlinePassed(_ user: inout some ClientLinkUser & ~Copyable, now: Instant) {
-        connection.deadlinePassed(now: now)
-        performSteps(&user, now: now)
+        if let due = connection.deadline, due <= now {
+            feed(.deadlinePassed, now: now)
+            performSteps(&user, now: now)
+        }
         if connection.isEstablished {
             switch link.deadlinePassed(now: now) {
             case .proceed: break
-            case .overdue: connection.startBackup(now: now)
-            case .replaceConnection: connection.replaceSilent(now: now)
-            case .ackTimeout: connection.fail(.ackTimeout, now: now)
+            case .overdue: feed(.backupStarted, now: now)
+            case .replaceConnection: feed(.peerSilent, now: now)
+            case .ackTimeout: feed(.failed(.ackTimeout), now: now)
             }
             performSteps(&user, now: now)
         }
         if let frameDeadline, frameDeadline <= now {
             self.frameDeadline = nil
-            connection.fail(.frameTimeout, now: now)
+            feed(.failed(.frameTimeout), now: now)
             performSteps(&user, now: now)
         }
     }
@@ -322,12 +307,13 @@ package struct ClientLink: ~Copyable {
         let hasUnacknowledged = link.hasUnacknowledged
         if connection.isEstablished {
             if connection.hasBackup {
-                connection.linkProgressed(at: link.lastAckProgress, hasUnacknowledged: hasUnacknowledged, now: now)
+                let progress = link.lastAckProgress
+                feed(.progressed(at: progress, hasUnacknowledged: hasUnacknowledged), now: now)
                 performSteps(&user, now: now)
             }
             connection.adapt(to: link.rtt, expectsReply: hasUnacknowledged || user.awaitsResponse, now: now)
-        } else if connection.isWaiting {
-            connection.setPending(user.hasPending, now: now)
+        } else if connection.isWaiting, connection.hasPending != user.hasPending {
+            feed(.pending(user.hasPending), now: now)
             performSteps(&user, now: now)
         }
         if transmitRequest != connection.current,
@@ -337,11 +323,13 @@ package struct ClientLink: ~Copyable {
             user.queue(.transmit(transmitRequest))
         }
         reportStatus(&user, now: now)
+        if recorder.isFull { recorder.beginSegment(with: connection, now: now) }
     }
 
     private mutating func reportStatus(_ user: inout some ClientLinkUser & ~Copyable, now: Instant) {
         guard connection.status != reportedStatus else { return }
         connection.statusReported(now: now)
+        recorder.recordStatus(of: connection, now: now)
         reportedStatus = connection.status
         user.queue(.status(reportedStatus))
     }
@@ -352,17 +340,39 @@ package struct ClientLink: ~Copyable {
     package mutating func transmit(on id: ConnectionID, into out: inout OutputRawSpan, now: Instant) -> Bool {
         transmitRequest = .none
         guard id == connection.current else { return false }
-        guard connection.handshake.write(into: &out) else { return true }
+        guard writeHandshake(into: &out, now: now) else { return true }
         guard link.isAttached else { return false }
         let start = out.byteCount
         link.transmit(into: &out, now: now)
         if connection.handshake.isLeaving, !link.hasOutput(now: now) {
-            connection.handshake.sendGoAway()
-            _ = connection.handshake.write(into: &out)
+            feed(.goAwaySent, now: now)
+            _ = writeHandshake(into: &out, now: now)
         }
         if out.byteCount > start { connection.heartbeat.sent(now: now) }
         return connection.handshake.hasFrames || link.hasOutput(now: now)
     }
+
+    private mutating func writeHandshake(into out: inout OutputRawSpan, now: Instant) -> Bool {
+        guard connection.handshake.hasFrames else { return true }
+        let isComplete = connection.handshake.write(into: &out)
+        recorder.record(.framesWritten(leaving: connection.handshake.frameCount), of: connection, now: now)
+        return isComplete
+    }
+
+    // MARK: Recording
+
+    /// Records an event, and handles it.
+    private mutating func feed(_ event: ConnectionEvent, now: Instant) {
+        recorder.record(event, of: connection, now: now)
+        connection.handle(event, now: now)
+        recorder.handled(by: connection)
+    }
+
+    /// Returns the flight recording; empty if there is none. The driver has drained the outputs.
+    package func recording(now: Instant) -> [UInt8] { recorder.recording(of: connection, now: now) }
+
+    /// Returns the code of the last fault that ended a connection, once.
+    package mutating func takeFault() -> ErrorCode? { recorder.takeFault() }
 
     // MARK: State
 

@@ -81,6 +81,9 @@ struct ConnectionSupervisor: Sendable {
         if case .connected(id, _) = machine.state { true } else { false }
     }
 
+    /// Whether messages or requests wait for a connection.
+    var hasPending: Bool { policy.hasPending }
+
     mutating func nextStep() -> Step? { steps.popFirst() }
 
     // MARK: The user and the system
@@ -443,6 +446,111 @@ struct ConnectionSupervisor: Sendable {
         case _ where notice.redirect != nil: return .redirected(retryAfter: notice.retryAfter)
         case .draining, .serverBusy, .tooManyLinks: return .refused(retryAfter: notice.retryAfter)
         default: return notice.retryAfter == nil ? .lost : .refused(retryAfter: notice.retryAfter)
+        }
+    }
+}
+
+// MARK: Recordings
+
+extension ConnectionSupervisor {
+    /// What the frames of a connection change. A recording has it where an event follows.
+    struct Activity: Equatable, Sendable {
+        var heartbeat = Heartbeat.Activity()
+        var quality = LinkQuality.unknown
+    }
+
+    var activity: Activity {
+        get { Activity(heartbeat: heartbeat.activity, quality: status.quality) }
+        set { (heartbeat.activity, status.quality) = (newValue.heartbeat, newValue.quality) }
+    }
+
+    /// The parts of the state from which later decisions follow.
+    var summary: String {
+        """
+        \(status); \(machine.state), deadline \(deadline.map { "\($0.nanoseconds)" } ?? "none"), attempt \
+        \(policy.attempt), interval of pings \(heartbeat.currentInterval.map { "\($0)" } ?? "none")
+        """
+    }
+
+    /// Returns whether the local address of the connection is on a path.
+    func isLocal(on path: PathStatus) -> Bool { localAddress.map(path.addresses.contains) ?? false }
+}
+
+/// The metrics are not written, because no decision depends on them. The steps are taken by the caller.
+extension ConnectionSupervisor: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try machine.archive(&archive)
+        try policy.archive(&archive)
+        try handshake.archive(&archive)
+        try renewal.archive(&archive)
+        try heartbeat.archive(&archive)
+        try natProbe.archive(&archive)
+        try backup.began.archive(&archive)
+        try backup.credential.archive(&archive)
+        try status.archive(&archive)
+        var draws = random.state
+        try draws.archive(&archive)
+        random = SeededRandom(seed: draws)
+        try archive.optional(&serverInterval, .zero)
+        try archive.optional(&spreadDeadline, .zero)
+        try archive.optional(&notice, Notice(code: .none))
+        try archive.optional(&path, .down)
+        try archive.presence(of: &localAddress)
+        try archive.text(&redirect, upTo: Notice.maxRedirectByteCount)
+    }
+}
+
+extension ConnectionSupervisor.Activity: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try heartbeat.archive(&archive)
+        try archive.choice(&quality)
+    }
+}
+
+extension ConnectionSupervisor.Step: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        var (index, id, other) = (0, ConnectionID.none, ConnectionID.none)
+        var (redirect, isGraceful, secret, nonce) = (String?.none, false, Credential?.none, UInt64(0))
+        switch self {
+        case .receive: break
+        case .sendHello: index = 1
+        case .established: index = 2
+        case .detach: index = 3
+        case .ping(let number): (index, nonce) = (4, number)
+        case .output(.connect(let attempt, let target)): (index, id, redirect) = (5, attempt, target)
+        case .output(.fetchCredential(let attempt)): (index, id) = (6, attempt)
+        case .output(.answerChallenge(let attempt, let message)): (index, id, secret) = (7, attempt, message)
+        case .output(.startBackup(let attempt, let current)): (index, id, other) = (8, attempt, current)
+        case .output(.close(let attempt, let graceful)): (index, id, isGraceful) = (9, attempt, graceful)
+        case .output(.transmit(let attempt)): (index, id) = (10, attempt)
+        case .output(.stopped), .output(.status): index = 11
+        }
+        index = try archive.tag(index, below: 12)
+        if (5...10).contains(index) { try id.archive(&archive) }
+        switch index {
+        case 0: self = .receive
+        case 1: self = .sendHello
+        case 2: self = .established
+        case 3: self = .detach
+        case 4:
+            try nonce.archive(&archive)
+            self = .ping(nonce: nonce)
+        case 5:
+            try archive.text(&redirect, upTo: Notice.maxRedirectByteCount)
+            self = .output(.connect(id, redirect: redirect))
+        case 6: self = .output(.fetchCredential(id))
+        case 7:
+            try archive.secret(&secret)
+            guard let secret else { throw archive.fault }
+            self = .output(.answerChallenge(id, secret))
+        case 8:
+            try other.archive(&archive)
+            self = .output(.startBackup(id, beside: other))
+        case 9:
+            try isGraceful.archive(&archive)
+            self = .output(.close(id, graceful: isGraceful))
+        case 10: self = .output(.transmit(id))
+        default: self = .output(.stopped)
         }
     }
 }

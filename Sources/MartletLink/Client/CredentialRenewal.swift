@@ -69,3 +69,23 @@ struct CredentialRenewal: Sendable {
     /// The connection has ended.
     mutating func end() { state = .idle }
 }
+
+extension CredentialRenewal: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        var (index, instant) = (0, deadline ?? .zero)
+        switch state {
+        case .idle: break
+        case .waiting: index = 1
+        case .fetching: index = 2
+        case .sent: index = 3
+        }
+        switch try archive.tag(index, below: 4) {
+        case 0: state = .idle
+        case 1:
+            try instant.archive(&archive)
+            state = .waiting(until: instant)
+        case 2: state = .fetching
+        default: state = .sent
+        }
+    }
+}

@@ -25,6 +25,8 @@ package struct LinkConfiguration: Sendable {
     /// Compression costs some microseconds for each message. A body that contains a secret beside text from another
     /// user must not be compressed (W-20).
     package var compressesMessages = false
+    /// The maximum number of bytes of a flight recording; 0 for none.
+    package var recordingByteCount = 256 << 10
     /// The sequence of the first frame of each session. A simulation sets it near the end of 32 bits (W-11).
     package var firstSequence: UInt64 = 1
 

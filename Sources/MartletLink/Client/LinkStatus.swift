@@ -75,3 +75,58 @@ public struct LinkStatus: Equatable, Sendable, CustomStringConvertible {
         return "\(line) (\(lastFailure)\(lastCode.map { ", \($0)" } ?? ""))"
     }
 }
+
+/// The reason of a failure is written as its length.
+extension LinkStatus: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try state.archive(&archive)
+        try archive.optional(&lastFailure, .lost)
+        try archive.optional(&lastCode, .none)
+        try archive.text(&lastReason, upTo: 256)
+        try archive.optional(&failedConnection, .none)
+        try archive.choice(&quality)
+        var number = epoch.map { Int($0) + 1 } ?? 0
+        try archive.count(&number, upTo: Int(UInt32.max) + 1)
+        epoch = number == 0 ? nil : UInt32(number - 1)
+        var counts = (Int(clamping: reconnects), Int(clamping: resumes))
+        try archive.count(&counts.0, upTo: Int(Int32.max))
+        try archive.count(&counts.1, upTo: Int(Int32.max))
+        (reconnects, resumes) = (UInt64(counts.0), UInt64(counts.1))
+    }
+}
+
+extension LinkStatus.State {
+    fileprivate mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        var (index, attempt, instant, retry) = (0, 0, Instant.zero, RetryReason.userRequested)
+        var stop: StopReason?
+        switch self {
+        case .idle: break
+        case .connecting(let number): (index, attempt) = (1, number)
+        case .handshaking: index = 2
+        case .online: index = 3
+        case .waiting(let until, let reason): (index, instant, retry) = (4, until, reason)
+        case .paused(let until, .noPath): (index, instant) = (5, until)
+        case .stopping: index = 6
+        case .stopped(let reason): (index, stop) = (7, reason)
+        }
+        switch try archive.tag(index, below: 8) {
+        case 0: self = .idle
+        case 1:
+            try archive.count(&attempt, upTo: Int(UInt32.max))
+            self = .connecting(attempt: attempt)
+        case 2: self = .handshaking
+        case 3: self = .online
+        case 4:
+            try instant.archive(&archive)
+            try retry.archive(&archive)
+            self = .waiting(until: instant, retry)
+        case 5:
+            try instant.archive(&archive)
+            self = .paused(until: instant, .noPath)
+        case 6: self = .stopping
+        default:
+            try archive.optional(&stop, .replaced)
+            self = .stopped(stop)
+        }
+    }
+}

@@ -148,7 +148,7 @@ package struct ConnectionMachine: Equatable, Sendable {
     }
 
     /// The timeouts of the states.
-    package let deadlines: Deadlines
+    package private(set) var deadlines: Deadlines
     /// The current attempt or connection; the latest one while disconnected.
     package private(set) var current: ConnectionID
     /// The backup attempt beside the current connection; nil if there is none.
@@ -232,5 +232,18 @@ extension ConnectionMachine.Deadlines {
         case .awaitingWelcome, .awaitingWelcomeWithBackup: handshake
         case .disconnecting: disconnecting
         }
+    }
+}
+
+extension ConnectionMachine: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try deadlines.connecting.archive(&archive)
+        try deadlines.handshake.archive(&archive)
+        try deadlines.disconnecting.archive(&archive)
+        try current.archive(&archive)
+        try archive.optional(&backup, .none)
+        try archive.optional(&deadline, .zero)
+        try archive.choice(&phase)
+        try latest.archive(&archive)
     }
 }

@@ -108,7 +108,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
     }
 
     /// The parameters of the policy.
-    package let configuration: Configuration
+    package private(set) var configuration: Configuration
     /// The state of the policy.
     package private(set) var state = State.idle
     /// The number of consecutive failed attempts, the loss of the connection included.
@@ -327,7 +327,10 @@ extension ReconnectPolicy {
     /// The ceiling by the number of failures alone.
     private var ownCeiling: Duration {
         var ceiling = base
-        for _ in 1..<max(attempt, 1) where ceiling < configuration.cap { ceiling *= 2 }
+        for _ in 1..<max(attempt, 1) {
+            guard ceiling > .zero, ceiling < configuration.cap else { break }
+            ceiling *= 2
+        }
         return min(ceiling, configuration.cap)
     }
 
@@ -371,5 +374,68 @@ extension ReconnectPolicy {
         failedAttemptCount = 0
         redirectCount = 0
         base = configuration.base
+    }
+}
+
+extension ReconnectPolicy: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try configuration.archive(&archive)
+        try state.archive(&archive)
+        try archive.count(&attempt, upTo: Int(Int32.max))
+        try archive.count(&failedAttemptCount, upTo: Int(Int32.max))
+        try hasPending.archive(&archive)
+        try base.archive(&archive)
+        try archive.optional(&spread, .zero)
+        try archive.count(&resumedCloseCount, upTo: Self.maxHalvingCount)
+        try failedSince.archive(&archive)
+        try wasShortened.archive(&archive)
+        try wasClosedByPeer.archive(&archive)
+        try archive.optional(&path, .down)
+        try archive.optional(&establishedAt, .zero)
+        try notBefore.archive(&archive)
+        try archive.count(&refusedCredentialCount, upTo: Int(Int32.max))
+        try archive.count(&redirectCount, upTo: Int(Int32.max))
+    }
+}
+
+extension ReconnectPolicy.Configuration {
+    fileprivate mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try base.archive(&archive)
+        try cap.archive(&archive)
+        try peerClosedBase.archive(&archive)
+        try notListeningCap.archive(&archive)
+        try notListeningPeriod.archive(&archive)
+        try pendingCap.archive(&archive)
+        try healthyAfter.archive(&archive)
+        try cellularDelay.archive(&archive)
+        var limit = maxAttemptCount ?? 0
+        try archive.count(&limit, upTo: Int(Int32.max))
+        if archive.isReading { maxAttemptCount = limit == 0 ? nil : limit }
+    }
+}
+
+extension ReconnectPolicy.State {
+    fileprivate mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        var (index, instant) = (0, Instant.zero)
+        var (retry, stop) = (RetryReason.userRequested, StopReason.replaced)
+        switch self {
+        case .idle: break
+        case .waiting(let until, let reason): (index, instant, retry) = (1, until, reason)
+        case .paused(let until, .noPath): (index, instant) = (2, until)
+        case .stopped(let reason): (index, stop) = (3, reason)
+        }
+        switch try archive.tag(index, below: 4) {
+        case 0: self = .idle
+        case 1:
+            try instant.archive(&archive)
+            try retry.archive(&archive)
+            self = .waiting(until: instant, retry)
+        case 2:
+            try instant.archive(&archive)
+            self = .paused(until: instant, .noPath)
+        default:
+            try stop.archive(&archive)
+            self = .stopped(stop)
+        }
     }
 }

@@ -136,6 +136,16 @@ public final class LinkClient: Sendable {
         driver.loop.execute { [driver] in driver.close(promise) }
         try? await promise.value()
     }
+
+    /// The flight recording: the latest events of the connections, without names, contents, addresses and secrets. It
+    /// is a file for `martlet replay` and `martlet decode`.
+    public var flightRecording: [UInt8] {
+        get async {
+            let promise = Promise<[UInt8]>()
+            driver.loop.execute { [driver] in promise.resolve(.success(driver.recording)) }
+            return (try? await promise.value()) ?? []
+        }
+    }
 }
 
 /// The driver of a client's link with sessions: the outputs of its engine, its timer and the calls that wait.
@@ -217,6 +227,8 @@ final class LinkClientDriver: LinkConnectorOwner, LinkDriver, LoopStopHandler, @
         flushTimer?.set(deadline: loop.deadline(after: flushTimeout))
         settle()
     }
+
+    var recording: [UInt8] { engine.recording(now: now) }
 
     func abandon() {
         guard phase == .running || phase == .flushing else { return }

@@ -42,12 +42,12 @@ package struct Heartbeat: Equatable, Sendable {
         case unknown
     }
 
-    private struct Ping: Equatable, Sendable {
+    fileprivate struct Ping: Equatable, Sendable {
         var nonce: UInt64
         var sentAt: Instant
     }
 
-    private enum State: Equatable, Sendable {
+    private enum State: CaseIterable, Sendable {
         case idle
         case probing
         case dead
@@ -204,5 +204,64 @@ package struct Heartbeat: Equatable, Sendable {
         pings.append(Ping(nonce: random, sentAt: now))
         lastSent = now
         return .sendPing(nonce: random)
+    }
+}
+
+extension Heartbeat {
+    /// What the frames of a connection change: the silence, and what the heartbeat knows about the path.
+    struct Activity: Equatable, Sendable {
+        var isProbing = false
+        var received = Instant.zero
+        var sent = Instant.zero
+        var expectingSince: Instant?
+        var roundTrip: Duration?
+        var probeTimeout = Duration.zero
+        var limit: Duration?
+    }
+
+    var activity: Activity {
+        get {
+            Activity(
+                isProbing: state == .probing, received: lastReceived, sent: lastSent, expectingSince: expectingSince,
+                roundTrip: parts.roundTrip, probeTimeout: probeTimeout, limit: parts.limit)
+        }
+        set {
+            if !newValue.isProbing, state == .probing { state = .idle }
+            (lastReceived, lastSent, expectingSince) = (newValue.received, newValue.sent, newValue.expectingSince)
+            (parts.roundTrip, parts.limit, probeTimeout) = (newValue.roundTrip, newValue.limit, newValue.probeTimeout)
+            interval = parts.duration(random: jitter)
+        }
+    }
+}
+
+extension Heartbeat: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try parts.archive(&archive)
+        try jitter.archive(&archive)
+        try archive.choice(&state)
+        var activity = activity
+        try activity.archive(&archive)
+        if archive.isReading { self.activity = activity }
+        try archive.list(&pings, Ping(nonce: 0, sentAt: .zero), upTo: Self.probeCount)
+        try probedSilence.archive(&archive)
+    }
+}
+
+extension Heartbeat.Activity: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try isProbing.archive(&archive)
+        try received.archive(&archive)
+        try sent.archive(&archive)
+        try archive.optional(&expectingSince, .zero)
+        try archive.optional(&roundTrip, .zero)
+        try probeTimeout.archive(&archive)
+        try archive.optional(&limit, .zero)
+    }
+}
+
+extension Heartbeat.Ping: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try nonce.archive(&archive)
+        try sentAt.archive(&archive)
     }
 }

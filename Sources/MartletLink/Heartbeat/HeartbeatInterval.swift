@@ -42,7 +42,7 @@ package struct HeartbeatInterval: Hashable, Sendable {
     /// The use of the application.
     package var mode: HeartbeatMode
     /// The strategy.
-    package let strategy: HeartbeatStrategy
+    package private(set) var strategy: HeartbeatStrategy
     /// The smoothed round-trip time; nil if it is unknown.
     package var roundTrip: Duration?
     /// The maximum interval, determined by the NAT's idle timeout and the server's hint. It does not lower the interval
@@ -110,5 +110,14 @@ extension HeartbeatMode {
         case .lowPower: 4
         case .suspended: 0
         }
+    }
+}
+
+extension HeartbeatInterval: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try archive.choice(&mode)
+        try archive.choice(&strategy)
+        try archive.optional(&roundTrip, .zero)
+        try archive.optional(&limit, .zero)
     }
 }

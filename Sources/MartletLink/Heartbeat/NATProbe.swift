@@ -44,7 +44,7 @@ package struct NATProbe: Equatable, Sendable {
     /// The record before the latest failure, while a path change can still revoke it.
     private var revocable: Failure?
 
-    private struct Failure: Equatable, Sendable {
+    fileprivate struct Failure: Equatable, Sendable {
         var recordBefore: NATRecord
         var instant: Instant
     }
@@ -100,7 +100,7 @@ package struct NATProbe: Equatable, Sendable {
 
 /// The state of the search on one network.
 struct NATRecord: Equatable, Sendable {
-    let network: NetworkID
+    private(set) var network: NetworkID
     private var answered = NATProbe.minimum
     private var failed: Duration?
     private var failedAt = Instant.zero
@@ -141,5 +141,32 @@ struct NATRecord: Equatable, Sendable {
 
     private func currentFailure(now: Instant) -> Duration? {
         now - failedAt < NATProbe.failureLifetime ? failed : nil
+    }
+}
+
+extension NATProbe: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        let blank = NATRecord(network: NetworkID(rawValue: 0))
+        try archive.list(&records, blank, upTo: Self.maxRememberedNetworks)
+        guard !records.isEmpty else { throw archive.fault }
+        try archive.optional(&lastPathChange, .zero)
+        try archive.optional(&revocable, Failure(recordBefore: blank, instant: .zero))
+    }
+}
+
+extension NATProbe.Failure: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try recordBefore.archive(&archive)
+        try instant.archive(&archive)
+    }
+}
+
+extension NATRecord: Archived {
+    mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {
+        try network.archive(&archive)
+        try answered.archive(&archive)
+        try archive.optional(&failed, .zero)
+        try failedAt.archive(&archive)
+        try archive.count(&contradictionCount, upTo: NATProbe.contradictionLimit)
     }
 }

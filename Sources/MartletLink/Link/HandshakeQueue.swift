@@ -37,6 +37,16 @@ package struct HandshakeQueue: Sendable {
         return true
     }
 
+    /// The maximum number of frames that the state of a recording has.
+    static let maxRecordedCount = 64
+
+    var count: Int { frames.count }
+
+    /// Removes the first frames, so that `count` are left.
+    mutating func removeFirst(downTo count: Int) {
+        while frames.count > count { _ = frames.popFirst() }
+    }
+
     package mutating func removeAll() {
         frames.removeAll()
     }

@@ -71,6 +71,9 @@ package struct LinkClientEngine: ~Copyable {
     /// The state of the client and its cause.
     package var status: LinkStatus { client.status }
 
+    /// Returns the flight recording of the connections. The outputs have been drained.
+    package func recording(now: Instant) -> [UInt8] { client.recording(now: now) }
+
     /// Whether the server has acknowledged all messages.
     package var isFlushed: Bool { user.sessions.isFlushed(client.link) }
 

@@ -1,6 +1,7 @@
 import Martlet
 import MartletSQLite
 import MartletToolSupport
+import MartletTransport
 import MartletWire
 
 /// The options of all commands that are clients.
@@ -22,12 +23,18 @@ enum ClientOptions {
         "timeout", "S", in: .seconds, isZeroAllowed: false,
         help: "end after S seconds without a connection [never]")
 
+    private static let recordings = Option.text(
+        "recordings", "DIR",
+        help: "write flight recordings into DIR: after a fault of the connection, and on the signal USR1")
+
     static let outbox = Option.text(
         "outbox", "FILE", help: "keep unaccepted messages in FILE; the next start with FILE sends them")
 
     static let specs =
-        [target.spec, room.spec, account.spec, token.spec, PasswordInput.option.spec, multipath.spec, maxWait.spec]
-        + TLSArguments.clientSpecs
+        [
+            target.spec, room.spec, account.spec, token.spec, PasswordInput.option.spec, multipath.spec, maxWait.spec,
+            recordings.spec,
+        ] + TLSArguments.clientSpecs
 
     /// The exit codes of all commands that are clients.
     static let exitCodes = [
@@ -54,13 +61,40 @@ enum ClientOptions {
             reports?.note(event)
             monitor?.note(event)
         }
+        let folder = arguments[recordings] ?? Environment["MARTLET_RECORDINGS"]
+        configuration.recordingFolder = folder
         let credentials = try credentials(arguments)
+        let client: Client
         do {
             let endpoint = arguments[target] ?? ""
-            guard let outbox else { return try Client(to: endpoint, as: credentials, configuration: configuration) }
-            return try Client(to: endpoint, as: credentials, outbox: outbox, configuration: configuration)
+            client =
+                if let outbox {
+                    try Client(to: endpoint, as: credentials, outbox: outbox, configuration: configuration)
+                } else { try Client(to: endpoint, as: credentials, configuration: configuration) }
         } catch {
             throw UsageError(message: "\(error)")
+        }
+        if let folder { writeRecordings(of: client, to: folder) }
+        return client
+    }
+
+    /// Writes the recording of a client on each signal USR1, into one file of the process.
+    private static func writeRecordings(of client: Client, to folder: String) {
+        let signals = Interruptions.stream(of: [SIGUSR1])
+        Task { [weak client] in
+            for await _ in signals {
+                guard let recording = await client?.flightRecording else { return }
+                let path = "\(folder)/martlet-\(getpid()).flight"
+                let descriptor = Descriptors.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+                guard descriptor >= 0 else {
+                    Output.report(SafeText.line("martlet: cannot write \(path)"))
+                    continue
+                }
+                defer { close(descriptor) }
+                do throws(CommandError) { try Output.write(recording, to: descriptor) } catch {
+                    Output.report("martlet: \(error.message)")
+                }
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import MartletDecode
+import MartletLink
 import MartletToolSupport
 import MartletTransport
 import MartletWire
@@ -47,6 +48,9 @@ enum DecodeCommand {
             kept in memory until its end.
             """,
             """
+            A flight recording of a client, which 'martlet replay' runs again, is printed as one line for each event.
+            """,
+            """
             A line contains the time in seconds (or @ and the offset in bytes), the connection, > from the client or \
             < from the server, session/sequence, the type and the main fields. TCP segments are reordered, bodies \
             inflated, fragments reassembled, and links followed over their connections. A malformed frame ends the \
@@ -89,6 +93,11 @@ enum DecodeCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let descriptor = try open(arguments.operands.first)
+        if let path = arguments.operands.first, FlightRecording.isRecording(prefix(descriptor)) {
+            let recording = try ReplayCommand.parse(try InputFile.read(path, "the recording"))
+            for line in recording.lines { try Output.print(SafeText.line(line)) }
+            return .success
+        }
         let filter = filter(arguments)
         let showsSecrets = arguments.has(secrets)
         let isJSON = arguments.has(json)
@@ -128,14 +137,19 @@ enum DecodeCommand {
 
     /// Returns the reader of a capture file; nil for a pipe and for other formats.
     private static func captureFile(_ descriptor: Int32, for decoder: Decoder) throws(InputError) -> CaptureReader? {
-        let offset = lseek(descriptor, 0, SEEK_CUR)
-        guard offset >= 0 else { return nil }
-        var prefix = [UInt8](repeating: 0, count: 4)
-        let count = unsafe prefix.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, offset) }
-        guard count >= 0, decoder.isCapture(Array(prefix.prefix(count))) else { return nil }
+        guard decoder.isCapture(prefix(descriptor)) else { return nil }
         do throws(CaptureError) { return try CaptureReader(descriptor: dup(descriptor)) } catch {
             throw .capture(error)
         }
+    }
+
+    /// Returns the next four bytes of a file, which are read again; none of a pipe.
+    private static func prefix(_ descriptor: Int32) -> [UInt8] {
+        let offset = lseek(descriptor, 0, SEEK_CUR)
+        guard offset >= 0 else { return [] }
+        var prefix = [UInt8](repeating: 0, count: 4)
+        let count = unsafe prefix.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, offset) }
+        return Array(prefix.prefix(max(count, 0)))
     }
 
     private static func flush(_ output: inout [UInt8], _ failure: inout CommandError?) {

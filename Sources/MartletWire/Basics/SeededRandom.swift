@@ -2,7 +2,8 @@
 ///
 /// It draws jitter, nonces and the input of tests. Its numbers are predictable and must not be used as secrets.
 package struct SeededRandom: RandomNumberGenerator, Equatable, Sendable {
-    private var state: UInt64
+    /// The seed of a generator that continues here.
+    package private(set) var state: UInt64
 
     /// Creates a generator with a seed.
     package init(seed: UInt64) {

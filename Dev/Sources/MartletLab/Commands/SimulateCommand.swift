@@ -23,6 +23,8 @@ enum SimulateCommand {
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
     private static let tls = Option.flag("tls", help: "run every scenario on a carrier with order, over TLS")
+    private static let recordings = Option.text(
+        "recordings", "DIR", help: "with --replay: write the flight recordings of the devices into DIR")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
 
     static let spec = CommandSpec(
@@ -30,8 +32,7 @@ enum SimulateCommand {
         summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
             seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, tls.spec, twice.spec, first.spec,
-            jobs.spec,
-            json.spec,
+            jobs.spec, recordings.spec, json.spec,
         ],
         notes: [
             """
@@ -108,8 +109,11 @@ enum SimulateCommand {
     ) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
-        let result = environment.run(scenario(seed, arguments), keepsTrace: arguments.has(trace))
-        for line in result.trace { try Output.print(line) }
+        let folder = arguments[recordings]
+        let keepsTrace = arguments.has(trace) || folder != nil
+        let result = environment.run(scenario(seed, arguments), keepsTrace: keepsTrace)
+        if arguments.has(trace) { for line in result.trace { try Output.print(line) } }
+        if let folder { try write(result.recordings, to: folder) }
         var tally = RunTally()
         tally.add(result)
         let took = clock.now - began
@@ -122,6 +126,16 @@ enum SimulateCommand {
         report(result, arguments)
         shrink(result, arguments, environment)
         return .failure
+    }
+
+    private static func write(_ recordings: [[UInt8]], to folder: String) throws(CommandError) {
+        for (number, recording) in recordings.enumerated() {
+            let path = "\(folder)/device-\(number).flight"
+            let descriptor = Descriptors.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+            guard descriptor >= 0 else { throw .system(.cannotCreate, "cannot create \(path)") }
+            defer { close(descriptor) }
+            try Output.write(recording, to: descriptor)
+        }
     }
 
     private static func scenario(_ seed: UInt64, _ arguments: ParsedArguments) -> Scenario {

@@ -29,6 +29,8 @@ package struct RunResult: Sendable {
     package var pageCount = 0
     /// Completed transfers of attachments.
     package var transferCount = 0
+    /// The flight recordings of the devices at the end, on request.
+    package var recordings: [[UInt8]] = []
     /// Completed handshakes of TLS.
     package var handshakeCount = 0
     /// Handshakes of TLS that resumed a session.

@@ -46,6 +46,8 @@ package struct Violation: Sendable, CustomStringConvertible {
         /// At quiescence all credit is released, no timer is set without a cause, no object is retained, and no outbox
         /// has a message without an outcome; after all devices have left, no state remains.
         case nothingIsRetained = "no state is left over"
+        /// The flight recording of a client leads to the state and the actions that it had.
+        case recordingsReplay = "recordings replay to the same state"
         /// No correct peer is refused for a fault.
         case correctPeersAreServed = "correct peers are served"
 

@@ -21,6 +21,7 @@ package final class Simulation {
     private let world: VirtualWorld
     private let rooms: [RoomName]
     private let devices: [SimulatedDevice]
+    private let keepsRecordings: Bool
     private let ledger: Ledger
     private let faults: SimulatedFaults
     private var requests = RequestLedger()
@@ -77,6 +78,7 @@ package final class Simulation {
         self.world = world
         let rooms = (0..<scenario.roomCount).map { RoomName("room\($0)")! }
         self.rooms = rooms
+        keepsRecordings = keepsTrace
         ledger = Ledger(keepsTrace: keepsTrace) { world.now }
         world.relay.store = store
         world.relay.storeDelay = scenario.storeDelay
@@ -131,7 +133,10 @@ package final class Simulation {
         {
             check()
         }
-        for device in devices { device.client.onOutput = nil }
+        for device in devices {
+            checkRecording(of: device)
+            device.client.onOutput = nil
+        }
         world.relay.onNote = nil
         world.relay.onRolesSaved = nil
         for failure in world.tls?.failures ?? [] { ledger.fail(.correctPeersAreServed, failure) }
@@ -142,10 +147,22 @@ package final class Simulation {
         result.connectionCount = world.connectionCount
         (result.answerCount, result.pageCount) = (requests.answeredCount, history.pageCount)
         result.transferCount = attachments.finishedCount
+        if keepsRecordings { result.recordings = devices.map { $0.client.engine.recording(now: world.now) } }
         (result.handshakeCount, result.resumptionCount) = (
             world.tls?.handshakeCount ?? 0, world.tls?.resumptionCount ?? 0
         )
         return result
+    }
+
+    /// Runs the recorded events of a device through the machine of connections again.
+    private func checkRecording(of device: SimulatedDevice) {
+        do throws(RecordingError) {
+            let file = device.client.engine.recording(now: world.now)
+            guard let difference = try FlightReplay(FlightRecording(parsing: file)).difference else { return }
+            ledger.fail(.recordingsReplay, "device \(device.id): \(difference)")
+        } catch {
+            ledger.fail(.recordingsReplay, "device \(device.id): \(error)")
+        }
     }
 
     /// Waits until the connections end whose credentials could not be renewed because of faults. Later renewals
@@ -187,6 +204,7 @@ package final class Simulation {
 
     /// The process of a device has crashed. Returns the actions of the next one.
     private func crashed(_ device: SimulatedDevice) -> () -> Void {
+        checkRecording(of: device)
         requests.removeDevice(device.id)
         let transfers = attachments.removeDevice(device.id)
         roles?.removeDevice(device.id)
