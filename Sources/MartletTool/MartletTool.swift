@@ -8,7 +8,7 @@ struct MartletTool {
         commands: [
             ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, HistoryCommand.spec,
             RoomsCommand.spec, ModerateCommand.spec, FetchCommand.spec, OutboxCommand.spec, BotCommand.spec,
-            UserCommand.spec, StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec,
+            RecordCommand.spec, UserCommand.spec, StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec,
             DoctorCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
         ])
 

@@ -32,6 +32,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case proxy
     /// `HTTPRequestParser`.
     case http
+    /// `TelemetryBatch`, `LineProtocol` and `SpoolSegment`.
+    case telemetry
     /// The edges of arithmetic in the numbers of frames and messages.
     case numbers
 
@@ -70,6 +72,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "any split of a header gives the same address or the same refusal, within its bound"
         case .http:
             "any split of a connection gives the same requests and the same fault, within the bounds"
+        case .telemetry:
+            "a batch of points is restored, its lines keep their bound, and no damaged record of a spool is read"
         case .numbers:
             "no value of a number of a peer traps in a client, a relay, a timeline or a store"
         }
@@ -94,6 +98,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .content: ContentTarget.run(input)
         case .proxy: ProxyTarget.run(input)
         case .http: HTTPTarget.run(input)
+        case .telemetry: TelemetryTarget.run(input)
         case .numbers: NumbersTarget.run(input)
         }
     }

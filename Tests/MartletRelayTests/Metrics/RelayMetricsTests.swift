@@ -59,6 +59,7 @@ import Testing
     @Test func `Guides/metrics.md → has the row of each metric, in the order of the snapshot`() throws {
         var metrics = RelayMetrics()
         metrics.freeByteCount = 1
+        metrics.telemetry = TelemetryMetrics()
         let rows = metrics.snapshot.metrics.map { "| `\($0.name)` | \($0.kind) | \($0.help) |" }
         let guide = URL(filePath: #filePath).appending(path: "../../../../Guides/metrics.md").standardizedFileURL
         let lines = try String(contentsOf: guide, encoding: .utf8).split(separator: "\n").map(String.init)
