@@ -175,7 +175,7 @@ private struct SpoolFiles: Sendable {
             try file.write(bytes, at: start)
             try file.sync()
         } catch {
-            // After a failed sync the state of the file is not known. The next append begins another one.
+            // After a failed sync the state of the file is not known. The next append begins a new segment.
             try? file.truncate(to: start)
             active = nil
             throw error

@@ -11,8 +11,8 @@ public import MartletWire
 /// ```
 ///
 /// Points wait in memory until the relay has stored them. They are lost when the client ends, and the oldest are
-/// dropped beyond the bounds of the configuration; `Client.metrics` has the numbers. A batch is one packet, and the next
-/// one is sent when the relay has stored it, so a message waits for one packet at most (C-115).
+/// dropped beyond the bounds of the configuration; `Client.metrics` has the numbers. A batch is one packet, and the
+/// next one is sent when the relay has stored it, so a message waits for one packet at most (C-115).
 public struct Telemetry: Sendable {
     /// The bounds of the points of a client.
     public struct Configuration: Sendable {
@@ -52,13 +52,21 @@ public struct Telemetry: Sendable {
     ///   - time: The nanoseconds since 1970; nil for now. A database keeps one point of a series at a time. Points
     ///     without a time have different ones.
     public func record(
-        _ measurement: String, tags: [String: String] = [:], fields: [String: TelemetryValue], at time: Int64? = nil
+        _ measurement: String, tags: KeyValuePairs<String, String> = [:],
+        fields: KeyValuePairs<String, TelemetryValue>, at time: Int64? = nil
+    ) {
+        record(
+            measurement, tags: tags.map { TelemetryPoint.Tag($0.key, $0.value) },
+            fields: fields.map { TelemetryPoint.Field($0.key, $0.value) }, at: time)
+    }
+
+    /// Does the same with tags and fields that are not known to the compiler.
+    public func record(
+        _ measurement: String, tags: [TelemetryPoint.Tag], fields: [TelemetryPoint.Field], at time: Int64? = nil
     ) {
         guard let core else { return }
         let isDue = core.record(at: time) { time in
-            TelemetryPoint(
-                measurement, tags: tags.map { TelemetryPoint.Tag($0.key, $0.value) },
-                fields: fields.map { TelemetryPoint.Field($0.key, $0.value) }, time: time)
+            TelemetryPoint(measurement, tags: tags, fields: fields, time: time)
         }
         if isDue { mailbox.set { $0.hasTelemetry = true } }
     }

@@ -91,7 +91,7 @@ enum RecordCommand {
 
     private static func record(_ arguments: ParsedArguments, _ client: Client) async throws {
         let measurement = arguments.operands[0]
-        let tags = Dictionary(arguments.all(tags).map { ($0.key, $0.value) }) { $1 }
+        let tags = arguments.all(tags).map { TelemetryPoint.Tag($0.key, $0.value) }
         let given = arguments.all(fields)
         guard given.isEmpty else { return record(given, measurement, tags, client) }
         let input = StandardInput()
@@ -111,9 +111,9 @@ enum RecordCommand {
     }
 
     private static func record(
-        _ pairs: [(key: String, value: String)], _ measurement: String, _ tags: [String: String], _ client: Client
+        _ pairs: [(key: String, value: String)], _ measurement: String, _ tags: [TelemetryPoint.Tag], _ client: Client
     ) {
-        let fields = Dictionary(pairs.map { ($0.key, value($0.value)) }) { $1 }
+        let fields = pairs.map { TelemetryPoint.Field($0.key, value($0.value)) }
         client.telemetry.record(measurement, tags: tags, fields: fields)
     }
 }
