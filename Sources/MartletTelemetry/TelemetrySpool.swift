@@ -204,7 +204,15 @@ private struct SpoolFiles: Sendable {
         while let first = segments.first {
             let rest = first.byteCount &- taken
             let count = Int(min(rest, UInt64(limit)))
-            let bytes = count == 0 ? [] : try RegularFile(path(of: first.number), .read).read(count, at: taken)
+            let bytes: [UInt8]
+            do throws(FileError) {
+                bytes = count == 0 ? [] : try read(first, count)
+            } catch  where error.isMissing || error.isDamaged {
+                // The next start tries a file again that still exists.
+                damagedByteCount += Int(clamping: rest)
+                forgetFirst()
+                continue
+            }
             // A file that was shortened meanwhile ends where it ends.
             let part = SpoolSegment.read(bytes, isLast: UInt64(bytes.count) == rest || bytes.count < count)
             damagedByteCount += part.damagedByteCount
@@ -231,9 +239,22 @@ private struct SpoolFiles: Sendable {
             segments[0].byteCount = 0
         } else {
             try Folder.removeFile(path(of: first.number))
-            segments.removeFirst()
+            return forgetFirst()
         }
         taken = 0
         byteCount -= min(byteCount, first.byteCount)
+    }
+
+    private mutating func forgetFirst() {
+        let first = segments.removeFirst()
+        if segments.isEmpty { active = nil }
+        taken = 0
+        byteCount -= min(byteCount, first.byteCount)
+    }
+
+    /// Reads the first segment behind what was taken.
+    private func read(_ first: Segment, _ count: Int) throws(FileError) -> [UInt8] {
+        if segments.count == 1, let active { return try active.read(count, at: taken) }
+        return try RegularFile(path(of: first.number), .read).read(count, at: taken)
     }
 }

@@ -139,6 +139,22 @@ import Testing
     }
 
     //
+    @Test func `a segment that is removed by others → reported, and the next one is read`() async throws {
+        try await withFolder { folder in
+            var spool: TelemetrySpool? = try TelemetrySpool(folder, maxByteCount: 1 << 20)
+            try await spool?.append(lines(0..<3))
+            spool = nil
+            let again = try TelemetrySpool(folder, maxByteCount: 1 << 20)
+            try await again.append(lines(3..<4))
+            for name in try files(folder) { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+            let (batch, damagedByteCount) = try await again.next(byteCount: 1 << 18)
+            #expect(batch?.lines == lines(3..<4) && damagedByteCount > 0)
+            try await again.taken(try #require(batch))
+            #expect(again.byteCount == 0)
+        }
+    }
+
+    //
     @Test func `a folder that cannot be written → an error, and lines later`() async throws {
         try await withFolder { folder in
             let spool = try TelemetrySpool(folder, maxByteCount: 1 << 20)
