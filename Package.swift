@@ -44,6 +44,7 @@ let package = Package(
         .library(name: "MartletObservation", targets: ["MartletObservation"]),
         .library(name: "MartletAdmin", targets: ["MartletAdmin"]),
         .library(name: "MartletWebhook", targets: ["MartletWebhook"]),
+        .library(name: "MartletTelemetry", targets: ["MartletTelemetry"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletLink", targets: ["MartletLink"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
@@ -121,6 +122,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletTelemetry",
+            dependencies: [
+                "MartletRelay", "MartletWebhook", "MartletAuthentication", "MartletTransport", "MartletWire",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "MartletDatabase", dependencies: ["MartletTransport", "MartletWire", "CMartletSQLite"],
             swiftSettings: settings),
         .target(
@@ -153,7 +160,7 @@ let package = Package(
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
                 "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
-                "MartletWire", "MartletWebhook", "MartletAdmin", "CMartletSystem",
+                "MartletWire", "MartletWebhook", "MartletTelemetry", "MartletAdmin", "CMartletSystem",
             ],
             swiftSettings: settings),
         .target(
@@ -192,6 +199,11 @@ let package = Package(
             ], swiftSettings: settings),
         .testTarget(
             name: "MartletWebhookTests", dependencies: ["MartletWebhook", "MartletRelay"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletTelemetryTests",
+            dependencies: [
+                "MartletTelemetry", "MartletWebhook", "MartletRelay", "MartletTransport", "MartletWire",
+            ], swiftSettings: settings),
         .testTarget(
             name: "MartletTests",
             dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletToolTestSupport"],

@@ -30,6 +30,7 @@ let package = Package(
                 .product(name: "MartletAuthentication", package: "martlet"),
                 .product(name: "MartletHTTP", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
+                .product(name: "MartletTelemetry", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),
                 .product(name: "MartletTestSupport", package: "martlet"),
                 .product(name: "MartletSimulator", package: "martlet-dev"),

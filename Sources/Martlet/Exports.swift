@@ -44,5 +44,7 @@
 @_exported public import struct MartletWire.TLVView
 @_exported public import struct MartletWire.TLVWriter
 @_exported public import struct MartletWire.Tag
+@_exported public import struct MartletWire.TelemetryPoint
+@_exported public import enum MartletWire.TelemetryValue
 @_exported public import enum MartletWire.WireError
 @_exported public import protocol MartletWire.WireName

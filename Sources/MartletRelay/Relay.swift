@@ -84,6 +84,7 @@ public final class Relay: Sendable {
     ///   - authenticator: Determines the identities of clients.
     ///   - policy: Decides who may enter which room.
     ///   - requestHandler: Responds to requests without a recipient, except the methods of ``RelayMethod``.
+    ///   - telemetry: Takes the points that clients record; nil if the relay takes none.
     ///   - attachments: The storage of attachments; nil if the relay serves none.
     ///   - onUndelivered: Takes reports of messages that were not delivered to accounts that have joined the room; nil
     ///     if there are none. The store has to keep membership records.
@@ -92,11 +93,12 @@ public final class Relay: Sendable {
     public init(
         configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
         policy: any RoomPolicy, requestHandler: (any RequestHandler)? = nil,
-        attachments: (any AttachmentStore)? = nil, onUndelivered: (any UndeliveredHandler)? = nil,
+        telemetry: (any TelemetrySink)? = nil, attachments: (any AttachmentStore)? = nil,
+        onUndelivered: (any UndeliveredHandler)? = nil,
         onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
     ) {
         parts = RelayParts(
-            configuration, store, authenticator, policy, requestHandler, attachments, onUndelivered, onEvent)
+            configuration, store, authenticator, policy, requestHandler, telemetry, attachments, onUndelivered, onEvent)
     }
 
     deinit {
@@ -348,6 +350,7 @@ public final class Relay: Sendable {
             sum.certificateValidity = running?.tls?.certificateExpiry.map { expiry in
                 expiry - Int64(clamping: EventLoop.wallClock / 1000)
             }
+            sum.telemetry = parts.telemetry?.metrics
             for metrics in await running?.onLoops({ $0.metrics }) ?? [] { sum += metrics }
             sum.engine.statistics.server.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
             return sum.snapshot

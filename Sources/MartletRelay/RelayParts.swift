@@ -10,6 +10,7 @@ final class RelayParts: Sendable {
     let authenticator: any Authenticator
     let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
+    let telemetry: TelemetryIntake?
     let attachments: (any AttachmentStore)?
     let undeliveredHandler: (any UndeliveredHandler)?
     let onEvent: @Sendable (RelayEvent) -> Void
@@ -22,14 +23,16 @@ final class RelayParts: Sendable {
 
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
-        _ policy: any RoomPolicy, _ requestHandler: (any RequestHandler)?, _ attachments: (any AttachmentStore)?,
-        _ undeliveredHandler: (any UndeliveredHandler)?, _ onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ policy: any RoomPolicy, _ requestHandler: (any RequestHandler)?, _ telemetry: (any TelemetrySink)?,
+        _ attachments: (any AttachmentStore)?, _ undeliveredHandler: (any UndeliveredHandler)?,
+        _ onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.configuration = configuration
         self.store = store
         self.authenticator = authenticator
         self.policy = policy
         self.requestHandler = requestHandler
+        self.telemetry = telemetry.map { TelemetryIntake($0) }
         self.attachments = attachments
         self.undeliveredHandler = undeliveredHandler
         self.onEvent = onEvent
@@ -91,7 +94,9 @@ final class RelayParts: Sendable {
         switch call {
         case .authorize(let request):
             (policy as? any ImmediateRoomPolicy).map { .decision($0.immediateDecision(on: request)) }
-        case .request: requestHandler == nil ? .answer(RequestAnswer(status: .unknownMethod)) : nil
+        case .request(let room, let request):
+            //
+            takes(request, in: room) || requestHandler != nil ? nil : .answer(RequestAnswer(status: .unknownMethod))
         case .attachment: nil
         }
     }
@@ -105,7 +110,15 @@ final class RelayParts: Sendable {
         }
     }
 
+    /// Whether the request has points for the sink.
+    private func takes(_ request: Request, in room: RoomName?) -> Bool {
+        telemetry != nil && room == nil && request.method == TelemetryBatch.method
+    }
+
     private func answer(_ request: Request, in room: RoomName?) async -> RequestAnswer {
+        if let telemetry, takes(request, in: room), let sender = request.sender {
+            return await telemetry.answer(request, of: sender)
+        }
         guard let requestHandler, let sender = request.sender else { return RequestAnswer(status: .unknownMethod) }
         return await requestHandler.respond(
             to: RelayRequest(

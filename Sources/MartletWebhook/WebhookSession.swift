@@ -3,24 +3,35 @@ import Dispatch
 import MartletTransport
 
 /// A POST request of a webhook.
-struct WebhookRequest: Sendable {
+package struct WebhookRequest: Sendable {
     let url: String
     /// The header fields, `Name: value`.
     let fields: [String]
     let body: [UInt8]
     /// The maximum duration of the request, name resolution included.
     let timeout: Duration
+
+    /// Creates a request.
+    package init(url: String, fields: [String], body: [UInt8], timeout: Duration) {
+        self.url = url
+        self.fields = fields
+        self.body = body
+        self.timeout = timeout
+    }
 }
 
 /// The HTTP requests of a webhook, by libcurl.
 ///
 /// A request ends with the head of its response; the body is not read. Redirects are not followed, because they can
 /// lead to hosts that the operator has not configured. Each request occupies a thread.
-struct WebhookSession: Sendable {
+package struct WebhookSession: Sendable {
     private let queue = DispatchQueue(label: "martlet-webhook", attributes: .concurrent)
 
+    /// Creates a session without requests.
+    package init() {}
+
     /// Performs a request. A cancellation of the calling task ends it within a second.
-    func perform(_ request: WebhookRequest) async -> WebhookRetry.Outcome {
+    package func perform(_ request: WebhookRequest) async -> WebhookRetry.Outcome {
         guard let post = Post(request) else { return .failed }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

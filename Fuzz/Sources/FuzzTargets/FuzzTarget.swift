@@ -34,6 +34,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case http
     /// `FlightRecording` and `FlightReplay`.
     case recording
+    /// `TelemetryBatch`, `LineProtocol` and `SpoolSegment`.
+    case telemetry
     /// The edges of arithmetic in the numbers of frames and messages.
     case numbers
 
@@ -74,6 +76,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "any split of a connection gives the same requests and the same fault, within the bounds"
         case .recording:
             "no records of a flight recording trap, and the replay of those that are read ends"
+        case .telemetry:
+            "a batch of points is restored, its lines keep their bound, and no damaged record of a spool is read"
         case .numbers:
             "no value of a number of a peer traps in a client, a relay, a timeline or a store"
         }
@@ -99,6 +103,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .proxy: ProxyTarget.run(input)
         case .http: HTTPTarget.run(input)
         case .recording: RecordingTarget.run(input)
+        case .telemetry: TelemetryTarget.run(input)
         case .numbers: NumbersTarget.run(input)
         }
     }

@@ -37,6 +37,8 @@ final class ClientLife: Sendable {
     let status = Latest(Client.Status())
     let rooms = RoomListCore()
     let keptOutcomes = KeptOutcomes()
+    /// The points of the application; nil if it records none.
+    let telemetry: TelemetryCore?
     private let state = Guarded(State.idle)
     /// The use of the outbox, from the start to the end of the task that closes it.
     private let use = Guarded<OutboxUse?>(nil)
@@ -47,6 +49,8 @@ final class ClientLife: Sendable {
         self.outbox = outbox
         self.loop = loop
         mailbox = Mailbox(loop: loop)
+        let configuration = identity.configuration
+        telemetry = configuration.telemetry.map { TelemetryCore($0, agent: configuration.agent, loop: loop) }
     }
 
     /// The metrics of a client that has not started, or has stopped.

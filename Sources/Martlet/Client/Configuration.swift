@@ -55,6 +55,8 @@ extension Client {
         /// The maximum number of requests without an answer, at least 1. A relay limits the requests of each member of
         /// a room separately, 64 in MartletRelay, and answers further ones with `tooManyRequests`.
         public var maxRequests = 1024
+        /// The bounds of the points that ``Client/telemetry`` records; nil to record none.
+        public var telemetry: Telemetry.Configuration?
 
         /// The maximum size of ``Client/flightRecording`` in bytes, at least 32 KiB; 0 for no recording.
         public var recordingByteCount = 256 * 1024
@@ -91,10 +93,11 @@ extension Client {
         var fault: String? {
             if connectTimeout <= .zero { return "connectTimeout is not positive" }
             if flushTimeout < .zero { return "flushTimeout is negative" }
-            let bounds: [(name: String, value: Int)] = [
-                ("maxRooms", maxRooms), ("maxPendingMessages", maxPendingMessages),
-                ("maxPendingByteCount", maxPendingByteCount), ("maxRequests", maxRequests),
-            ]
+            let bounds: [(name: String, value: Int)] =
+                [
+                    ("maxRooms", maxRooms), ("maxPendingMessages", maxPendingMessages),
+                    ("maxPendingByteCount", maxPendingByteCount), ("maxRequests", maxRequests),
+                ] + (telemetry?.bounds ?? [])
             if let bound = bounds.first(where: { $0.value < 1 }) {
                 return "\(bound.name) is \(bound.value), not at least 1"
             }

@@ -49,6 +49,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     /// Whether the end waits for the outbox to store outcomes.
     private var waitsForOutcomes = false
     private var cursorTimer: LoopTimer?
+    private(set) var telemetryTimer: LoopTimer?
+    /// The request with points of the application that has no outcome.
+    var telemetryRequest: UInt64?
     private var stopPromises: [Promise<Void>] = []
     /// The calls that wait for the list of the account's rooms.
     var listPromises: [Promise<[RoomSummary]>] = []
@@ -88,6 +91,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
         flushTimer = LoopTimer(on: loop) { [weak self] in self?.flushTimeoutPassed() }
         cursorTimer = LoopTimer(on: loop) { [weak self] in self?.pollHandledMarks() }
+        telemetryTimer = LoopTimer(on: loop) { [weak self] in
+            self?.sendTelemetry()
+            self?.settle()
+        }
         connector.start(self)
         openBacklog()
         engine.handle(.start, now: now)
@@ -127,6 +134,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .link(let output): connector.perform(output)
         case .room(let id, let event): handle(event, in: id)
         case .account(let event): handle(event)
+        case .response(let request, let outcome) where request == telemetryRequest: telemetryAnswered(outcome)
         case .response(let request, let outcome): requests.finish(request, outcome)
         case .transfer(let id, let event): handle(event, of: id)
         case .replaceDevice: storeAnotherDevice()
@@ -155,6 +163,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             settle()
             mailbox.endRetrying()
         }
+        if settings.hasTelemetry { sendTelemetry() }
         for command in commands {
             if phase == .over { command.refuse(life.lastMetrics) } else { perform(command) }
         }
@@ -213,6 +222,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         metrics.resumes = engine.status.resumes
         metrics.pendingCount = rooms.entries.values.reduce(0) { $0 + $1.core.pendingCount }
         metrics.roomCount = rooms.entries.count
+        metrics.telemetry = life.telemetry?.withBatches { $0.counts } ?? metrics.telemetry
         return metrics
     }
 
@@ -248,6 +258,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             markInFlight()
             for core in rooms.cores { uploadNext(of: core) }
             returnKnownList()
+            sendTelemetry()
         }
         guard published.phase.stopReason != before, phase == .running else { return }
         for core in rooms.cores { core.setStopReason(published.phase.stopReason) }
@@ -271,6 +282,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         for id in transfers.failAll(.stopped, keepsMessages: true) { engine.cancel(id, now: now) }
         outbox.port.retry()
         phase = .flushing
+        life.telemetry?.withBatches { $0.flush() }
+        sendTelemetry()
         flushTimer?.set(deadline: flushes ? loop.deadline(after: configuration.flushTimeout) : loop.now)
     }
 
@@ -306,7 +319,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         guard outbox.port.isIdle else { return false }
         if case .stopped = engine.status.state { return true }
         guard rooms.entries.values.allSatisfy({ $0.core.pendingCount == 0 }) else { return false }
-        return engine.isSettled || !engine.status.isOnline
+        return engine.isSettled && isTelemetrySettled || !engine.status.isOnline
     }
 
     private func endLink() {
@@ -325,7 +338,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func finish() {
         guard phase != .over else { return }
         phase = .over
-        for timer in [timer, flushTimer, cursorTimer] { timer?.set(deadline: nil) }
+        for timer in [timer, flushTimer, cursorTimer, telemetryTimer] { timer?.set(deadline: nil) }
         loop.remove(self)
         connector.end()
         requests.failAll(.stopped)

@@ -24,6 +24,8 @@ struct ClientMetrics: Sendable {
     var commits = Histogram()
     var traffic = LinkCounters()
     var counts = Counts()
+    /// The points of the application.
+    var telemetry = TelemetryBatches.Counts()
     var reconnects: UInt64 = 0
     var resumes: UInt64 = 0
     /// Messages without an outcome, and open rooms.
@@ -43,6 +45,7 @@ struct ClientMetrics: Sendable {
         addConnections(to: &snapshot)
         addFrames(to: &snapshot)
         addMessages(to: &snapshot)
+        addTelemetry(to: &snapshot)
         return snapshot
     }
 
@@ -111,5 +114,16 @@ struct ClientMetrics: Sendable {
             "martlet_client_outbox_failures",
             "Errors of the outbox when it stored outcomes, cursors or marks, which are stored again with the next "
                 + "change.", counts.outboxFailures)
+    }
+
+    private func addTelemetry(to snapshot: inout MetricsSnapshot) {
+        snapshot.addCounter(
+            "martlet_client_telemetry_recorded", "Points that the application has recorded.", telemetry.recorded)
+        snapshot.addCounter(
+            "martlet_client_telemetry_accepted", "Points that the relay has stored.", telemetry.accepted)
+        snapshot.add(
+            "martlet_client_telemetry_dropped", "Points dropped, by reason.", .counter, by: "reason",
+            TelemetryBatches.DropReason.allCases.map { ($0.rawValue, Double(telemetry.dropped[$0] ?? 0)) })
+        snapshot.addGauge("martlet_client_telemetry_pending", "Points that wait for the relay.", telemetry.pending)
     }
 }

@@ -45,6 +45,8 @@ final class Mailbox: Sendable {
     struct PendingSettings: Sendable {
         var mode: HeartbeatMode?
         var retriesNow = false
+        /// Whether the points of the application have another deadline.
+        var hasTelemetry = false
     }
 
     enum AfterPost: Sendable {

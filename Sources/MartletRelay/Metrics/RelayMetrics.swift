@@ -14,6 +14,8 @@ struct RelayMetrics: Sendable {
     var freeByteCount: UInt64?
     /// The seconds until the certificate expires; nil without TLS.
     var certificateValidity: Int64?
+    /// What the sink of points has counted; nil without one.
+    var telemetry: TelemetryMetrics?
 
     static func += (sum: inout RelayMetrics, other: RelayMetrics) {
         sum.engine += other.engine
@@ -30,6 +32,7 @@ struct RelayMetrics: Sendable {
         addMessages(to: &snapshot)
         addStore(to: &snapshot)
         addResources(to: &snapshot)
+        if let telemetry { add(telemetry, to: &snapshot) }
         return snapshot
     }
 
@@ -119,6 +122,31 @@ struct RelayMetrics: Sendable {
             snapshot.addGauge(
                 "martlet_relay_disk_free_bytes", "Free space of the store's file system.", freeByteCount)
         }
+    }
+
+    private func add(_ telemetry: TelemetryMetrics, to snapshot: inout MetricsSnapshot) {
+        snapshot.addCounter(
+            "martlet_relay_telemetry_accepted", "Points of clients that were made durable.", telemetry.accepted)
+        snapshot.add(
+            "martlet_relay_telemetry_dropped", "Valid points of clients dropped, by reason.", .counter, by: "reason",
+            [
+                ("cardinality", Double(telemetry.beyondCardinality)), ("rejected", Double(telemetry.rejected)),
+                ("time", Double(telemetry.outOfTime)),
+            ])
+        snapshot.addCounter(
+            "martlet_relay_telemetry_refused", "Batches of points refused, because the spool was full or failed.",
+            telemetry.refusedBatches)
+        snapshot.addCounter(
+            "martlet_relay_telemetry_posted", "Points that the database has taken, repetitions included.",
+            telemetry.posted)
+        snapshot.addCounter(
+            "martlet_relay_telemetry_posts_failed", "Requests to the database that failed and are repeated.",
+            telemetry.failedPosts)
+        snapshot.addGauge(
+            "martlet_relay_telemetry_spool_bytes", "Points on the disk that the database has not taken.",
+            telemetry.spoolByteCount)
+        snapshot.addGauge(
+            "martlet_relay_telemetry_spool_limit_bytes", "The maximum of these bytes.", telemetry.spoolLimit)
     }
 
     private func addResources(to snapshot: inout MetricsSnapshot) {

@@ -34,6 +34,8 @@ public struct RequestAnswer: Equatable, Sendable {
     public let status: ErrorCode
     /// An explanation for people, truncated to 256 bytes.
     public let reason: String?
+    /// The duration before which the same request is not expected to succeed (S-65).
+    public let retryAfter: Duration?
     /// The TLVs of the result.
     public let content: [UInt8]?
 
@@ -44,6 +46,7 @@ public struct RequestAnswer: Equatable, Sendable {
         if let content { try ContentRules.check(content.rawBytes) }
         status = .none
         reason = nil
+        retryAfter = nil
         self.content = content
     }
 
@@ -55,14 +58,15 @@ public struct RequestAnswer: Equatable, Sendable {
     }
 
     /// Creates a failure.
-    public init(status: ErrorCode, reason: String? = nil) {
+    public init(status: ErrorCode, reason: String? = nil, retryAfter: Duration? = nil) {
         self.status = status
         self.reason = reason
+        self.retryAfter = retryAfter
         content = nil
     }
 
     /// The response to a request with this number.
     func response(to number: UInt64) -> Response {
-        Response(correlation: number, status: status, reason: reason, content: content)
+        Response(correlation: number, status: status, reason: reason, retryAfter: retryAfter, content: content)
     }
 }

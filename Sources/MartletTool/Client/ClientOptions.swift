@@ -46,7 +46,7 @@ enum ClientOptions {
     /// Returns the client for the options. An invalid name of the room is a usage error.
     static func client(
         _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil, outbox: SQLiteOutbox? = nil,
-        earlier: EarlierMessages? = nil, monitor: TransferMonitor? = nil
+        earlier: EarlierMessages? = nil, monitor: TransferMonitor? = nil, telemetry: Telemetry.Configuration? = nil
     ) throws -> Client {
         _ = try roomName(arguments)
         var configuration = Client.Configuration()
@@ -55,6 +55,7 @@ enum ClientOptions {
         if let wait = arguments[maxWait] { configuration.reconnect.limitWaits(to: wait) }
         configuration.tls = try TLSArguments.client(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
+        configuration.telemetry = telemetry
         configuration.agent = "\(MartletTool.program.title) \(agent)"
         let reports = earlier ?? outbox.map { EarlierMessages(path: $0.path) }
         configuration.logger = { event in

@@ -3,6 +3,7 @@ import MartletAdmin
 import MartletLink
 import MartletRelay
 import MartletRelaySQLite
+import MartletTelemetry
 import MartletToolSupport
 import MartletTransport
 import MartletWebhook
@@ -79,7 +80,7 @@ enum ServeCommand {
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
             json.spec, check.spec,
         ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs
-            + AdminArguments.specs + AlertArguments.specs,
+            + TelemetryArguments.specs + AdminArguments.specs + AlertArguments.specs,
         notes: [
             """
             Without --store messages are kept in memory, the oldest are removed first, and all are lost at \
@@ -123,8 +124,8 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + AttachmentArguments.notes + PushArguments.notes + AdminArguments.notes + AlertArguments.notes
-            + RelayAccess.notes + [
+        ] + AttachmentArguments.notes + PushArguments.notes + TelemetryArguments.notes + AdminArguments.notes
+            + AlertArguments.notes + RelayAccess.notes + [
                 TokensFile.overview
             ],
         exitCodes: [
@@ -177,6 +178,7 @@ enum ServeCommand {
             _ = try PushArguments.webhook(arguments)
             if let path = arguments[audit] { try AuditLog.check(path: path) }
             try AdminArguments.check(arguments)
+            try TelemetryArguments.check(arguments)
             _ = try AlertArguments.rules(arguments)
             _ = try AlertArguments.actions(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
@@ -219,6 +221,7 @@ enum ServeCommand {
         let sockets = inherited.filter { $0.name != "admin" }.map(\.socket)
         let access = try RelayAccess(arguments)
         let webhook = try PushArguments.webhook(arguments)
+        let telemetry = try TelemetryArguments.exporter(arguments) { note(.telemetry($0)) }
         let audit = try arguments[audit].map { try AuditLog(path: $0) { note(.auditLost($0)) } }
         let store: (any RoomStore)?
         do {
@@ -229,7 +232,7 @@ enum ServeCommand {
         try await checkRoles(of: store as? SQLiteStore, arguments)
         let disk = AttachmentArguments.disk(arguments, directory: arguments[Self.store])
         let attachments = try AttachmentArguments.store(arguments, directory: arguments[Self.store], disk)
-        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook) { event in
+        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry) { event in
             let now = Instant(nanoseconds: EventLoop.clock)
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
@@ -287,6 +290,7 @@ enum ServeCommand {
             await relay.shutdown()
             alerts.stop()
             await admin?.shutdown()
+            await telemetry?.shutdown()
             await (store as? SQLiteStore)?.close()
             for event in groups.withLock({ $0.finish() }) { note(event) }
             note(.ended(statistics))
@@ -312,7 +316,7 @@ enum ServeCommand {
     private static func relay(
         _ arguments: ParsedArguments, _ sockets: [TCPListener.Socket], _ access: RelayAccess,
         _ diskStore: (any RoomStore)?, _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
-        onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ telemetry: InfluxExporter?, onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         let shares = MemoryShares(of: arguments[memory] ?? 1 << 30, storesInMemory: diskStore == nil)
         var configuration = Relay.Configuration(addresses: addresses(arguments, sockets))
@@ -340,7 +344,7 @@ enum ServeCommand {
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
             configuration: configuration, store: diskStore ?? memoryStore(arguments, shares),
-            authenticator: access.authenticator, policy: access.policy, attachments: attachments,
+            authenticator: access.authenticator, policy: access.policy, telemetry: telemetry, attachments: attachments,
             onUndelivered: webhook, onEvent: onEvent)
     }
 

@@ -3,6 +3,7 @@ import MartletDatabase
 import MartletLink
 import MartletRelay
 import MartletRelaySQLite
+import MartletTelemetry
 import MartletToolSupport
 import MartletTransport
 import MartletWire
@@ -19,6 +20,8 @@ enum RelayLog {
         case alert(AlertChange)
         /// An action on a change of an alert has failed, for this reason.
         case alertActionFailed(AlertChange, String)
+        /// An event of the exporter of `--telemetry`.
+        case telemetry(InfluxExporter.Event)
         /// An event of the relay that has no audit record.
         case relay(RelayEvent)
         /// An event of the relay, or a group of refusals.
@@ -123,6 +126,7 @@ enum RelayLog {
                 [.init("alert", .string(change.name))] + (change.value.map { [.init("value", .decimal($0))] } ?? []))
         case .alertActionFailed(let change, let reason):
             named("alertActionFailed", [.init("alert", .string(change.name)), .init("error", .string(reason))])
+        case .telemetry(let event): members(of: event)
         case .relay(let event): members(of: event)
         case .audited(let record): AuditLog.members(of: record)
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
@@ -212,6 +216,20 @@ enum RelayLog {
         }
     }
 
+    private static func members(of event: InfluxExporter.Event) -> [JSONLine.Member] {
+        switch event {
+        case .unavailable(let status):
+            named("telemetryUnavailable", status.map { [.init("status", .count($0))] } ?? [])
+        case .recovered: named("telemetryRecovered", [])
+        case .rejected(let count, let status):
+            named("telemetryRejected", [.init("count", .count(count)), .init("status", .count(status))])
+        case .spoolDamaged(let byteCount):
+            named("telemetrySpoolDamaged", [.init("byteCount", .count(byteCount))])
+        case .spoolFailed(let error): named("telemetrySpoolFailed", [.init("error", .string(error))])
+        case .spoolFull: named("telemetrySpoolFull", [])
+        }
+    }
+
     private static func members(of note: RelayNote) -> [JSONLine.Member] {
         switch note {
         case .link(.suspended(let key, _)): device("suspended", key)
@@ -246,7 +264,11 @@ extension RelayLog.Event {
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .alert(let change): change.isRaised ? .warning : .info
         case .store(.clockJumped), .restartRequired: .warning
-        case .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost, .alertActionFailed: .error
+        case .telemetry(.recovered): .info
+        case .telemetry(.rejected), .telemetry(.unavailable), .telemetry(.spoolFull): .warning
+        case .telemetry, .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost,
+            .alertActionFailed:
+            .error
         case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info
         }
     }

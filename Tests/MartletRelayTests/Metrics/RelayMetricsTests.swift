@@ -60,6 +60,7 @@ import Testing
         var metrics = RelayMetrics()
         metrics.freeByteCount = 1
         metrics.certificateValidity = 1
+        metrics.telemetry = TelemetryMetrics()
         let rows = metrics.snapshot.metrics.map { "| `\($0.name)` | \($0.kind) | \($0.help) |" }
         let guide = URL(filePath: #filePath).appending(path: "../../../../Guides/metrics.md").standardizedFileURL
         let lines = try String(contentsOf: guide, encoding: .utf8).split(separator: "\n").map(String.init)

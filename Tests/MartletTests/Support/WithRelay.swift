@@ -20,7 +20,8 @@ extension RelayConfiguration {
 func withRelay(
     _ engine: RelayConfiguration = .patient, port: UInt16 = 0, store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
-    requestHandler: (any RequestHandler)? = nil, attachments: (any AttachmentStore)? = nil,
+    requestHandler: (any RequestHandler)? = nil, telemetry: (any TelemetrySink)? = nil,
+    attachments: (any AttachmentStore)? = nil,
     onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }, _ body: (String) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: port)
@@ -28,7 +29,7 @@ func withRelay(
     configuration.limits = .unlimited
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
-        requestHandler: requestHandler, attachments: attachments, onEvent: onEvent)
+        requestHandler: requestHandler, telemetry: telemetry, attachments: attachments, onEvent: onEvent)
     let address = try relay.start()[0]
     do {
         try await body("martlet://\(address)")

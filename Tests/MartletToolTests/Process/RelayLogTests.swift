@@ -1,5 +1,6 @@
 import MartletLink
 import MartletRelay
+import MartletTelemetry
 import MartletToolSupport
 import MartletTransport
 import MartletWebhook
@@ -118,6 +119,22 @@ import Testing
         #expect(
             RelayLog.text(.init(event: .relay(.note(.roomRefused(key, room), peer: nil)), time: 0)).dropFirst(25)
                 == #"roomRefused "ada 1234 peer=10.0.0.1:9" ab "x\"\\y" roomForbidden"#)
+    }
+
+    @Test func `events of telemetry → their fields and levels`() {
+        let events: [(RelayLog.Event, RelayLog.Level, String)] = [
+            (.telemetry(.unavailable(status: 401)), .warning, "telemetryUnavailable status=401"),
+            (.telemetry(.unavailable(status: nil)), .warning, "telemetryUnavailable"),
+            (.telemetry(.recovered), .info, "telemetryRecovered"),
+            (.telemetry(.rejected(count: 3, status: 400)), .warning, "telemetryRejected count=3 status=400"),
+            (.telemetry(.spoolFull), .warning, "telemetrySpoolFull"),
+            (.telemetry(.spoolFailed("no")), .error, "telemetrySpoolFailed no"),
+            (.telemetry(.spoolDamaged(byteCount: 9)), .error, "telemetrySpoolDamaged byteCount=9"),
+        ]
+        for (event, level, text) in events {
+            #expect(event.level == level)
+            #expect(RelayLog.text(.init(event: event, time: 0)).dropFirst(25) == text)
+        }
     }
 
     @Test func `lost audit records, and the cause of a refused credential → their fields`() throws {
