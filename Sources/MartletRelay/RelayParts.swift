@@ -17,6 +17,8 @@ final class RelayParts: Sendable {
     let limiter: Guarded<PeerLimiter>
     /// Whether an append has failed and none has succeeded since.
     private let hasFailedAppend = Atomic(false)
+    /// The relay, for requests for its administration.
+    let relay = Guarded(RelayReference())
     /// Whether the relay has been drained.
     let isDraining = Atomic(false)
 
@@ -91,6 +93,7 @@ final class RelayParts: Sendable {
         switch call {
         case .authorize(let request):
             (policy as? any ImmediateRoomPolicy).map { .decision($0.immediateDecision(on: request)) }
+        case .administer: nil
         case .request: requestHandler == nil ? .answer(RequestAnswer(status: .unknownMethod)) : nil
         case .attachment: nil
         }
@@ -101,8 +104,14 @@ final class RelayParts: Sendable {
         switch call {
         case .authorize(let request): .decision(await decide(request))
         case .request(let room, let request): .answer(await answer(request, in: room))
+        case .administer(let request): .answer(await administer(request))
         case .attachment(let call): .attachment(await perform(call))
         }
+    }
+
+    private func administer(_ request: Request) async -> RequestAnswer {
+        guard let relay = relay.withLock(\.relay) else { return RequestAnswer(status: .serverBusy) }
+        return await relay.answer(request)
     }
 
     private func answer(_ request: Request, in room: RoomName?) async -> RequestAnswer {
@@ -182,6 +191,11 @@ final class RelayParts: Sendable {
     var isStoreFailing: Bool { hasFailedAppend.load(ordering: .relaxed) }
 
     var busy: Notice { Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter) }
+}
+
+/// A reference that does not keep the relay running.
+struct RelayReference {
+    weak var relay: Relay?
 }
 
 /// The result of a call of the authenticator.
