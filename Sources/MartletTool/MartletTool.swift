@@ -7,7 +7,8 @@ struct MartletTool {
         name: "martlet", summary: "Messages between people and programs, over connections that may fail.",
         commands: [
             ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, HistoryCommand.spec,
-            RoomsCommand.spec, ModerateCommand.spec, AdminCommand.spec, FetchCommand.spec, OutboxCommand.spec, BotCommand.spec,
+            RoomsCommand.spec, ModerateCommand.spec, AdminCommand.spec, FetchCommand.spec, OutboxCommand.spec,
+            BotCommand.spec,
             UserCommand.spec, StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec,
             DoctorCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
         ])

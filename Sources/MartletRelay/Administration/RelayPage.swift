@@ -19,7 +19,7 @@ public struct RelayPlace: Hashable, Sendable {
 
 /// A page of a list of a relay's objects.
 public struct RelayPage<Item: Sendable>: Sendable {
-    /// The items, at most 32. A page may have none although another one follows.
+    /// The items, at most 32. A page may have none although a further page follows.
     public let items: [Item]
     /// The place of the next page; nil after the last one.
     public let next: RelayPlace?

@@ -57,8 +57,8 @@ enum AdminCommand {
             "ACTION is one of: \(actions.map(\.usage).joined(separator: ", ")).",
             """
             The relay performs an action if --rooms of 'martlet serve' has a line such as "allow administer in \
-            \(RoomName.administration.text) to account root" for --account. ban, unban, mute and unmute require a relay \
-            with --room-roles, and so do announce and erase, in which the relay publishes.
+            \(RoomName.administration.text) to account root" for --account. ban, unban, mute and unmute require a \
+            relay with --room-roles, and so do announce and erase, in which the relay publishes.
             """,
             """
             links and accounts list those that are connected, rooms those in memory. announce without ROOM publishes \

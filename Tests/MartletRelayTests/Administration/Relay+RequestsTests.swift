@@ -33,6 +33,9 @@ import Testing
     private static let complete = AdministrationQuery(
         room: "lobby", account: "bob", duration: .seconds(60), text: "hear", limit: 5)
 
+    /// A content with the limit 0.
+    private static let invalid: [UInt8] = [0, 0x5F, 0, 0, 0, 2, 0, 0]
+
     // MARK: Authority
 
     // Specs/hostile.md row 107
@@ -46,7 +49,7 @@ import Testing
             for account in ["alice", "owner"] {
                 let peer = try await WirePeer.administrator(account, at: port)
                 #expect(try await peer.administer(method, Self.complete).status == .forbidden)
-                #expect(try await peer.request(method, content: [1]).status == .forbidden)
+                #expect(try await peer.request(method, content: Self.invalid).status == .forbidden)
             }
             #expect(await relay.overview.roomCount == 0)
         }
@@ -105,7 +108,9 @@ import Testing
             for _ in 0..<80 { #expect(try await root.administer(.accounts).status == .none) }
             let alice = try await WirePeer.administrator("alice", at: port)
             var statuses: [ErrorCode] = []
-            repeat { statuses.append(try await alice.administer(.accounts).status) } while statuses.count < 500
+            repeat {
+                statuses.append(try await alice.administer(.accounts).status)
+            } while statuses.count < 500
                 && statuses.last == .forbidden
             #expect(statuses.last == .tooManyRequests && statuses.count >= AccountTable.operationsBurst / 16)
         }
@@ -145,7 +150,7 @@ import Testing
             let root = try await WirePeer.administrator("root", at: port)
             let room = AdministrationQuery(room: "lobby").encode()
             #expect(try await root.request(.room, content: room + room).status == .duplicateField)
-            #expect(try await root.request(.links, content: [0, 0x5F, 0, 0, 0, 2, 0, 0]).status == .invalidValue)
+            #expect(try await root.request(.links, content: Self.invalid).status == .invalidValue)
             #expect(try await root.administer(.room, AdministrationQuery(room: "lobby")).status == .none)
         }
     }
@@ -236,14 +241,16 @@ import Testing
             let room = try RoomOverview(parsing: content.rawBytes)
             #expect(room.roleCount == 2 && room.access == .open && room.memberCount == 1)
             #expect(try await root.administer(.unban, query).status == .none)
-            #expect(try await root.administer(.ban, AdministrationQuery(room: "empty", account: "bob")).status == .refused)
+            #expect(
+                try await root.administer(.ban, AdministrationQuery(room: "empty", account: "bob")).status == .refused)
             withExtendedLifetime(alice) {}
             await #expect(throws: RoomCommandError.refused(.refused)) { try await relay.ban("server", in: "lobby") }
         }
         let records = log.all.compactMap { AuditRecord($0) }.filter { $0.event == .administration }
-        #expect(records.compactMap { $0.method?.text } == [
-            "admin.mute", "admin.unmute", "admin.kick", "admin.ban", "admin.room", "admin.unban", "admin.ban",
-        ])
+        #expect(
+            records.compactMap { $0.method?.text } == [
+                "admin.mute", "admin.unmute", "admin.kick", "admin.ban", "admin.room", "admin.unban", "admin.ban",
+            ])
         #expect(records.map(\.code) == [nil, nil, nil, nil, nil, nil, .refused])
     }
 
@@ -299,7 +306,8 @@ import Testing
     @Test(arguments: [1, 3])
     func `drain → the response, then the notice of the relay to everyone`(loopCount: Int) async throws {
         let log = EventLog()
-        try await withRelay(Self.engine, loopCount: loopCount, policy: try Self.policy, onEvent: log.note) { relay, port in
+        try await withRelay(Self.engine, loopCount: loopCount, policy: try Self.policy, onEvent: log.note) {
+            relay, port in
             let bob = try await member("bob", at: port)
             let root = try await WirePeer.administrator("root", at: port)
             #expect(try await root.administer(.drain).status == .none)
@@ -400,7 +408,9 @@ extension WirePeer {
         let peer = try await WirePeer.connect(to: port)
         let features = Features.supported.union(.accountSession)
         try await peer.hello(
-            Hello(features: features, device: DeviceID(rawValue: 1), account: AccountName(account)!, agent: "test 1.0"))
+            Hello(
+                spokenVersions: [.newest, .current], features: features, device: DeviceID(rawValue: 1),
+                account: AccountName(account)!, agent: "test 1.0"))
         await peer.send(Open(room: RoomName(account)!, kind: .account, cursor: 0), on: .first)
         let _: Opened = try await peer.expect()
         return peer

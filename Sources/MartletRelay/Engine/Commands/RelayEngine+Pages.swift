@@ -22,7 +22,8 @@ extension RelayEngine {
         return LinkOverview(
             account: sessions.links[slot].who.account, device: sessions.links[slot].who.device, agent: agent,
             address: address, since: since, roundTrip: sessions.links[slot].link.rtt.smoothed,
-            queuedByteCount: UInt64(queued.attachments + queued.bulk + queued.nonBulk + queued.requests + queued.others),
+            queuedByteCount: UInt64(
+                queued.attachments + queued.bulk + queued.nonBulk + queued.requests + queued.others),
             sessionCount: UInt32(sessions.relayLinks[slot].sessions.count))
     }
 

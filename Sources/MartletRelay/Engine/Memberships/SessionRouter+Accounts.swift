@@ -114,7 +114,7 @@ extension SessionRouter {
         let isAdministration = AdministrationMethod.includes(request.method)
         if isOfMemberships || isAdministration {
             budget.charge(TurnBudget.operationUnits)
-            // Specs/hostile.md rows 76 and 107
+            // Specs/hostile.md row 76
             guard relayLinks.mayOperate(slot, now: now) else {
                 return respond(.tooManyRequests, retryAfter: relayLinks.operatesAt(slot).retryAfter(now: now))
             }
