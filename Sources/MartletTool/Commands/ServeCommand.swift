@@ -233,7 +233,7 @@ enum ServeCommand {
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
             // The process ends as by the signal of an operator.
-            if case .note(.administered(let record), _) = event, record.isDrain { _ = raise(SIGTERM) }
+            if case .note(.administered(let record), _) = event, record.isDrain { _ = kill(getpid(), SIGTERM) }
         }
         let alerts = AlertMonitor(relay, rules: try AlertArguments.rules(arguments)) { note(.alert($0)) }
         let admin = try AdminArguments.server(
