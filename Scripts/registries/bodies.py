@@ -182,17 +182,18 @@ def call(head, arguments, indent, tail="", end=0):
 
 
 def properties(registry, entry):
-    entry = contents(registry).get(entry.contents, entry)
+    if entry not in registry.contents:
+        entry = contents(registry).get(entry.contents, entry)
     rows = {row.tag: row for row in registry.properties if row.type == entry.name}
     fields = [field.rstrip("?*+") for field in entry.fields]
     need(sorted(rows) == sorted(fields), f"the properties of {entry.name} are not its fields")
     return [Property(registry, entry.name, field, rows[field.rstrip("?*+")]) for field in entry.fields]
 
 
-def initializer(found, access):
+def initializer(found, access, noun):
     notes = [note for _, note in (item.rounding for item in found) if note]
     conditions = [item.condition for item in found if item.condition[0]]
-    yield comment(" ".join(["Creates the frame.", *notes]))
+    yield comment(" ".join([f"Creates the {noun}.", *notes]))
     if conditions:
         text = " ".join(note for _, note in conditions)
         yield "    ///\n" + wrapped_note("- Precondition: " + text)
@@ -237,8 +238,9 @@ def encoder(found, access):
 
 def structure(registry, entry, name, about, conforms):
     """A structure with the fields of a type. Applications use the contents of several types, and no frame."""
-    is_frame = conforms == "FrameBody"
-    access, coding = ("package", "package ") if is_frame else ("public", "")
+    is_frame, is_content = conforms == "FrameBody", conforms == "FieldList"
+    is_public = entry.isPublic if is_content else not is_frame
+    access, coding = "public" if is_public else "package", "package " if is_frame or is_content else ""
     found = properties(registry, entry)
     lists = [
         f"{comment(f'The maximum number of elements of `{item.name}`.')}\n"
@@ -251,9 +253,11 @@ def structure(registry, entry, name, about, conforms):
     kind = [type_constant(entry)] if is_frame else []
     blocks = ["\n".join([*kind, *lists])] * bool(kind or lists) + ["\n".join(stored)] * bool(stored)
     parse, encode = "\n".join(parser(found, coding)), "\n".join(encoder(found, coding))
-    if is_frame:
-        parse, encode = f"{PARSING}\n{parse}", f"{ENCODING}\n{encode}"
-    blocks += ["\n".join(initializer(found, access)), parse, encode]
+    if is_frame or is_content:
+        note = PARSING if is_frame else PARSING.replace("frame from its body", "content from its fields").replace(
+            "FrameBody", "FieldList")
+        parse, encode = f"{note}\n{parse}", f"{ENCODING if is_frame else '    /// Appends the fields.'}\n{encode}"
+    blocks += ["\n".join(initializer(found, access, "content" if is_content else "frame")), parse, encode]
     return f"{comment(about, '')}\n{access} struct {name}: {conforms} {{\n" + "\n\n".join(blocks) + "\n}"
 
 
@@ -291,6 +295,11 @@ def bodies(registry):
         blocks.append(
             wrapper(entry) if entry.contents else structure(registry, entry, entry.body, entry.about, "FrameBody"))
     return source(*blocks)
+
+
+def field_lists(registry):
+    """The contents of requests and responses that are lists of fields, which tests of frames do not name."""
+    return source(*(structure(registry, entry, entry.name, entry.about, "FieldList") for entry in registry.contents))
 
 
 def frame(registry):
@@ -454,6 +463,7 @@ def cases(registry):
 FILES = {
     WIRE + "Frame+Registry.swift": frame,
     WIRE + "FrameBody+Registry.swift": bodies,
+    WIRE + "FieldList+Registry.swift": field_lists,
     DIFFERENTIAL + "Frame+Registry.swift": json,
     SUPPORT + "FieldSource+Registry.swift": random,
     TESTS + "FrameCases+Registry.swift": cases,

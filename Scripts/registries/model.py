@@ -16,6 +16,7 @@ FIELDS = {
              " fieldsText when credit feature receiver",
     "tags": "name compact type swift unit least most parts ranges shown enum enumDoc repeats fields value doc",
     "choices": "tag name text doc",
+    "contents": "name about isPublic fields",
     "properties": "type tag name default doc",
     "kinds": "name meaning unread listed doc",
     "features": "name version offers doc holds otherwise",
@@ -77,7 +78,7 @@ class Registry:
         self.check()
 
     def check(self):
-        for name in FIELDS.keys() - {"choices", "properties"}:
+        for name in FIELDS.keys() - {"choices", "contents", "properties"}:
             entries = getattr(self, name)
             numbers = [entry.value_of_number for entry in entries]
             need(numbers == sorted(set(numbers)), f"the numbers of {name} are not ascending")
@@ -86,7 +87,7 @@ class Registry:
         need([entry.compact for entry in self.compact] == codes_from_1(self.compact), "a compact code is missing")
         need([entry.form for entry in self.formed] == codes_from_1(self.formed), "a form is missing")
         need([entry.number for entry in self.features] == list(range(len(self.features))), "a feature's bit is missing")
-        layouts = [entry.fields for entry in self.types]
+        layouts = [entry.fields for entry in [*self.types, *self.contents]]
         layouts += [fields for entry in self.tags if entry.fields for fields in entry.fields.values()]
         for name in {field.rstrip("?*+") for layout in layouts for field in layout} | {e.tag for e in self.choices}:
             need(name in self.by_tag, f"there is no tag {name}")
@@ -106,7 +107,7 @@ def need(condition, problem):
 def entry_of(row, registry):
     fields = ["number", "range", *FIELDS[registry].split()]
     need(row.keys() <= set(fields), f"an entry of {registry} has {sorted(row.keys() - set(fields))}: {row}")
-    is_numbered = registry == "properties" or ("number" in row) != ("range" in row)
+    is_numbered = registry in ("contents", "properties") or ("number" in row) != ("range" in row)
     need(is_numbered, f"an entry of {registry} needs a number or a range: {row}")
     return Entry(**dict.fromkeys(fields) | row)
 

@@ -42,6 +42,12 @@ def types(registry):
          entry.sender, fields(registry, entry)] for entry in registry.types])
 
 
+def contents(registry):
+    return table(["content", "fields (? optional, … repeated)"], [
+        [entry.name, ", ".join(f"{field[:-1]}…" if field[-1] == "*" else field for field in entry.fields)]
+        for entry in registry.contents])
+
+
 def treatment_of_types(registry):
     def fragments(entry):
         return "yes" if entry.fragments else "no" if entry.fragments is False or not entry.range else ""
@@ -88,6 +94,7 @@ PARTS = {
         "forms": forms,
         "compact": compact,
     },
+    "Specs/relay.md": {"contents": contents},
     "Specs/registries.md": {
         "types": treatment_of_types,
         "flags": plain(

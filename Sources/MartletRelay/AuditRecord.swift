@@ -26,6 +26,9 @@ public struct AuditRecord: Equatable, Sendable {
         case roomCreated
         /// A member has requested an operation on a room, which was performed, or was refused with the code.
         case roomOperation
+        /// An account has sent a request for the administration of the relay, which was performed, or was refused with
+        /// the code.
+        case administration
     }
 
     /// The kind of event.
@@ -42,7 +45,9 @@ public struct AuditRecord: Equatable, Sendable {
     public var code: ErrorCode?
     /// The operation on a room.
     public var operation: RoomMethod?
-    /// The account that the operation affects.
+    /// The method of a request for administration.
+    public var method: MethodName?
+    /// The account that the operation or the request affects.
     public var target: AccountName?
     /// The role, the access, or the duration of a mute that the operation sets.
     public var value: String?
@@ -78,6 +83,12 @@ public struct AuditRecord: Equatable, Sendable {
             operation = record.method
             target = record.target
             value = record.value
+            code = record.status == .none ? nil : record.status
+        case .note(.administered(let record), let peer):
+            self.init(.administration, record.actor, peer)
+            room = record.room
+            method = record.method
+            target = record.target
             code = record.status == .none ? nil : record.status
         case .tlsFailed(let error, let peer?) where error.concernsCertificate:
             self.init(.certificateRefused, account: nil)

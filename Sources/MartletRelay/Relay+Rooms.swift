@@ -18,7 +18,10 @@ extension Relay {
     public func publish(
         _ content: MessageContent, in room: RoomName
     ) async throws(RoomCommandError) -> RoomCursor {
-        try await perform(.publish(content), in: room) ?? RoomCursor(offset: 0)
+        guard case .published(let cursor) = try await perform(.publish(content), in: room) else {
+            return RoomCursor(offset: 0)
+        }
+        return cursor
     }
 
     /// Removes an account from a room: its sessions there are reset with `kicked`, and it loses its membership
@@ -28,7 +31,7 @@ extension Relay {
     /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `refused`; `storeUnavailable`, in which case the sessions may
     ///   have ended.
     public func remove(_ account: AccountName, from room: RoomName) async throws(RoomCommandError) {
-        _ = try await perform(.remove(account), in: room)
+        try await perform(.remove(account), in: room)
     }
 
     /// Closes a room. With roles its access is `closed`, and the sessions of accounts that may not enter any
@@ -37,10 +40,12 @@ extension Relay {
     ///
     /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `refused`; `storeUnavailable`.
     public func close(room: RoomName) async throws(RoomCommandError) {
-        _ = try await perform(.close, in: room)
+        try await perform(.close, in: room)
     }
 
-    private func perform(_ command: RoomCommand, in room: RoomName) async throws(RoomCommandError) -> RoomCursor? {
+    /// Performs a command, and returns when it is durable.
+    @discardableResult
+    func perform(_ command: RoomCommand, in room: RoomName) async throws(RoomCommandError) -> RoomCommandValue {
         guard let driver = driver(of: room) else { throw .notRunning }
         let result = await withCheckedContinuation { continuation in
             driver.loop.execute { driver.perform(command, in: room, continuation) }

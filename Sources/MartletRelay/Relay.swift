@@ -37,16 +37,13 @@ public final class Relay: Sendable {
         var drivers: [RelayDriver]
         var listeners: [any TransportListener]
         var tls: TLSServer?
+        /// Milliseconds since 1970.
+        let since: UInt64
 
         /// Runs `work` on one loop after another and returns the results.
         func onLoops<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> [Answer] {
             var answers: [Answer] = []
-            for driver in drivers {
-                answers.append(
-                    await withCheckedContinuation { continuation in
-                        driver.loop.execute { continuation.resume(returning: work(driver)) }
-                    })
-            }
+            for driver in drivers { answers.append(await driver.onLoop(work)) }
             return answers
         }
 
@@ -72,7 +69,7 @@ public final class Relay: Sendable {
         }
     }
 
-    private let parts: RelayParts
+    let parts: RelayParts
     private let phase = Guarded<Phase>(.idle)
     private let stopped = AsyncStream<Never>.makeStream()
 
@@ -99,6 +96,7 @@ public final class Relay: Sendable {
     ) {
         parts = RelayParts(
             configuration, store, authenticator, policy, requestHandler, telemetry, attachments, onUndelivered, onEvent)
+        parts.relay.withLock { $0.relay = self }
     }
 
     deinit {
@@ -110,6 +108,12 @@ public final class Relay: Sendable {
     private var running: Running? {
         phase.withLock { if case .running(let running, _) = $0 { running } else { nil } }
     }
+
+    /// The start of the relay, in milliseconds since 1970; 0 while it does not run.
+    var since: UInt64 { running?.since ?? 0 }
+
+    /// The drivers of all loops; empty while the relay does not run.
+    var drivers: [RelayDriver] { running?.drivers ?? [] }
 
     /// The driver of the loop of a room; nil while the relay does not run.
     func driver(of room: RoomName) -> RelayDriver? {
@@ -193,7 +197,7 @@ public final class Relay: Sendable {
                         if let secure = tls.transport(over: connection) { first.accept(secure, peer) }
                     }
                 }
-            }, tls: tls)
+            }, tls: tls, since: first.loop.wallTime)
     }
 
     private func listen(

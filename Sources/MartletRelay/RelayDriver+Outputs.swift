@@ -58,6 +58,7 @@ extension RelayDriver {
     /// Delays the authentication of an account, or refuses it, after failures (C-67, Specs/hostile.md row 53).
     private func authenticate(_ key: ConnectionKey, _ claim: AuthenticationRequest, now: Instant) {
         guard let transport = acceptor[key]?.transport else { return }
+        peer(key)?.agent = claim.agent
         var request = claim
         request.certificate = transport.security?.peerCertificate
         if request.mechanism != nil {
@@ -150,9 +151,22 @@ extension RelayDriver {
 
     private func perform(_ call: RelayCall, _ id: RelayCallID, now: Instant) {
         if let result = parts.immediateResult(of: call) { return engine.completed(id, result, now: now) }
+        let isDrain = if case .administer(let request) = call { request.method.isDrain } else { false }
         loop.startTask { [parts, loop] in
             let result = await parts.perform(call)
-            loop.execute { self.engine.completed(id, result, now: self.enter()) }
+            loop.execute {
+                if isDrain, case .answer(let answer) = result { self.drainsAfterTurn = answer.status == .none }
+                self.engine.completed(id, result, now: self.enter())
+            }
+        }
+    }
+
+    /// Drains the relay, as an administrator has requested in this turn.
+    func drainIfRequested() {
+        guard drainsAfterTurn else { return }
+        drainsAfterTurn = false
+        loop.startTask { [parts] in
+            _ = await parts.relay.withLock(\.relay)?.drain(within: parts.configuration.drainTimeout)
         }
     }
 

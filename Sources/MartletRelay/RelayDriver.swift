@@ -48,6 +48,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     var commands: [UInt64: CheckedContinuation<RoomCommandResult, Never>] = [:]
     /// The number of commands so far.
     var commandCount: UInt64 = 0
+    /// Whether the relay is drained when the response to the request for it has left.
+    var drainsAfterTurn = false
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private lazy var touchTimer = LoopTimer(on: loop) { [weak self] in self?.touchRooms() }
@@ -142,6 +144,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         let end = Instant(nanoseconds: loop.currentTime)
         engine.turnEnded(begunAt: now, now: end)
         measured.turnEnded(after: end - now)
+        drainIfRequested()
     }
 
     private func performOutputs() {
@@ -180,7 +183,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     }
 
     func start(_ transport: any Transport, _ key: ConnectionKey, _ admitted: AdmittedPeer) {
-        acceptor.start(transport, key, RelayPeer(admitted), of: self)
+        acceptor.start(transport, key, RelayPeer(admitted, since: loop.wallTime), of: self)
     }
 
     /// The peer of a connection; nil after its last event.
@@ -215,6 +218,13 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         peer?.authenticationDelay = nil
         acceptor.remove(connection)
         engine.closed(connection.key, now: enter())
+    }
+
+    /// Runs `work` on the loop and returns the result.
+    func onLoop<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> Answer {
+        await withCheckedContinuation { continuation in
+            loop.execute { continuation.resume(returning: work(self)) }
+        }
     }
 
     // MARK: - Operator

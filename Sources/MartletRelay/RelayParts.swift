@@ -18,6 +18,8 @@ final class RelayParts: Sendable {
     let limiter: Guarded<PeerLimiter>
     /// Whether an append has failed and none has succeeded since.
     private let hasFailedAppend = Atomic(false)
+    /// The relay, for requests for its administration.
+    let relay = Guarded(RelayReference())
     /// Whether the relay has been drained.
     let isDraining = Atomic(false)
 
@@ -94,6 +96,7 @@ final class RelayParts: Sendable {
         switch call {
         case .authorize(let request):
             (policy as? any ImmediateRoomPolicy).map { .decision($0.immediateDecision(on: request)) }
+        case .administer: nil
         case .request(let room, let request):
             //
             takes(request, in: room) || requestHandler != nil ? nil : .answer(RequestAnswer(status: .unknownMethod))
@@ -106,6 +109,7 @@ final class RelayParts: Sendable {
         switch call {
         case .authorize(let request): .decision(await decide(request))
         case .request(let room, let request): .answer(await answer(request, in: room))
+        case .administer(let request): .answer(await administer(request))
         case .attachment(let call): .attachment(await perform(call))
         }
     }
@@ -113,6 +117,11 @@ final class RelayParts: Sendable {
     /// Whether the request has points for the sink.
     private func takes(_ request: Request, in room: RoomName?) -> Bool {
         telemetry != nil && room == nil && request.method == TelemetryBatch.method
+    }
+
+    private func administer(_ request: Request) async -> RequestAnswer {
+        guard let relay = relay.withLock(\.relay) else { return RequestAnswer(status: .serverBusy) }
+        return await relay.answer(request)
     }
 
     private func answer(_ request: Request, in room: RoomName?) async -> RequestAnswer {
@@ -195,6 +204,11 @@ final class RelayParts: Sendable {
     var isStoreFailing: Bool { hasFailedAppend.load(ordering: .relaxed) }
 
     var busy: Notice { Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter) }
+}
+
+/// A reference that does not keep the relay running.
+struct RelayReference {
+    weak var relay: Relay?
 }
 
 /// The result of a call of the authenticator.

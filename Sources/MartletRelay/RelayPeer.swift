@@ -6,6 +6,10 @@ import MartletWire
 final class RelayPeer {
     /// The share of the connection in the limits of its address.
     let admitted: AdmittedPeer
+    /// The begin of the connection, in milliseconds since 1970.
+    let since: UInt64
+    /// The name of the program in the hello of the authentication; nil if there was none.
+    var agent: String?
     /// The delay before the call of the authenticator; nil while there is none.
     var authenticationDelay: LoopTimer? { didSet { oldValue?.set(deadline: nil) } }
     /// The call of the authenticator, cancelled when the connection closes.
@@ -13,8 +17,9 @@ final class RelayPeer {
     /// The authentication exchange that waits for the client's next message.
     var exchange: PendingExchange?
 
-    init(_ admitted: AdmittedPeer) {
+    init(_ admitted: AdmittedPeer, since: UInt64) {
         self.admitted = admitted
+        self.since = since
     }
 }
 

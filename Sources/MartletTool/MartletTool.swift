@@ -7,10 +7,10 @@ struct MartletTool {
         name: "martlet", summary: "Messages between people and programs, over connections that may fail.",
         commands: [
             ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, HistoryCommand.spec,
-            RoomsCommand.spec, CardCommand.spec, CardsCommand.spec, ModerateCommand.spec, FetchCommand.spec,
-            OutboxCommand.spec, BotCommand.spec, RecordCommand.spec, UserCommand.spec, StoreCommand.spec,
-            DevCertCommand.spec, DecodeCommand.spec, ReplayCommand.spec, DoctorCommand.spec, ReferenceCommands.manual,
-            ReferenceCommands.completions,
+            RoomsCommand.spec, CardCommand.spec, CardsCommand.spec, ModerateCommand.spec, AdminCommand.spec,
+            FetchCommand.spec, OutboxCommand.spec, BotCommand.spec, RecordCommand.spec, UserCommand.spec,
+            StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec, ReplayCommand.spec, DoctorCommand.spec,
+            ReferenceCommands.manual, ReferenceCommands.completions,
         ])
 
     static func main() { program.main() }

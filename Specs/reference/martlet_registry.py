@@ -116,6 +116,21 @@ class Tag(Named):
     SHORTENED = 0x00A7, "shortened"
     HAS_MORE = 0x00A8, "hasMore"
     RECONNECT_SPREAD = 0x00B0, "reconnectSpread"
+    ITEM = 0x00D0, "item"
+    NEXT = 0x00D1, "next"
+    COUNT = 0x00D2, "count"
+    ADDRESS = 0x00D3, "address"
+    SINCE = 0x00D4, "since"
+    ROUND_TRIP = 0x00D5, "roundTrip"
+    QUEUED_BYTE_COUNT = 0x00D6, "queuedByteCount"
+    LINK_COUNT = 0x00D7, "linkCount"
+    CONNECTION_COUNT = 0x00D8, "connectionCount"
+    SESSION_COUNT = 0x00D9, "sessionCount"
+    MEMBER_COUNT = 0x00DA, "memberCount"
+    ROOM_COUNT = 0x00DB, "roomCount"
+    ROLE_COUNT = 0x00DC, "roleCount"
+    MESSAGE_COUNT = 0x00DD, "messageCount"
+    MEMORY_BYTE_COUNT = 0x00DE, "memoryByteCount"
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
@@ -403,6 +418,21 @@ VALUES = {
     Tag.SHORTENED: Value("u8", most=1, sizes=(1,)),
     Tag.HAS_MORE: Value("u8", most=1, sizes=(1,)),
     Tag.RECONNECT_SPREAD: Value("u32", sizes=(4,)),
+    Tag.ITEM: Value("bytes"),
+    Tag.NEXT: Value("u64", sizes=(8,)),
+    Tag.COUNT: Value("u32", sizes=(4,)),
+    Tag.ADDRESS: Value("text", most=64),
+    Tag.SINCE: Value("u64", sizes=(8,)),
+    Tag.ROUND_TRIP: Value("u32", sizes=(4,)),
+    Tag.QUEUED_BYTE_COUNT: Value("u64", sizes=(8,)),
+    Tag.LINK_COUNT: Value("u32", sizes=(4,)),
+    Tag.CONNECTION_COUNT: Value("u32", sizes=(4,)),
+    Tag.SESSION_COUNT: Value("u32", sizes=(4,)),
+    Tag.MEMBER_COUNT: Value("u32", sizes=(4,)),
+    Tag.ROOM_COUNT: Value("u32", sizes=(4,)),
+    Tag.ROLE_COUNT: Value("u32", sizes=(4,)),
+    Tag.MESSAGE_COUNT: Value("u64", sizes=(8,)),
+    Tag.MEMORY_BYTE_COUNT: Value("u64", sizes=(8,)),
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),

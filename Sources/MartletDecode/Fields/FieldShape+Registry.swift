@@ -8,18 +8,20 @@ extension FieldShape {
         switch tag {
         case .code, .status: self = .code
         case .reason, .redirect, .account, .agent, .mechanism, .sender, .room, .member, .method, .recipient, .inviter,
-            .text, .name, .mediaType, .reaction, .event, .location, .key, .card, .url:
+            .address, .text, .name, .mediaType, .reaction, .event, .location, .key, .card, .url:
             self = .text
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,
             .acceptedAt, .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .before, .limit,
             .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .position, .length, .membership,
-            .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .removed,
-            .byteCount, .bool, .integer, .unsigned, .cardStatus, .statusTime:
+            .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .count, .since,
+            .roundTrip, .queuedByteCount, .linkCount, .connectionCount, .sessionCount, .memberCount, .roomCount,
+            .roleCount, .messageCount, .memoryByteCount, .removed, .byteCount, .bool, .integer, .unsigned, .cardStatus,
+            .statusTime:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features
-        case .device, .link, .nonce, .log: self = .identifier
+        case .device, .link, .nonce, .log, .next: self = .identifier
         case .credential, .resumeToken: self = .secret
         case .sessionPosition: self = .position
         case .echo: self = .echo

@@ -92,6 +92,19 @@ struct AccountTable: ~Copyable, Sendable {
         return Int32(slot)
     }
 
+    /// The next accounts that have links, and the place of the next page.
+    func page(from place: Int, limit: Int) -> (items: [AccountOverview], next: Int?) {
+        let page = TablePage.slots(accounts.slots, from: place, limit: limit) {
+            accounts.isLive($0) && !accounts[$0].links.isEmpty
+        }
+        let items = page.slots.map { slot in
+            AccountOverview(
+                account: accounts[slot].name, linkCount: UInt32(accounts[slot].links.count),
+                sessionCount: UInt32(accounts[slot].sessionCount))
+        }
+        return (items, page.next)
+    }
+
     /// Links of an account, with a connection or without.
     func linkCount(_ account: Int32) -> Int { accounts[Int(account)].links.count }
 

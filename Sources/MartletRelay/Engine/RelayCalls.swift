@@ -31,6 +31,8 @@ package enum RelayCall: Sendable {
     case authorize(RoomAuthorizationRequest)
     /// Answer a request without a recipient; without a room, one of an account's session.
     case request(RoomName?, Request)
+    /// Perform a request for the administration of the relay, which was authorized.
+    case administer(Request)
     /// Call the attachment store. Calls may be concurrent.
     case attachment(AttachmentCall)
 }
@@ -64,12 +66,13 @@ struct RelayCalls: Sendable {
         case request(MemberHandle, number: UInt64)
         /// A request of an account's session, with its number there.
         case accountRequest(MemberKey, number: UInt64)
+        indirect case administration(AdministrationCall)
         case attachment(AttachmentCallID)
 
         var kind: RelayCallID.Kind {
             switch self {
             case .decision: .decision
-            case .request, .accountRequest: .answer
+            case .request, .accountRequest, .administration: .answer
             case .attachment: .attachment
             }
         }

@@ -76,6 +76,8 @@ public enum RelayNote: Equatable, Sendable {
     case roomCreated(DeviceKey, RoomName, ErrorCode)
     /// An operation on a room.
     case roomOperation(RoomOperationRecord)
+    /// A request for the administration of the relay, which was performed or refused with the code.
+    case administered(AdministrationRecord)
     /// The store has roles of a room that are not valid. The room cannot be opened.
     case rolesInvalid(RoomName, RoomRolesError)
 }

@@ -279,6 +279,9 @@ package struct RelayEngine: ~Copyable {
             if let keys = server.nextTransmits() { return .link(.transmit(keys)) }
             // A room answers with its state after the messages before the request.
             if sessions.answerAboutRoom() { continue }
+            if let (record, connection) = sessions.administrations.popFirst() {
+                note(.administered(record), on: connection)
+            }
             if let output = sessions.outputs.popFirst() { return output }
             if let output = sessions.nextQuestion() { return output }
             if let (id, read) = sessions.reads.popFirst() { return .store([.readMemberships(id, read)]) }

@@ -54,6 +54,11 @@ struct RelayLinks: ~Copyable {
         return removed
     }
 
+    /// The next accounts that have links.
+    func accountPage(from place: Int, limit: Int) -> (items: [AccountOverview], next: Int?) {
+        accounts.page(from: place, limit: limit)
+    }
+
     /// A link has a connection.
     mutating func attached(_ slot: Int) { accounts.unsuspend(links[slot].key, of: links[slot].account) }
 

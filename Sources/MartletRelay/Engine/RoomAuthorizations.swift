@@ -20,12 +20,15 @@ struct RoomAuthorizations: Sendable {
         /// A room in the list of an account, about whose messages the policy is asked. The generation is that
         /// of the session's decisions.
         case entry(MemberKey, RoomName, generation: UInt64)
+        /// A request for the administration of the relay.
+        indirect case administration(AdministrationCall)
 
         /// The session.
         var member: MemberKey {
             switch self {
             case .session(let member, _), .entry(let member, _, _): member
             case .call(let call): call.caller
+            case .administration(let call): call.caller
             }
         }
     }

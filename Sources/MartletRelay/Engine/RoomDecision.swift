@@ -20,7 +20,8 @@ public struct RoomPermissions: OptionSet, Hashable, Sendable {
 
     /// Create rooms, if the relay keeps roles: the first account in a room becomes its owner.
     public static let create = RoomPermissions(rawValue: 8)
-    /// Act as an owner of the room, and publish announcements, if the relay keeps roles.
+    /// Act as an owner of the room, and publish announcements, if the relay keeps roles. In the room
+    /// `RoomName.administration`: administer the relay.
     public static let administer = RoomPermissions(rawValue: 16)
 
     /// Every permission but `administer`.

@@ -415,6 +415,12 @@ struct Rooms: ~Copyable, Sendable {
         rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.map { rooms[$0].name }
     }
 
+    /// The next rooms in memory, and the place of the next page.
+    func page(from place: Int, limit: Int) -> (items: [RoomOverview], next: Int?) {
+        let page = TablePage.slots(rooms.slots, from: place, limit: limit) { rooms.isLive($0) }
+        return (page.slots.map { rooms[$0].overview }, page.next)
+    }
+
     // MARK: Memory
 
     /// Removes messages from memory that the store has, until this many bytes are free or there are none.

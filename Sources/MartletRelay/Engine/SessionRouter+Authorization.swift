@@ -39,6 +39,7 @@ extension SessionRouter {
         switch question {
         case .call(let call): return call.room
         case .entry(_, let room, _): return room
+        case .administration: return .administration
         case .session(let member, let open):
             guard let (slot, index) = position(of: member) else { return nil }
             return open?.room ?? self.room(at: index, of: slot)
@@ -62,6 +63,7 @@ extension SessionRouter {
         switch question {
         case .session(let member, let open): authorized(member, opening: open, decision, now: now)
         case .call(let call): authorized(call, decision, now: now)
+        case .administration(let call): authorized(call, decision, now: now)
         case .entry(let member, let room, let generation):
             authorized(room, asked: generation, of: member, decision, now: now)
         }

@@ -23,6 +23,7 @@ extension SessionRouter {
         case (.request(let member, let number), .answer(let answer)):
             rooms.local.respond(member, answer.response(to: number))
         case (.accountRequest(let key, let number), .answer(let answer)): answered(key, answer.response(to: number))
+        case (.administration(let call), .answer(let answer)): concluded(call, answer)
         case (.attachment(let id), .attachment(let result)): rooms.local.attachmentAnswered(id, result)
         default: preconditionFailure("the result is of another kind than the call")
         }

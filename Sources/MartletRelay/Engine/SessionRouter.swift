@@ -32,6 +32,8 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var stateRequests = Deque<(member: MemberHandle, method: RelayMethod, number: UInt64)>()
     /// Entries that roles of rooms have refused, with the connections of their links, for the log.
     var refusedEntries: [(note: RelayNote, connection: Int?)] = []
+    /// Concluded requests for administration, with the connections of their links, for the log.
+    var administrations = Deque<(record: AdministrationRecord, connection: Int?)>()
     /// The questions of the rooms of this turn for the store.
     private(set) var storeQuestions: [StoreQuestion] = []
     /// Credit of messages of accounts that have exceeded their rate.

@@ -148,6 +148,7 @@ final class AuditLog: Sendable {
             ("peer", record.peer.map { "\($0)" }),
             ("room", record.room?.text),
             ("operation", record.operation?.rawValue),
+            ("method", record.method?.text),
             ("target", record.target?.text),
             ("value", record.value),
             ("code", record.code?.name),

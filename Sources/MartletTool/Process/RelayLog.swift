@@ -234,7 +234,8 @@ enum RelayLog {
         switch note {
         case .link(.suspended(let key, _)): device("suspended", key)
         case .link(.ended(let key, _)): device("ended", key)
-        case .link(.linked), .link(.resumed), .link(.refused), .roomRefused, .roomCreated, .roomOperation:
+        case .link(.linked), .link(.resumed), .link(.refused), .roomRefused, .roomCreated, .roomOperation,
+            .administered:
             AuditRecord(.note(note, peer: nil)).map { AuditLog.members(of: $0) } ?? []
         case .rolesInvalid(let room, let error):
             named("rolesInvalid", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])

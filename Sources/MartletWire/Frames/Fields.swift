@@ -6,7 +6,7 @@ extension Optional {
     }
 
     /// Returns the value of a required field.
-    func required(_ tag: Tag) throws(WireError) -> Wrapped {
+    package func required(_ tag: Tag) throws(WireError) -> Wrapped {
         guard let self else { throw .missingField(tag) }
         return self
     }

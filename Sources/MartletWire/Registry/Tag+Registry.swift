@@ -229,6 +229,51 @@ extension Tag {
     /// u32, milliseconds over which the clients of the server spread their attempts to reconnect.
     @inlinable
     package static var reconnectSpread: Tag { Tag(rawValue: 0x00B0) }
+    /// The fields of an item of a page; repeats up to 32 times.
+    @inlinable
+    package static var item: Tag { Tag(rawValue: 0x00D0) }
+    /// u64, the place at which a request continues.
+    @inlinable
+    package static var next: Tag { Tag(rawValue: 0x00D1) }
+    /// u32, the number of rooms or messages that a request has changed.
+    @inlinable
+    package static var count: Tag { Tag(rawValue: 0x00D2) }
+    /// UTF-8, the address of a peer, at most 64 bytes.
+    @inlinable
+    package static var address: Tag { Tag(rawValue: 0x00D3) }
+    /// u64, milliseconds since 1970 by the relay's clock.
+    @inlinable
+    package static var since: Tag { Tag(rawValue: 0x00D4) }
+    /// u32, microseconds, the round-trip time of a link.
+    @inlinable
+    package static var roundTrip: Tag { Tag(rawValue: 0x00D5) }
+    /// u64, bytes of frames that a link has not acknowledged.
+    @inlinable
+    package static var queuedByteCount: Tag { Tag(rawValue: 0x00D6) }
+    /// u32, a number of links.
+    @inlinable
+    package static var linkCount: Tag { Tag(rawValue: 0x00D7) }
+    /// u32, a number of connections.
+    @inlinable
+    package static var connectionCount: Tag { Tag(rawValue: 0x00D8) }
+    /// u32, a number of sessions.
+    @inlinable
+    package static var sessionCount: Tag { Tag(rawValue: 0x00D9) }
+    /// u32, a number of members.
+    @inlinable
+    package static var memberCount: Tag { Tag(rawValue: 0x00DA) }
+    /// u32, a number of rooms.
+    @inlinable
+    package static var roomCount: Tag { Tag(rawValue: 0x00DB) }
+    /// u32, a number of accounts with a role, a ban or a mute.
+    @inlinable
+    package static var roleCount: Tag { Tag(rawValue: 0x00DC) }
+    /// u64, a number of messages.
+    @inlinable
+    package static var messageCount: Tag { Tag(rawValue: 0x00DD) }
+    /// u64, bytes of memory.
+    @inlinable
+    package static var memoryByteCount: Tag { Tag(rawValue: 0x00DE) }
     /// Container of the limits.
     @inlinable
     package static var limits: Tag { Tag(rawValue: 0x0101) }
@@ -328,10 +373,11 @@ extension Tag {
         .head, .first, .member, .tail, .session, .noLocal, .log, .role, .access, .duration, .standing, .before, .limit,
         .acceptedRun, .receiptKind, .upTo, .message, .maxAge, .maxCount, .maxByteCount, .correlation, .method,
         .deadline, .recipient, .status, .presence, .typing, .position, .length, .entry, .membership, .inviter,
-        .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .limits, .resume,
-        .content, .array, .object, .detail, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed,
-        .event, .byteCount, .location, .digest, .thumbnail, .null, .bool, .integer, .unsigned, .double, .key, .card,
-        .cardStatus, .statusTime, .url,
+        .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .item, .next, .count,
+        .address, .since, .roundTrip, .queuedByteCount, .linkCount, .connectionCount, .sessionCount, .memberCount,
+        .roomCount, .roleCount, .messageCount, .memoryByteCount, .limits, .resume, .content, .array, .object, .detail,
+        .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest,
+        .thumbnail, .null, .bool, .integer, .unsigned, .double, .key, .card, .cardStatus, .statusTime, .url,
     ]
 }
 
@@ -415,6 +461,21 @@ extension Tag: CustomStringConvertible {
         case .shortened: "shortened"
         case .hasMore: "hasMore"
         case .reconnectSpread: "reconnectSpread"
+        case .item: "item"
+        case .next: "next"
+        case .count: "count"
+        case .address: "address"
+        case .since: "since"
+        case .roundTrip: "roundTrip"
+        case .queuedByteCount: "queuedByteCount"
+        case .linkCount: "linkCount"
+        case .connectionCount: "connectionCount"
+        case .sessionCount: "sessionCount"
+        case .memberCount: "memberCount"
+        case .roomCount: "roomCount"
+        case .roleCount: "roleCount"
+        case .messageCount: "messageCount"
+        case .memoryByteCount: "memoryByteCount"
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"

@@ -323,6 +323,49 @@ def rooms(file):
     answered("an entry of the maximum size", t(0xA0, repeat(b"a", 8192)), [[0xA0, times("61", 8192)]])
 
 
+def administration(file):
+    """Requests for the administration of a relay and their responses (R-178)."""
+    def shown(fields):
+        return [[tag, value.hex()] for tag, value in fields]
+
+    def asked(name, method, *fields):
+        file.good(name, "W-68", 0x6001,
+                  [t(0x70, u64(3)), t(0x71, method), t(0x72, u32(5000)), t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "method": method, "deadline": 5000, "content": shown(fields)})
+
+    def answered(name, *fields):
+        file.good(name, "W-69", 0x6002,
+                  [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, [t(*field) for field in fields])],
+                  {"correlation": "3", "status": 0, "content": shown(fields)}, FROM_SERVER)
+
+    def item(*fields):
+        return 0xD0, b"".join(u16(tag) + u32(len(value)) + value for tag, value in fields)
+
+    lobby, bob, next_page = (0x50, b"lobby"), (0x12, b"bob"), (0xD1, u64(1 << 32 | 64))
+    asked("the first page of links", "admin.links", (0x5F, u16(10)))
+    asked("the next page of links", "admin.links", next_page)
+    asked("the mute of an account", "admin.mute", lobby, bob, (0x5C, u32(60)))
+    asked("an announcement in all rooms", "admin.announce", (0x0201, b"at ten"))
+    asked("a step of an erasure", "admin.erase", lobby, bob, (0xD1, u64(256)))
+    link = (bob, (0x11, u64(7)), (0xD6, u64(512)), (0xD9, u32(1)))
+    answered("a page of a link without a connection, and the place of the next page", item(*link), next_page)
+    answered("the fields of a link with a connection", *link, (0x14, b"chat 1.0"), (0xD3, b"192.0.2.1:50000"),
+             (0xD4, u64(1 << 40)), (0xD5, u32(21500)))
+    for size in (0, 64):
+        body = b"a" * size
+        file.good(f"the address of a link, {size} bytes", "W-69", 0x6002,
+                  [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, t(0xD3, body))],
+                  {"correlation": "3", "status": 0, "content": [[0xD3, times("61", size)]]}, FROM_SERVER)
+    answered("a page without items", (0xD1, u64(1024)))
+    answered("a page with the maximum number of items", *[(0xD0, b"")] * 32)
+    answered("a page of accounts", item(bob, (0xD7, u32(3)), (0xD9, u32(5))))
+    answered("a room with roles and bounds", lobby, (0xDA, u32(2)), (0x59, u64(9)), (0x53, u64(7)), (0x54, u64(1)),
+             (0xDE, u64(2048)), (0xDC, u32(3)), (0x5B, bytes(1)), (0x65, u64(100000)))
+    answered("the state of a relay", (0xD4, u64(1 << 40)), (0xD8, u32(2)), (0xD7, u32(3)), (0xDB, u32(1)),
+             (0xDD, u64(70)), (0xDE, u64(1 << 20)))
+    answered("the result of a step", (0xD2, u32(32)), (0xD1, u64(288)))
+
+
 def make():
     data_file = VectorFile("data", "data (wire.md 9.1).")
     data(data_file)
@@ -342,4 +385,6 @@ def make():
     attachments(attached)
     listed = VectorFile("rooms", "Requests for an account's rooms and their responses (relay.md 8.3).")
     rooms(listed)
-    return [data_file, around, asked, operated, paged, attached, listed]
+    administered = VectorFile("administration", "Requests for administration and their responses (relay.md 8.6).")
+    administration(administered)
+    return [data_file, around, asked, operated, paged, attached, listed, administered]

@@ -114,7 +114,7 @@ final class EngineFixture: @unchecked Sendable {
             case .link(.note(let note, _)): notes.append(.link(note))
             case .call(let id, .authorize(let request)):
                 engine.completed(id, .decision(policy(request)), now: now)
-            case .call(let id, .request):
+            case .call(let id, .request), .call(let id, .administer):
                 engine.completed(id, .answer(RequestAnswer(status: .unknownMethod)), now: now)
             case .call(let id, .attachment): engine.completed(id, .attachment(.failed(.unavailable)), now: now)
             case .policyOverdue, .undelivered, .commandEnded: break

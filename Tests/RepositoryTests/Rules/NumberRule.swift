@@ -11,7 +11,8 @@ enum NumberRule {
     /// and those whose names have other meanings in the code.
     private static let skipped: Set<String> = [
         "features", "device", "link", "nonce", "log", "correlation", "integer", "unsigned", "maxCount", "maxByteCount",
-        "head", "first", "before", "total", "credit",
+        "head", "first", "before", "total", "credit", "next", "since", "queuedByteCount", "messageCount",
+        "memoryByteCount",
     ]
     /// The names in the code for numbers of the registry, of rows, and of the bounds of ranges.
     private static let added: Set<String> = [

@@ -576,7 +576,7 @@ package final class Simulation {
             }
         case .rolesInvalid(let room, let error):
             ledger.fail(.rolesAreEnforced, "the roles of \(room) are not valid: \(error)")
-        case .link(.suspended), .link(.refused), .roomRefused, .roomCreated: break
+        case .link(.suspended), .link(.refused), .roomRefused, .roomCreated, .administered: break
         }
     }
 

@@ -196,6 +196,7 @@ package final class VirtualRelay {
                 switch call {
                 case .authorize: later(.call(id, call), policyDelay, &work, now: now)
                 case .attachment: later(.call(id, call), storeDelay, &work, now: now)
+                case .administer: perform(.call(id, call), now: now)
                 case .request(let room, let request):
                     requests.append((id, room, request))
                     if answersRequests { perform(.call(id, call), now: now) }
@@ -243,7 +244,7 @@ package final class VirtualRelay {
     private func result(of call: RelayCall) -> RelayResult {
         switch call {
         case .authorize(let request): .decision(policy(request))
-        case .request: .answer(RequestAnswer(status: .unknownMethod))
+        case .request, .administer: .answer(RequestAnswer(status: .unknownMethod))
         case .attachment(let call): .attachment(attachments.perform(call))
         }
     }

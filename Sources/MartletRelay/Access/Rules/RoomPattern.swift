@@ -18,6 +18,9 @@ struct RoomPattern: Hashable, Sendable {
     /// The parts between the wildcards.
     private let segments: [[Part]]
 
+    /// Whether the pattern has a wildcard.
+    var hasWildcard: Bool { segments.count > 1 }
+
     /// Creates a pattern; nil if it is empty or exceeds a bound.
     init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)

@@ -21,6 +21,9 @@ import MartletWire
 ///
 /// The permissions are `publish`, `history`, `request`, `create` and `administer`; `all` is every one but `administer`,
 /// and `none` is for entering only. In a pattern of rooms `*` matches any text, and `{account}` the account's name.
+///
+/// A rule that allows `administer` in the room `martlet.administration` permits the administration of the relay
+/// (``MartletWire/RoomName/administration``). A rule with `*` allows nothing there.
 public struct RoomRules: ImmediateRoomPolicy {
     /// The maximum number of bytes of a text of rules.
     public static let maxByteCount = 1024 * 1024

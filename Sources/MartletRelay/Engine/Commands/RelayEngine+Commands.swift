@@ -9,7 +9,7 @@ extension RelayEngine {
     package mutating func perform(_ command: RoomCommand, in room: RoomName, id: UInt64) {
         noteEvent()
         let account = configuration.reservedAccount
-        if account == nil, case .publish = command {
+        if account == nil, command.publishes {
             sessions.outputs.append(.commandEnded(id, .failure(.noServerAccount)))
             return
         }

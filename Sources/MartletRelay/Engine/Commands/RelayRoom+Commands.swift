@@ -31,7 +31,20 @@ extension RelayRoom {
                 } catch {
                     concluded(call, error, into: &effects)
                 }
-            case .remove, .close:
+            case .erase(let messages):
+                do throws(RoomRefusal) {
+                    var last = log.lastOffset
+                    for message in messages {
+                        guard let deletion = try? MessageBody.delete(message).content else { continue }
+                        last = try publish(deletion, by: call.actor, at: now, batch: &batch)
+                    }
+                    commands.publish(call.id, at: last)
+                } catch {
+                    concluded(call, error, into: &effects)
+                }
+            case .describe: end(call, .success(.described(description)), into: &effects)
+            case .operate where !usesRoles: end(call, .failure(.noRoles), into: &effects)
+            case .remove, .close, .operate:
                 if usesRoles {
                     decideByRoles(call, into: &effects)
                 } else {
@@ -46,8 +59,7 @@ extension RelayRoom {
     mutating func concluded(
         _ call: RoomCommandCall, _ refusal: RoomRefusal?, into effects: inout Deque<RoomEffect>
     ) {
-        let record = RoomOperationRecord(call.operation, by: call.actor, in: name, refusal?.status ?? .none)
-        effects.append(.note(.roomOperation(record), of: nil))
+        note(call, refusal?.status ?? .none, into: &effects)
         if let refusal { return end(call, .failure(RoomCommandError(refusal)), into: &effects) }
         switch call.command {
         case .remove(let account):
@@ -61,19 +73,19 @@ extension RelayRoom {
         case .close where !usesRoles:
             for slot in members.slots where members.isLive(slot) { expel(slot, .kicked, into: &effects) }
             resetAttachments(.kicked, into: &effects)
-        case .close, .publish: break
+        case .operate(let operation): applyToMemberships(operation, by: call.actor.account)
+        case .close, .publish, .erase, .describe: break
         }
-        end(call, .success(nil), into: &effects)
+        end(call, .success(.done), into: &effects)
     }
 
     /// The messages up to an offset are durable.
     mutating func commandsStored(into effects: inout Deque<RoomEffect>) {
         guard hasCommands else { return }
         for (call, offset) in commands.takePublished(upTo: log.lastOffset) {
-            let record = RoomOperationRecord(call.operation, by: call.actor, in: name, .none)
-            effects.append(.note(.roomOperation(record), of: nil))
+            note(call, .none, into: &effects)
             let cursor = RoomCursor(log: log.id, offset: offset)
-            effects.append(.commandEnded(call.id, .success(cursor)))
+            effects.append(.commandEnded(call.id, .success(.published(cursor))))
         }
         releaseIdleCommands()
     }
@@ -91,7 +103,7 @@ extension RelayRoom {
         let pending = commands.removedAccounts.filter { memberships.isRemoving($0) }
         for (call, account) in commands.takeRemoved(except: pending) {
             let isRemoved = memberships[account] == nil
-            effects.append(.commandEnded(call.id, isRemoved ? .success(nil) : .failure(.storeUnavailable)))
+            effects.append(.commandEnded(call.id, isRemoved ? .success(.done) : .failure(.storeUnavailable)))
         }
         releaseIdleCommands()
     }
@@ -103,6 +115,12 @@ extension RelayRoom {
         releaseIdleCommands()
     }
 
+    private func note(_ call: RoomCommandCall, _ status: ErrorCode, into effects: inout Deque<RoomEffect>) {
+        guard let operation = call.operation else { return }
+        let record = RoomOperationRecord(operation, by: call.actor, in: name, status)
+        effects.append(.note(.roomOperation(record), of: nil))
+    }
+
     private mutating func end(
         _ call: RoomCommandCall, _ result: RoomCommandResult, into effects: inout Deque<RoomEffect>
     ) {
@@ -111,13 +129,34 @@ extension RelayRoom {
     }
 }
 
+extension RelayRoom {
+    /// The state of the room for the administration of the relay.
+    var overview: RoomOverview {
+        let isLoaded = if case .ready = state { true } else { false }
+        return RoomOverview(
+            room: name, memberCount: UInt32(members.count), log: isLoaded ? log.id : nil, head: log.lastOffset,
+            first: log.firstOffset, memoryByteCount: UInt64(chargedByteCount))
+    }
+
+    /// The state with the roles.
+    private var description: RoomOverview {
+        let roles = usesRoles ? moderation.roles : nil
+        return RoomOverview(
+            room: name, memberCount: UInt32(members.count), log: log.id, head: log.lastOffset, first: log.firstOffset,
+            memoryByteCount: UInt64(chargedByteCount), roleCount: roles.map { UInt32($0.count) },
+            access: roles?.access)
+    }
+}
+
 extension RoomCommandCall {
-    /// The operation of an administrator with the same effect.
-    var operation: RoomOperation {
+    /// The operation of an administrator with the same effect; nil if there is none.
+    var operation: RoomOperation? {
         switch command {
         case .publish(let content): .announce(content)
         case .remove(let account): .kick(account)
         case .close: .setAccess(.closed)
+        case .operate(let operation): operation
+        case .erase, .describe: nil
         }
     }
 }

@@ -9,6 +9,20 @@ package enum RoomCommand: Equatable, Sendable {
     case remove(AccountName)
     /// With roles, close the room to accounts without a role; without roles, end all sessions.
     case close
+    /// Perform an operation with the rank of an administrator, which requires roles.
+    case operate(RoomOperation)
+    /// Erase messages, each by a deletion in the name of the relay.
+    case erase([MessageReference])
+    /// Describe the room.
+    case describe
+
+    /// Whether the relay publishes messages, for which it needs an account.
+    var publishes: Bool {
+        switch self {
+        case .publish, .erase: true
+        case .remove, .close, .operate, .describe: false
+        }
+    }
 }
 
 /// The reason why a command had no effect.
@@ -17,6 +31,8 @@ public enum RoomCommandError: Error, Equatable, Sendable {
     case notRunning
     /// The configuration names no account in whose name the relay publishes.
     case noServerAccount
+    /// The command requires roles, and the relay keeps none.
+    case noRoles
     /// The relay keeps roles, and no account has created the room.
     case roomNotCreated
     /// The content has more bytes than the limit.
@@ -45,6 +61,7 @@ extension RoomCommandError: CustomStringConvertible {
         switch self {
         case .notRunning: "the relay does not run"
         case .noServerAccount: "the configuration names no account of the relay"
+        case .noRoles: "the relay keeps no roles of rooms"
         case .roomNotCreated: "no account has created the room"
         case .messageTooLarge(let limit): "the message is longer than \(limit) bytes"
         case .busy: "too much work is pending"
@@ -54,8 +71,16 @@ extension RoomCommandError: CustomStringConvertible {
     }
 }
 
-/// The result of a command: after `publish`, the position of the message.
-package typealias RoomCommandResult = Result<RoomCursor?, RoomCommandError>
+/// The result of a command that was performed.
+package enum RoomCommandValue: Equatable, Sendable {
+    case done
+    /// The position of the last message that was published.
+    case published(RoomCursor)
+    indirect case described(RoomOverview)
+}
+
+/// The result of a command.
+package typealias RoomCommandResult = Result<RoomCommandValue, RoomCommandError>
 
 /// A command on its way to its room.
 package struct RoomCommandCall: Sendable {

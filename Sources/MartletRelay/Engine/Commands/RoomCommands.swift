@@ -104,6 +104,10 @@ struct RoomCommands: ~Copyable, Neutral, Sendable {
 
 extension RoomCommandCall {
     fileprivate var contentByteCount: Int {
-        if case .publish(let content) = command { content.byteCount } else { 0 }
+        switch command {
+        case .publish(let content): content.byteCount
+        case .erase(let messages): messages.count * 256
+        case .remove, .close, .operate, .describe: 0
+        }
     }
 }

@@ -111,14 +111,17 @@ extension SessionRouter {
         guard request.recipient == nil else { return respond(.noRecipient) }
         let method = MembershipMethod(request.method)
         let isOfMemberships = method != nil || request.method == MembershipMethod.list
-        if isOfMemberships {
+        let isAdministration = AdministrationMethod.includes(request.method)
+        if isOfMemberships || isAdministration {
             budget.charge(TurnBudget.operationUnits)
             // Specs/hostile.md row 76
             guard relayLinks.mayOperate(slot, now: now) else {
                 return respond(.tooManyRequests, retryAfter: relayLinks.operatesAt(slot).retryAfter(now: now))
             }
             let isInvitation = method == .invite && configuration.roomRoles == nil
-            relayLinks.spendOperation(isInvitation ? Self.invitationUnits : Self.requestUnits, of: slot, now: now)
+            let units = isInvitation ? Self.invitationUnits : Self.requestUnits
+            // What a request for administration costs is known with its decision.
+            if isOfMemberships { relayLinks.spendOperation(units, of: slot, now: now) }
         }
         guard let number = accounts[key]?.begin(request.correlation, deadline: request.deadline, now: now) else {
             return respond(.tooManyRequests)
@@ -142,6 +145,11 @@ extension SessionRouter {
                     correlation: request.correlation, method: request.method,
                     deadline: min(request.deadline, RoomRequests.maxTimeout), recipient: nil,
                     sender: links[slot].who.account, content: request.content)
+                guard !isAdministration else {
+                    let call = AdministrationCall(
+                        caller: key, number: number, who: links[slot].who, request: stamped)
+                    return requested(call, of: slot, now: now)
+                }
                 call(.request(nil, stamped), for: .accountRequest(key, number: number), now: now)
             }
         } catch {

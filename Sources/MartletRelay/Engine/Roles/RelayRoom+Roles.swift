@@ -157,9 +157,10 @@ extension RelayRoom {
 
     /// A command of the relay's application, which has the rank of an administrator.
     mutating func decideByRoles(_ call: RoomCommandCall, into effects: inout Deque<RoomEffect>) {
+        guard let operation = call.operation else { return }
         let pending = RoomModeration.Pending(
             number: 0, member: relayHandle.key, actor: call.actor, permissions: .administer,
-            operation: call.operation, command: call)
+            operation: operation, command: call)
         if let refusal = moderation.append(pending) { conclude(pending, refusal, into: &effects) }
     }
 

@@ -30,7 +30,7 @@ import Testing
         #expect(storing.contains(.append([8])) && Self.result(1, storing) == nil)
         script.store()
         let effects = script.drain()
-        #expect(Self.result(1, effects) == .success(RoomCursor(offset: 8)))
+        #expect(Self.result(1, effects) == .success(.published(RoomCursor(offset: 8))))
         #expect(effects.contains(Self.note(.announce(Self.text))))
         #expect(script.rooms.count == 0)
     }
@@ -44,8 +44,8 @@ import Testing
         script.store()
         let effects = script.drain()
         #expect(effects.offsets(to: "alice") == [1, 2])
-        #expect(Self.result(1, effects) == .success(RoomCursor(offset: 1)))
-        #expect(Self.result(2, effects) == .success(RoomCursor(offset: 2)))
+        #expect(Self.result(1, effects) == .success(.published(RoomCursor(offset: 1))))
+        #expect(Self.result(2, effects) == .success(.published(RoomCursor(offset: 2))))
     }
 
     //
@@ -85,7 +85,7 @@ import Testing
         let effects = script.drain()
         for name in ["bob", "bob/2"] { #expect(effects.contains(.reset(name, .kicked))) }
         #expect(!effects.contains(.reset("alice", .kicked)))
-        #expect(effects.contains(Self.note(.kick(.bob))) && Self.result(1, effects) == .success(nil))
+        #expect(effects.contains(Self.note(.kick(.bob))) && Self.result(1, effects) == .success(.done))
     }
 
     //
@@ -99,7 +99,7 @@ import Testing
             #expect(saving.contains(.saveMemberships(["bob": .none])) && Self.result(1, saving) == nil)
             script.rooms.membershipsSaved(.lobby, refused: refused)
             let result = Self.result(1, script.drain())
-            #expect(result == (refused == nil ? .failure(.storeUnavailable) : .success(nil)))
+            #expect(result == (refused == nil ? .failure(.storeUnavailable) : .success(.done)))
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
             script.command(.remove(.bob), 1)
             #expect(Self.result(1, script.drain()) == nil)
             script.rooms.membershipsSaved(.lobby, refused: refused)
-            #expect(Self.result(1, script.drain()) == .success(nil))
+            #expect(Self.result(1, script.drain()) == .success(.done))
         }
     }
 
@@ -126,7 +126,7 @@ import Testing
         script.command(.close, 1)
         let effects = script.drain()
         for name in ["alice", "bob"] { #expect(effects.contains(.reset(name, .kicked))) }
-        #expect(Self.result(1, effects) == .success(nil) && script.rooms.count == 0)
+        #expect(Self.result(1, effects) == .success(.done) && script.rooms.count == 0)
     }
 
     // MARK: With roles
@@ -149,7 +149,7 @@ import Testing
         #expect(script.savedRoles?[.bob] == nil && script.savedRoles?[.alice]?.role == .owner)
         script.rooms.rolesSaved(.lobby, .saved)
         let effects = script.drain()
-        #expect(effects.contains(.reset("bob", .kicked)) && Self.result(1, effects) == .success(nil))
+        #expect(effects.contains(.reset("bob", .kicked)) && Self.result(1, effects) == .success(.done))
         #expect(effects.contains(Self.note(.kick(.bob))))
     }
 
@@ -158,12 +158,12 @@ import Testing
         var script = try withRoles()
         script.command(.remove(.carol), 1)
         let effects = script.drain()
-        #expect(effects.contains(.reset("carol", .kicked)) && Self.result(1, effects) == .success(nil))
+        #expect(effects.contains(.reset("carol", .kicked)) && Self.result(1, effects) == .success(.done))
         #expect(!effects.contains(.saveRoles(isCreation: false)))
         script.command(.remove(.alice), 2)
         _ = script.drain()
         script.rooms.rolesSaved(.lobby, .saved)
-        #expect(Self.result(2, script.drain()) == .success(nil) && script.savedRoles?[.alice] == nil)
+        #expect(Self.result(2, script.drain()) == .success(.done) && script.savedRoles?[.alice] == nil)
     }
 
     //
@@ -175,9 +175,9 @@ import Testing
         script.rooms.rolesSaved(.lobby, .saved)
         let effects = script.drain()
         #expect(effects.contains(.reset("carol", .roomForbidden)) && !effects.contains(.reset("alice", .roomForbidden)))
-        #expect(Self.result(1, effects) == .success(nil))
+        #expect(Self.result(1, effects) == .success(.done))
         script.command(.close, 2)
-        #expect(Self.result(2, script.drain()) == .success(nil))
+        #expect(Self.result(2, script.drain()) == .success(.done))
     }
 
     //

@@ -1,0 +1,184 @@
+import MartletLink
+public import MartletWire
+
+/// Administration of a relay. Each method does the bounded work of one page or step; the caller repeats it with
+/// `next` until there is none.
+extension Relay {
+    /// The state of the relay.
+    public var overview: RelayOverview {
+        get async {
+            let statistics = await statistics
+            var byteCount = 0
+            for driver in drivers { byteCount += await driver.onLoop { $0.engine.memoryByteCount } }
+            return RelayOverview(
+                since: since, connectionCount: UInt32(statistics.connections), linkCount: UInt32(statistics.links),
+                roomCount: UInt32(statistics.rooms), messageCount: statistics.messagesStored,
+                memoryByteCount: UInt64(byteCount))
+        }
+    }
+
+    /// A page of the links, with a connection or without.
+    ///
+    /// - Parameter limit: The maximum number of items, 1 to 32.
+    public func links(from place: RelayPlace? = nil, limit: Int = 32) async -> RelayPage<LinkOverview> {
+        await page(from: place, limit) { $0.linkPage(from: $1, limit: $2) }
+    }
+
+    /// A page of the accounts that have links.
+    ///
+    /// - Parameter limit: The maximum number of items, 1 to 32.
+    public func accounts(from place: RelayPlace? = nil, limit: Int = 32) async -> RelayPage<AccountOverview> {
+        await page(from: place, limit) { $0.engine.accountPage(from: $1, limit: $2) }
+    }
+
+    /// A page of the rooms in memory.
+    ///
+    /// - Parameter limit: The maximum number of items, 1 to 32.
+    public func rooms(from place: RelayPlace? = nil, limit: Int = 32) async -> RelayPage<RoomOverview> {
+        await page(from: place, limit) { $0.engine.roomPage(from: $1, limit: $2) }
+    }
+
+    private func page<Item: Sendable>(
+        from place: RelayPlace?, _ limit: Int,
+        _ read: @escaping @Sendable (RelayDriver, Int, Int) -> (items: [Item], next: Int?)
+    ) async -> RelayPage<Item> {
+        let place = place ?? RelayPlace(rawValue: 0)
+        let drivers = drivers
+        guard place.loop < drivers.count else { return RelayPage(items: [], next: nil) }
+        let limit = min(max(limit, 1), AdministrationPage.maxItemCount)
+        let (items, next) = await drivers[place.loop].onLoop { read($0, place.slot, limit) }
+        let following = place.loop + 1 < drivers.count ? RelayPlace(loop: place.loop + 1, slot: 0) : nil
+        return RelayPage(items: items, next: next.map { RelayPlace(loop: place.loop, slot: $0) } ?? following)
+    }
+
+    // MARK: - Rooms
+
+    /// The state of a room, which is loaded if it is not in memory.
+    ///
+    /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `storeUnavailable`.
+    public func overview(of room: RoomName) async throws(RoomCommandError) -> RoomOverview {
+        guard case .described(let found) = try await perform(.describe, in: room) else { throw .storeUnavailable }
+        let retention = parts.store.retention
+        return RoomOverview(
+            room: found.room, memberCount: found.memberCount, log: found.log, head: found.head, first: found.first,
+            memoryByteCount: found.memoryByteCount, roleCount: found.roleCount, access: found.access,
+            maxAge: retention.maxAge, maxCount: retention.maxCount, maxByteCount: retention.maxByteCount)
+    }
+
+    /// Removes an account from a room and refuses it there. The relay has to keep roles.
+    ///
+    /// - Throws: `notRunning`; `noRoles`; `roomNotCreated`; `busy`; `refused`; `storeUnavailable`.
+    public func ban(_ account: AccountName, in room: RoomName) async throws(RoomCommandError) {
+        try await perform(.operate(.ban(account)), in: room)
+    }
+
+    /// Ends a ban.
+    ///
+    /// - Throws: The errors of ``ban(_:in:)``.
+    public func unban(_ account: AccountName, in room: RoomName) async throws(RoomCommandError) {
+        try await perform(.operate(.unban(account)), in: room)
+    }
+
+    /// Refuses an account's messages in a room for a number of seconds, at least 1. The relay has to keep roles.
+    ///
+    /// - Throws: The errors of ``ban(_:in:)``.
+    public func mute(_ account: AccountName, seconds: UInt32, in room: RoomName) async throws(RoomCommandError) {
+        try await perform(.operate(.mute(account, seconds: max(seconds, 1))), in: room)
+    }
+
+    /// Ends a mute.
+    ///
+    /// - Throws: The errors of ``ban(_:in:)``.
+    public func unmute(_ account: AccountName, in room: RoomName) async throws(RoomCommandError) {
+        try await perform(.operate(.unmute(account)), in: room)
+    }
+
+    /// Publishes a message in the name of the relay in the next rooms in memory, and returns when it is durable there.
+    /// Rooms in which it cannot be published are not counted.
+    ///
+    /// - Throws: `notRunning`; `noServerAccount`; `messageTooLarge`.
+    public func announce(
+        _ content: MessageContent, from place: RelayPlace? = nil
+    ) async throws(RoomCommandError) -> RelayStep {
+        let page = await rooms(from: place)
+        var count = 0
+        for item in page.items {
+            do throws(RoomCommandError) {
+                try await publish(content, in: item.room)
+                count += 1
+            } catch {
+                switch error {
+                case .notRunning, .noServerAccount, .messageTooLarge: throw error
+                case .noRoles, .roomNotCreated, .busy, .storeUnavailable, .refused: break
+                }
+            }
+        }
+        return RelayStep(count: count, next: page.next)
+    }
+
+    /// Erases the next messages of an account in a room, and returns when their deletions are durable.
+    ///
+    /// - Throws: `notRunning`; `noServerAccount`; `roomNotCreated`; `busy`; `storeUnavailable`. A step that has failed
+    ///   can be repeated.
+    public func eraseMessages(
+        of account: AccountName, in room: RoomName, from place: RelayPlace? = nil
+    ) async throws(RoomCommandError) -> RelayStep {
+        let entries = try await read(room, after: place, limit: 256, maxByteCount: 256 << 10)
+        var found: [MessageReference] = []
+        var last: UInt64?
+        for entry in entries {
+            last = entry.offset
+            guard entry.sender == account else { continue }
+            let id = MessageID(sender: entry.sender, device: entry.device, counter: entry.counter)
+            guard MessageErasure(offset: entry.offset, id: id).erased(entry) != nil else { continue }
+            // The deletion of a message erases its edits too.
+            if let target = entry.editTarget, found.contains(where: { $0.id == target }) { continue }
+            found.append(MessageReference(id, offset: entry.offset))
+            if found.count == AdministrationMethod.maxErasureCount { break }
+        }
+        if !found.isEmpty { try await perform(.erase(found), in: room) }
+        return RelayStep(count: found.count, next: last.map { RelayPlace(rawValue: $0) })
+    }
+
+    /// The next messages of a room, up to 15 KiB but at least one. Their offsets are greater than the value of `place`.
+    ///
+    /// - Throws: `notRunning`; `storeUnavailable`.
+    public func messages(
+        of room: RoomName, from place: RelayPlace? = nil, limit: Int = 256
+    ) async throws(RoomCommandError) -> RelayPage<LogEntry> {
+        let limit = min(max(limit, 1), AdministrationPage.maxMessageCount)
+        let byteCount = HistoryPage.maxByteCount - AdministrationPage.maxMessageCount * TLVLimits.headByteCount
+        let entries = try await read(room, after: place, limit: limit, maxByteCount: byteCount)
+        return RelayPage(items: entries, next: entries.last.map { RelayPlace(rawValue: $0.offset) })
+    }
+
+    private func read(
+        _ room: RoomName, after place: RelayPlace?, limit: Int, maxByteCount: Int
+    ) async throws(RoomCommandError) -> [LogEntry] {
+        guard !drivers.isEmpty else { throw .notRunning }
+        let (first, isBeyond) = (place?.rawValue ?? 0).addingReportingOverflow(1)
+        guard !isBeyond, first <= Int64.max else { return [] }
+        let range = ReadRange(from: first, maxCount: limit, maxByteCount: maxByteCount)
+        do throws(RoomStoreError) {
+            return try await parts.store.call { .read(range, of: room, $0) }.entries
+        } catch {
+            parts.onEvent(.storeFailed(room, error.cause))
+            throw .storeUnavailable
+        }
+    }
+}
+
+extension RelayDriver {
+    /// The next links of the loop.
+    fileprivate func linkPage(from place: Int, limit: Int) -> (items: [LinkOverview], next: Int?) {
+        let page = engine.linkPage(from: place, limit: limit)
+        let items = page.slots.map { slot in
+            let key = engine.connection(ofLink: slot)
+            let peer = key.flatMap { self.peer($0) }
+            let address = key.flatMap { acceptor[$0] }?.transport.remoteAddress
+            return engine.overview(
+                ofLink: slot, agent: peer?.agent, address: address.map { "\($0)" }, since: peer?.since)
+        }
+        return (items, page.next)
+    }
+}

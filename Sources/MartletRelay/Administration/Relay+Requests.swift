@@ -1,0 +1,88 @@
+import MartletLink
+import MartletWire
+
+/// Requests for the administration of the relay, which the room policy has permitted.
+extension Relay {
+    /// Performs a request, and returns the response.
+    func answer(_ request: Request) async -> RequestAnswer {
+        guard let method = AdministrationMethod(request.method) else { return RequestAnswer(status: .unknownMethod) }
+        do {
+            let content = request.content ?? []
+            let query = try AdministrationQuery(parsing: content.rawBytes)
+            return try RequestAnswer(content: try await perform(method, query))
+        } catch let error as WireError {
+            return RequestAnswer(status: error.operationStatus)
+        } catch let error as RoomCommandError {
+            return RequestAnswer(status: error.status, reason: "\(error)")
+        } catch {
+            return RequestAnswer(status: .storeUnavailable)
+        }
+    }
+
+    private func perform(_ method: AdministrationMethod, _ query: AdministrationQuery) async throws -> [UInt8]? {
+        let place = query.next.map { RelayPlace(rawValue: $0) }
+        let limit = Int(query.limit ?? .max)
+        func room() throws -> RoomName { try query.room.required(.room) }
+        func account() throws -> AccountName { try query.account.required(.account) }
+        switch method {
+        case .status: return await overview.encode()
+        case .links: return await links(from: place, limit: limit).content
+        case .accounts: return await accounts(from: place, limit: limit).content
+        case .rooms: return await rooms(from: place, limit: limit).content
+        case .room: return try await overview(of: try room()).encode()
+        case .kick: try await remove(try account(), from: try room())
+        case .ban: try await ban(try account(), in: try room())
+        case .unban: try await unban(try account(), in: try room())
+        case .mute:
+            let (room, account, duration) = (try room(), try account(), try query.duration.required(.duration))
+            guard duration >= .seconds(1) else { throw WireError.invalidValue(.duration) }
+            try await mute(account, seconds: UInt32(clamping: duration.components.seconds), in: room)
+        case .unmute: try await unmute(try account(), in: try room())
+        case .revoke: await revoke(try account())
+        case .announce:
+            let text = MessageContent(text: try query.text.required(.text))
+            guard let room = query.room else { return try await announce(text, from: place).content }
+            try await publish(text, in: room)
+            return RelayStep(count: 1, next: nil).content
+        // The driver drains the relay after the response.
+        case .drain: break
+        case .erase: return try await eraseMessages(of: try account(), in: try room(), from: place).content
+        case .export:
+            let page = try await messages(of: try room(), from: place, limit: limit)
+            let bodies = page.items.map { [UInt8](copying: $0.body.rawBytes) }
+            return AdministrationPage(messages: bodies, next: page.next?.rawValue).encode()
+        }
+        return nil
+    }
+}
+
+extension MethodName {
+    /// Whether the method drains the relay.
+    var isDrain: Bool { AdministrationMethod(self) == .drain }
+}
+
+extension RelayPage where Item: FieldList {
+    fileprivate var content: [UInt8] {
+        AdministrationPage(items: items.map { $0.encode() }, next: next?.rawValue).encode()
+    }
+}
+
+extension RelayStep {
+    fileprivate var content: [UInt8] {
+        AdministrationPage(count: UInt32(clamping: count), next: next?.rawValue).encode()
+    }
+}
+
+extension RoomCommandError {
+    /// The status of the response to a request for a command.
+    fileprivate var status: ErrorCode {
+        switch self {
+        case .noServerAccount, .roomNotCreated: .refused
+        case .noRoles: .unknownMethod
+        case .messageTooLarge: .messageTooLarge
+        case .notRunning, .busy: .serverBusy
+        case .storeUnavailable: .storeUnavailable
+        case .refused(let code): code
+        }
+    }
+}
