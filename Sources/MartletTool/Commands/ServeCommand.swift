@@ -266,8 +266,8 @@ enum ServeCommand {
         for address in admin?.addresses ?? [] { note(.adminListening(address)) }
         let reload = RelayReload(relay, access, audit, webhook, admin, alerts, arguments)
         let reloads = Task {
-            for await number in signals {
-                guard number == SIGHUP else {
+            for await signal in signals {
+                guard signal.number == SIGHUP else {
                     note(.reopened(failure(of: { try audit?.reopen() })))
                     continue
                 }

@@ -3,15 +3,33 @@ import MartletTransport
 
 /// Signals as events. From the first use on, these signals no longer end the process.
 package enum Interruptions {
+    /// A received signal. Its task may run later.
+    package struct Signal: Sendable {
+        package let number: Int32
+        let time: ContinuousClock.Instant
+
+        package init(_ number: Int32, at time: ContinuousClock.Instant = .now) {
+            (self.number, self.time) = (number, time)
+        }
+
+        /// Whether a signal repeats this one.
+        fileprivate func isRepeated(by other: Signal) -> Bool {
+            number == other.number && other.time - time < repetitionInterval
+        }
+    }
+
+    /// The duration within which the same signal is ignored. The command `timeout` signals its child twice.
+    static let repetitionInterval = Duration.milliseconds(500)
+
     /// Returns a stream of received signals.
-    package static func stream(of signals: [Int32]) -> AsyncStream<Int32> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(4))
+    package static func stream(of signals: [Int32]) -> AsyncStream<Signal> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingNewest(4))
         let queue = DispatchQueue(label: "martlet.signals")
         // A dispatch source may be cancelled from any thread, the only use of the sources here.
         nonisolated(unsafe) let sources = signals.map { number in
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { continuation.yield(number) }
+            source.setEventHandler { continuation.yield(Signal(number)) }
             source.resume()
             return source
         }
@@ -23,7 +41,7 @@ package enum Interruptions {
 
     /// Waits for the interrupt key or a request to terminate, and returns the exit code.
     package static func wait() async -> ExitCode? {
-        for await number in stream(of: [SIGINT, SIGTERM]) { return exitCode(for: number) }
+        for await signal in stream(of: [SIGINT, SIGTERM]) { return exitCode(for: signal.number) }
         return nil
     }
 
@@ -36,26 +54,17 @@ package enum Interruptions {
         }
     }
 
-    /// The duration within which the same signal is ignored. The command `timeout` signals its child twice.
-    private static let repetitionInterval = Duration.milliseconds(500)
-
-    private typealias Received = (number: Int32, time: ContinuousClock.Instant)
-
-    private static func isRepetition(_ number: Int32, of first: Received) -> Bool {
-        number == first.number && ContinuousClock.now - first.time < repetitionInterval
-    }
-
     /// Runs `body` after the first of the signals. The second one ends the process at once.
-    package static func run(after signals: AsyncStream<Int32>, _ body: () async -> Void) async {
-        var received: Int32 = 0
-        for await number in signals {
-            received = number
+    package static func run(after signals: AsyncStream<Signal>, _ body: () async -> Void) async {
+        var received: Signal?
+        for await signal in signals {
+            received = signal
             break
         }
-        let first = (number: received, time: ContinuousClock.now)
+        let first = received
         let watch = Task {
-            for await number in signals where !isRepetition(number, of: first) {
-                exit(exitCode(for: number).rawValue)
+            for await signal in signals where first?.isRepeated(by: signal) != true {
+                exit(exitCode(for: signal.number).rawValue)
             }
         }
         defer { watch.cancel() }
@@ -68,13 +77,13 @@ package enum Interruptions {
         let work = Task { try await body() }
         let first = Guarded<ExitCode?>(nil)
         let watch = Task {
-            var received: Received?
-            for await number in stream(of: [SIGINT, SIGTERM]) {
+            var received: Signal?
+            for await signal in stream(of: [SIGINT, SIGTERM]) {
                 if let received {
-                    if !isRepetition(number, of: received) { exit(exitCode(for: number).rawValue) }
+                    if !received.isRepeated(by: signal) { exit(exitCode(for: signal.number).rawValue) }
                 } else {
-                    received = (number, .now)
-                    first.withLock { $0 = exitCode(for: number) }
+                    received = signal
+                    first.withLock { $0 = exitCode(for: signal.number) }
                     work.cancel()
                 }
             }
