@@ -17,6 +17,14 @@ enum ClientBenches {
                     }
                 ]),
             Case(
+                "client/flight recorder", per: "message",
+                [("with", []), ("without", ["--no-recorder"])].map { name, words in
+                    Subject(name) {
+                        let load = [CommandLine.arguments[0], "client-load", "--seconds", "\(options.seconds)"]
+                        return try LoadProcess.trial(.martlet, options, load + words)
+                    }
+                }),
+            Case(
                 "client/page of 50 messages", per: "page",
                 [
                     Subject("martlet") {
@@ -38,6 +46,7 @@ enum ClientLoad {
     static func run(_ options: Options) async throws {
         var configuration = Client.Configuration()
         configuration.watchesPath = false
+        if !options.hasRecorder { configuration.recordingByteCount = 0 }
         let client = try Client(
             to: "martlet://127.0.0.1:\(options.port ?? 7227)", as: .anonymous("bench"), configuration: configuration)
         try await withClient(client) { client in

@@ -14,6 +14,8 @@ struct Options {
     var isVerbose = false
     /// Whether the suites with sockets have cases with TLS, too.
     var includesTLS = false
+    /// Whether the client of a load process has a flight recorder.
+    var hasRecorder = true
     /// The folder of the files of `martlet dev-cert`, for a relay in another process.
     var certificates = ""
     var tool = "../.build/release/martlet"
@@ -45,6 +47,7 @@ struct Options {
             case "--instructions": countsInstructions = true
             case "--verbose": isVerbose = true
             case "--tls": includesTLS = true
+            case "--no-recorder": hasRecorder = false
             case "--certificates": certificates = try value(argument)
             case "--tool": tool = try value(argument)
             case "--baselines": baselines = try value(argument)
