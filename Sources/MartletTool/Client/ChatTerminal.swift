@@ -66,7 +66,7 @@ enum ChatTerminal {
         ]
         return table.map { number, event in
             let stream = Interruptions.stream(of: [number])
-            return Task { for await number in stream { input.yield(event(number)) } }
+            return Task { for await signal in stream { input.yield(event(signal.number)) } }
         }
     }
 

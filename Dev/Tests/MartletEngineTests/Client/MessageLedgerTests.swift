@@ -61,7 +61,7 @@ import Testing
         var ledger = ledger(1...count)
         var (acceptances, deliveries) = (Histogram(), Histogram())
         _ = ledger.accepted(
-            AcceptedRun(firstCounter: 1, count: count, firstOffset: 1), now: .zero, &acceptances)
+            AcceptedRun(firstCounter: 1, count: UInt32(count), firstOffset: 1), now: .zero, &acceptances)
         ledger.delivered(upTo: 10, now: .zero, &deliveries)
         #expect(deliveries.count == 0)
         ledger.delivered(upTo: count, now: .zero, &deliveries)
