@@ -8,8 +8,8 @@ enum ProcessMetrics {
         var use = martlet_process_use()
         unsafe martlet_process_use(&use)
         if use.cpu_microseconds >= 0 {
-            snapshot.addCounter(
-                "process_cpu_seconds", "Processor time of the process.", .microseconds(use.cpu_microseconds) as Duration)
+            let duration = Duration.microseconds(use.cpu_microseconds)
+            snapshot.addCounter("process_cpu_seconds", "Processor time of the process.", duration)
         }
         let gauges = [
             ("process_resident_memory_bytes", "Resident memory of the process.", use.resident_bytes),

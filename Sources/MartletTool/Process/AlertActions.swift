@@ -76,7 +76,10 @@ struct AlertProgram: Sendable {
     private let path: String
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    init(_ path: String, sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }) {
+    init(
+        _ path: String,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
         self.path = path
         self.sleep = sleep
     }

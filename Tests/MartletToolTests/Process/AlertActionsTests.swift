@@ -55,7 +55,8 @@ import Testing
         let result = file("child")
         let waited = Guarded(Duration.zero)
         // Virtual time passes when the child has written its number.
-        let program = AlertProgram(try script("sleep 3600 & echo $! > \(result).new; mv \(result).new \(result); wait")) {
+        let text = "sleep 3600 & echo $! > \(result).new; mv \(result).new \(result); wait"
+        let program = AlertProgram(try script(text)) {
             while !FileManager.default.fileExists(atPath: result) { await Task.yield() }
             let duration = $0
             waited.withLock { $0 += duration }
