@@ -53,8 +53,9 @@ public struct TelemetryMetrics: Equatable, Sendable {
     public var posted: UInt64 = 0
     /// Requests to the database that have failed and are repeated.
     public var failedPosts: UInt64 = 0
-    /// The bytes of the spool, and the maximum.
+    /// The bytes of the spool.
     public var spoolByteCount: UInt64 = 0
+    /// The maximum number of bytes of the spool.
     public var spoolLimit: UInt64 = 0
 
     /// Creates metrics of zero.

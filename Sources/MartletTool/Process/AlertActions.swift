@@ -1,13 +1,14 @@
 import CMartletSystem
+import MartletAdmin
+import MartletToolSupport
+import MartletTransport
+import MartletWebhook
+
 #if canImport(Glibc)
     import Glibc
 #else
     import Darwin
 #endif
-import MartletAdmin
-import MartletToolSupport
-import MartletTransport
-import MartletWebhook
 
 /// The actions on changes of alerts: a program, and a webhook. Each takes the changes in order, one at a time.
 final class AlertActions: Sendable {
