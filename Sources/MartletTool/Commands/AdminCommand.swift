@@ -49,7 +49,7 @@ enum AdminCommand {
     static let spec = CommandSpec(
         name: "admin",
         summary: "Administer a relay: list its links, accounts and rooms, remove accounts, announce, drain, erase.",
-        operand: "ACTION ROOM|ACCOUNT|TEXT ACCOUNT|ROOM SECONDS",
+        operand: "ACTION FIRST SECOND THIRD",
         options: ClientOptions.specs.filter { $0.name != ClientOptions.room.spec.name } + [
             ClientOptions.timeout.spec, json.spec, limit.spec,
         ],

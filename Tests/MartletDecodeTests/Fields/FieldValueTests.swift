@@ -9,7 +9,7 @@ import Testing
             guard !tag.isContainer else { return false }
             return if case .bytes = FieldShape(tag) { true } else { false }
         }
-        #expect(plain == [.message, .entry, .data, .digest, .thumbnail, .null, .double])
+        #expect(plain == [.message, .entry, .item, .data, .digest, .thumbnail, .null, .double])
     }
 
     @Test func `a record → its members by name`() {
