@@ -10,6 +10,7 @@ struct SumBot {
     static func main() async throws {
         let words = CommandLine.arguments
         guard words.count == 4 else { return print("usage: sum-bot RELAY ROOM FILE") }
+        // snippet:begin
         let client = try Client(to: words[1], as: .anonymous("sum-bot"), outbox: .sqlite(at: words[3]))
         try await withClient(client) { client in
             let room = try await client.open(room: words[2])
@@ -18,6 +19,7 @@ struct SumBot {
                 try await delivery.done(sending: try answer.map { [try OutgoingMessage(text: $0)] } ?? [])
             }
         }
+        // snippet:end
     }
 
     static func answer(to text: String) -> String? {

@@ -1,6 +1,7 @@
 import Martlet
 import MartletTimeline
 
+// snippet:begin
 /// A command of a user, as the relay's log of the room keeps it.
 enum TaskCommand: Codable {
     case add(title: String)
@@ -49,3 +50,4 @@ struct Tasks {
         }
     }
 }
+// snippet:end
