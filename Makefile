@@ -181,6 +181,10 @@ examples: deps ## build the programs of Examples, run them, and compare what the
 	@$(examples) build --quiet
 	@Scripts/run-tutorial Examples/README.md
 
+tutorials: examples ## run the commands of the tutorials, and compare what they write
+	@$(dev) build --quiet --product martlet-lab
+	@Scripts/run-tutorial Guides/tutorials/*.md
+
 docs: deps ## build the reference documentation of the public modules into docs/
 	@Scripts/docs
 
