@@ -52,10 +52,11 @@ BENCH ?=
 INSTRUCTIONS ?=
 
 sources := Sources Tests Package.swift Dev/Sources Dev/Tests Dev/Package.swift Fuzz/Sources Fuzz/Package.swift \
-	Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
+	Examples/Sources Examples/Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
 # The packages that are built in the build folder of the library.
 dev := SWIFT=$(SWIFT) Scripts/swift-in Dev
 fuzz := SWIFT=$(SWIFT) Scripts/swift-in Fuzz
+examples := SWIFT=$(SWIFT) Scripts/swift-in Examples
 # The tests of the protocol, whose coverage is measured.
 core := ^(MartletWire|MartletLink|MartletEngine|MartletDifferential|Repository)Tests
 # Tests that compute for seconds. They run apart from the tests with sockets, whose tasks they would delay beyond the
@@ -175,6 +176,16 @@ format: ## format every Swift file in place, comments that are too wide included
 	@Scripts/install-dependencies python3
 	@$(SWIFT) format format --in-place --parallel --recursive $(sources)
 	@Scripts/wrap-comments $(sources)
+
+examples: deps ## build the programs of Examples, run them, and compare what they write
+	@Scripts/install-dependencies curl python3
+	@$(SWIFT) build --quiet --product martlet
+	@$(examples) build --quiet
+	@Scripts/run-tutorial Examples/README.md
+
+tutorials: examples ## run the commands of the tutorials, and compare what they write
+	@$(dev) build --quiet --product martlet-lab
+	@Scripts/run-tutorial Guides/tutorials/*.md
 
 docs: deps ## build the reference documentation of the public modules into docs/
 	@Scripts/docs

@@ -1,12 +1,15 @@
-/// The tests compile the Swift code of the README and of the guide to the life cycle.
+/// The tests compile the Swift code of the README and of the guide to the life cycle, and the package Examples that of
+/// the tutorials.
 ///
 /// A marker, `<!-- snippet: path -->`, stands above the block. The file at that path contains the same lines between
 /// `// snippet:begin` and `// snippet:end`, with any indentation.
 enum SnippetRule {
     private static let documents: Set<String> = ["README.md", "Guides/lifecycle.md"]
+    private static let tutorials = "Guides/tutorials/"
 
     static func findings(in tree: SourceTree) -> [Finding] {
-        tree.files.filter { documents.contains($0.path) }.flatMap { findings(in: $0, of: tree) }
+        tree.files.filter { documents.contains($0.path) || $0.path.hasPrefix(tutorials) }
+            .flatMap { findings(in: $0, of: tree) }
     }
 
     private static func findings(in readme: SourceFile, of tree: SourceTree) -> [Finding] {
