@@ -60,7 +60,7 @@ public final class ConversationModel {
 
     /// The name of the room.
     public nonisolated let name: RoomName
-    /// The maximum number of entries of the window, at most `.MartletTimeline.Timeline.maxPageCount`.
+    /// The maximum number of entries of the window, at most `Timeline.maxPageCount`.
     public var maxEntryCount: Int { window.maxEntryCount }  // bound
 
     @ObservationIgnored let sync: TimelineSync
