@@ -187,7 +187,7 @@ tutorials: examples ## run the commands of the tutorials, and compare what they 
 	@$(dev) build --quiet --product martlet-lab
 	@Scripts/run-tutorial Guides/tutorials/*.md
 
-docs: deps ## build the reference documentation of the public modules into docs/
+docs: deps ## build the reference documentation of the products into docs/, and fail on a warning
 	@Scripts/docs
 
 coverage: deps ## measure line coverage of the wire and the protocol; fails below 95 %

@@ -71,7 +71,10 @@ public final class AdminServer: Sendable {
 
     /// Creates a port that is not started.
     ///
-    /// - Parameter alerts: The monitor whose alerts the events and the status page show; nil for none.
+    /// - Parameters:
+    ///   - relay: The relay whose metrics the port serves.
+    ///   - configuration: The addresses of the port, and the access to it.
+    ///   - alerts: The monitor whose alerts the events and the status page show; nil for none.
     public init(_ relay: Relay, configuration: Configuration, alerts: AlertMonitor? = nil) {
         self.relay = relay
         self.alerts = alerts

@@ -79,12 +79,12 @@ public final class ConnectionModel {
         client.retryNow()
     }
 
-    /// Reports that the application is visible (``Client/enterForeground()``).
+    /// Reports that the application is visible (`Client.enterForeground()`).
     public func enterForeground() {
         client.enterForeground()
     }
 
-    /// Reports that the application is in the background (``Client/enterBackground()``).
+    /// Reports that the application is in the background (`Client.enterBackground()`).
     public func enterBackground() {
         client.enterBackground()
     }

@@ -43,7 +43,7 @@ public final class ConversationListModel {
     }
 
     /// Reads the conversations, and publishes each change until the task is cancelled or the source ends: a timeline
-    /// when it is closed (``Timeline/close()``). The stop of the client does not end it.
+    /// when it is closed (`Timeline.close()`). The stop of the client does not end it.
     public func run() async {
         changed = nil
         await follow(source)

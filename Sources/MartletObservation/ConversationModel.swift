@@ -47,7 +47,7 @@ public final class ConversationModel {
     public private(set) var isLoaded = false
     /// Whether ``loadEarlier()`` is in progress.
     public internal(set) var isLoadingEarlier = false
-    /// The number of unread messages of other accounts (M-27), at most ``RoomSummary/maxUnreadCount``.
+    /// The number of unread messages of other accounts (M-27), at most `RoomSummary.maxUnreadCount`.
     public private(set) var unreadCount = 0
     /// The highest offset that a device of another account has received.
     public private(set) var deliveredOffset: UInt64 = 0
@@ -60,7 +60,7 @@ public final class ConversationModel {
 
     /// The name of the room.
     public nonisolated let name: RoomName
-    /// The maximum number of entries of the window, at most ``/MartletTimeline/Timeline/maxPageCount``.
+    /// The maximum number of entries of the window, at most `Timeline.maxPageCount`.
     public var maxEntryCount: Int { window.maxEntryCount }  // bound
 
     @ObservationIgnored let sync: TimelineSync
@@ -80,7 +80,7 @@ public final class ConversationModel {
     ///   - sync: The synchronization of the account.
     ///   - pageCount: The number of entries of a page, at least 1.
     ///   - maxEntryCount: The maximum number of entries of the window, which is brought into the range from two pages
-    ///     to ``Timeline/maxPageCount``.
+    ///     to `Timeline.maxPageCount`.
     public convenience init(of room: RoomName, in sync: TimelineSync, pageCount: Int = 50, maxEntryCount: Int = 300) {
         self.init(
             of: room, in: sync, pageCount: pageCount, maxEntryCount: maxEntryCount, clock: ContinuousModelClock())
@@ -102,7 +102,7 @@ public final class ConversationModel {
     // MARK: Updates
 
     /// Reads the window, and publishes each change until the task is cancelled or the timeline is closed
-    /// (``Timeline/close()``). The stop of the client does not end it. The end of the room does not end it either: the
+    /// (`Timeline.close()`). The stop of the client does not end it. The end of the room does not end it either: the
     /// model follows the room again when a command has opened it.
     public func run() async {
         isFollowing = true

@@ -49,7 +49,7 @@ public struct ConversationSummary: Sendable, Equatable, Identifiable {
     }
 }
 
-/// A source of the conversations of an account, such as a ``Timeline``.
+/// A source of the conversations of an account, such as a `Timeline`.
 public protocol ConversationSource: Sendable {
     /// The sequence of changes.
     associatedtype Changes: AsyncSequence<Set<RoomName>, Never>

@@ -31,7 +31,7 @@ public final class OutboxModel {
         gate = UpdateGate(clock)
     }
 
-    /// Publishes each change until the task is cancelled or the timeline is closed (``Timeline/close()``). The stop of
+    /// Publishes each change until the task is cancelled or the timeline is closed (`Timeline.close()`). The stop of
     /// the client does not end it.
     public func run() async {
         var changes = sync.timeline.changes.makeAsyncIterator()

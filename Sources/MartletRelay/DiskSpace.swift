@@ -35,7 +35,9 @@ public final class DiskSpace: Sendable {
 
     /// The free space of the file system of a folder. While it cannot be measured, it counts as ample.
     ///
-    /// - Parameter reserve: The reserve in bytes; 0 for none, nil for the default.
+    /// - Parameters:
+    ///   - path: The path of the folder.
+    ///   - reserve: The reserve in bytes; 0 for none, nil for the default.
     public convenience init(of path: String, reserve: UInt64? = nil) {
         self.init(reserve: reserve) { try? Folder.space(of: path) }
     }

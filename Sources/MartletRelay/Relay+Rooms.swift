@@ -10,7 +10,9 @@ extension Relay {
     /// The sender is `RoomRolesConfiguration.serverAccount` if the relay keeps roles, and otherwise
     /// `RelayConfiguration.serverAccount`.
     ///
-    /// - Parameter content: The content, of at most 16,384 bytes.
+    /// - Parameters:
+    ///   - content: The content, of at most 16,384 bytes.
+    ///   - room: The room.
     /// - Returns: The position of the message in the room's log.
     /// - Throws: `notRunning`; `noServerAccount`; `messageTooLarge`; `roomNotCreated` if the relay keeps roles and no
     ///   account has created the room; `busy` if too much work is pending; `storeUnavailable`.

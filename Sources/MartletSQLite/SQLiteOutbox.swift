@@ -88,7 +88,7 @@ public final class SQLiteOutbox: GroupingOutbox {
     /// contents are kept. A missing or empty file is a new outbox, without a recovery: it cannot be distinguished from
     /// one whose creation was interrupted.
     ///
-    /// - Throws: ``DatabaseError``: `locked` if another object or process still uses the file after 2 s; `newerSchema`,
+    /// - Throws: `DatabaseError`: `locked` if another object or process still uses the file after 2 s; `newerSchema`,
     ///   `otherFormat`, `full`, `readOnly`, `cannotOpen`, `ioError`.
     public func open() async throws -> OutboxState {
         let writer = try await openWriter()
@@ -97,14 +97,14 @@ public final class SQLiteOutbox: GroupingOutbox {
 
     /// Records the account of the file, if it has none.
     ///
-    /// - Throws: `MartletError.outboxOfAnotherAccount`; ``DatabaseError``.
+    /// - Throws: `MartletError.outboxOfAnotherAccount`; `DatabaseError`.
     public func claim(for account: AccountName) async throws {
         try await opened().perform { try $0.claim(for: account) }
     }
 
     /// Stores a transaction durably.
     ///
-    /// - Throws: `MartletError.outboxFull` beyond the quota; `MartletError.unknownDeadLetter`; ``DatabaseError``.
+    /// - Throws: `MartletError.outboxFull` beyond the quota; `MartletError.unknownDeadLetter`; `DatabaseError`.
     public func commit(_ transaction: OutboxTransaction) async throws {
         try await opened().perform { try $0.commit(transaction, now: EventLoop.wallClock) }
     }

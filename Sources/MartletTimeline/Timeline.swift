@@ -18,7 +18,7 @@ public import MartletWire
 /// a time. The contents are not encrypted. The text of a deleted message is erased from these files, but not from one
 /// that was set aside, when the deletion is applied (M-29).
 ///
-/// All methods throw ``DatabaseError``. After `corrupt`, open the timeline again: the damaged file is then set aside
+/// All methods throw `DatabaseError`. After `corrupt`, open the timeline again: the damaged file is then set aside
 /// (``setAsidePath``), and an empty one takes its place.
 public final class Timeline: Sendable {
     /// The maximum number of entries of a page and of results of a search.
@@ -91,7 +91,7 @@ public final class Timeline: Sendable {
 
     // MARK: Writing
 
-    /// Applies items of a room in their order (``Room/items``).
+    /// Applies items of a room in their order (`Room.items`).
     ///
     /// - Parameters:
     ///   - items: The items. Those that were applied before have no effect.
@@ -107,7 +107,7 @@ public final class Timeline: Sendable {
     /// restores the earlier state. Another content for a message that is not accepted replaces the earlier one.
     ///
     /// - Parameters:
-    ///   - id: The ID of the message (``MessageHandle/id``).
+    ///   - id: The ID of the message (`MessageHandle.id`).
     ///   - content: The content of the message.
     ///   - room: The name of the room.
     ///   - isModerator: As in ``apply(_:in:isModerator:)``.
@@ -125,7 +125,7 @@ public final class Timeline: Sendable {
     ///   - id: The ID of the message.
     ///   - room: The name of the room.
     ///   - result: The outcome.
-    ///   - log: The log of the offset (``Room/log``); nil for the current one.
+    ///   - log: The log of the offset (`Room.log`); nil for the current one.
     nonisolated(nonsending) public func settle(
         _ id: MessageID, in room: RoomName, as result: OutboxOutcome.Result, log: LogID? = nil
     ) async throws {
@@ -137,7 +137,7 @@ public final class Timeline: Sendable {
         try await perform([.remove(id)], in: room)
     }
 
-    /// Records a change of the list of the account's rooms (``Client/roomUpdates``). A room that is no longer in the
+    /// Records a change of the list of the account's rooms (`Client.roomUpdates`). A room that is no longer in the
     /// relay's list is not listed until the relay lists it again, or it is opened. Its entries remain in the file.
     nonisolated(nonsending) public func apply(_ update: RoomListUpdate) async throws {
         let rooms = try await write { try $0.apply(update) }
@@ -229,7 +229,7 @@ public final class Timeline: Sendable {
     }
 
     /// The number of unread messages of other accounts among the newest 256 offsets of the room (M-27), at most
-    /// ``RoomSummary/maxUnreadCount``. Edits, deletions, reactions, commands and system messages do not count.
+    /// `RoomSummary.maxUnreadCount`. Edits, deletions, reactions, commands and system messages do not count.
     nonisolated(nonsending) public func unreadCount(of room: RoomName) async throws -> Int {
         try await read { try $0.unreadCount(of: room) }
     }

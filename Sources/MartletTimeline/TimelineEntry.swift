@@ -85,7 +85,7 @@ public struct TimelineRoom: Sendable, Equatable {
     /// The last message of a listed kind (M-28), with the text of its latest edit; nil if the room has none. If the
     /// file does not have the message yet, it is that of the relay's list, with the ID 0.
     public let lastEntry: TimelineEntry?
-    /// The number of unread messages of other accounts (M-27), at most ``RoomSummary/maxUnreadCount``. Edits,
+    /// The number of unread messages of other accounts (M-27), at most `RoomSummary.maxUnreadCount`. Edits,
     /// deletions, reactions, commands and system messages do not count.
     public let unreadCount: Int
     /// The account's membership record; nil if the relay's list does not have the room.

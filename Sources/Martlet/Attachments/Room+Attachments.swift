@@ -19,9 +19,9 @@ extension Room {
     /// - Parameters:
     ///   - path: The path of the file, which must not change during the upload.
     ///   - name: The name for others; nil for the last part of the path.
-    ///   - mediaType: The media type (RFC 6838), at most ``Attachment/maxMediaTypeByteCount`` bytes.
+    ///   - mediaType: The media type (RFC 6838), at most `Attachment.maxMediaTypeByteCount` bytes.
     ///   - caption: A text beside the file.
-    ///   - thumbnail: A small image of the file, at most ``Attachment/maxThumbnailByteCount`` bytes.
+    ///   - thumbnail: A small image of the file, at most `Attachment.maxThumbnailByteCount` bytes.
     public func upload(
         fileAt path: String, name: String? = nil, mediaType: String? = nil, caption: String? = nil,
         thumbnail: [UInt8]? = nil
@@ -67,7 +67,7 @@ extension Room {
     ///
     /// - Parameters:
     ///   - attachment: The attachment of a message of this room, with its bytes or at the relay.
-    ///   - path: The path of the file. ``Attachment/name`` is a text of another account: do not use it as a path.
+    ///   - path: The path of the file. `Attachment.name` is a text of another account: do not use it as a path.
     ///   - range: The range of bytes to download; nil for the whole attachment. The file then contains these bytes
     ///     only. The digest is verified for a whole attachment only.
     public func download(
@@ -78,7 +78,9 @@ extension Room {
 
     /// The bytes of an attachment of this room. The cancellation of the calling task ends the download.
     ///
-    /// - Parameter maxByteCount: The maximum number of bytes.
+    /// - Parameters:
+    ///   - attachment: The attachment.
+    ///   - maxByteCount: The maximum number of bytes.
     /// - Throws: `messageTooLarge`, with the size of the attachment, if there are more; the errors of
     ///   ``AttachmentDownload/value()``.
     nonisolated(nonsending) public func data(

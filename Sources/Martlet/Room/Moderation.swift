@@ -39,7 +39,9 @@ extension Room {
 
         /// Refuses the messages of an account for a duration.
         ///
-        /// - Parameter duration: The duration, which is rounded up to whole seconds, at most 136 years.
+        /// - Parameters:
+        ///   - account: The account.
+        ///   - duration: The duration, which is rounded up to whole seconds, at most 136 years.
         nonisolated(nonsending) public func mute(_ account: AccountName, for duration: Duration) async throws {
             let (seconds, fraction) = duration.components
             let rounded = UInt32(clamping: fraction > 0 ? seconds + 1 : seconds)

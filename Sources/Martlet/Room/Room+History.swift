@@ -61,9 +61,11 @@ extension Room {
 
     /// The messages from the first one that the relay accepted at or after a time, like ``messages(before:limit:)``.
     ///
-    /// - Parameter time: The time in milliseconds since 1970, by the clock of the relay, like
-    ///   ``RoomMessage/acceptedAt``. If this clock was set back, several messages can satisfy this condition, and any
-    ///   of them may be the first of the page.
+    /// - Parameters:
+    ///   - time: The time in milliseconds since 1970, by the clock of the relay, like ``RoomMessage/acceptedAt``. If
+    ///     this clock was set back, several messages can satisfy this condition, and any of them may be the first of
+    ///     the page.
+    ///   - limit: The maximum number of messages.
     nonisolated(nonsending) public func messages(
         acceptedFrom time: UInt64, limit: Int = 50
     ) async throws -> Page {

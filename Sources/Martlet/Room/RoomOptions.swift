@@ -29,12 +29,12 @@ extension Room {
         public var from: From
         /// Whether the messages of this device are delivered to it, too.
         public var includesOwnMessages: Bool
-        /// Whether ``Client/open(room:options:)`` waits until the relay has opened the room.
+        /// Whether `Client.open(room:options:)` waits until the relay has opened the room.
         ///
         /// If it is false, `open` returns immediately, even without a connection, and messages can be queued. If the
         /// relay then refuses the room, the messages fail and the room is closed.
         public var waitsForRelay: Bool
-        /// The maximum duration of ``Client/open(room:options:)``, for a client that can be offline; nil, the default,
+        /// The maximum duration of `Client.open(room:options:)`, for a client that can be offline; nil, the default,
         /// for no limit. Then `open` throws `deadlineExceeded`, and the room is closed.
         public var timeout: Duration?
 

@@ -14,7 +14,7 @@ extension Client {
     ///
     /// The method waits for the list of the relay, which includes the time until a connection is established. The list
     /// is kept current from then on, so later calls return at once while the client is online. After a change by a
-    /// method of this client, such as ``join(room:timeout:)``, the next call reads the list anew, which contains the
+    /// method of this client, such as `join(room:timeout:)`, the next call reads the list anew, which contains the
     /// change (C-110). Just after a reconnection, changes that the client missed may still be on their way;
     /// ``roomUpdates`` reports them. The list needs no open rooms: an account can join more rooms than a client can
     /// open (`Configuration.maxRooms`).

@@ -18,7 +18,7 @@ extension OutgoingMessage {
     /// Creates a message with a value of the application, which ``RoomMessage/decode(_:)`` returns.
     ///
     /// - Parameters:
-    ///   - value: The value, nested at most ``ContentValue/maxDepth`` deep.
+    ///   - value: The value, nested at most `ContentValue.maxDepth` deep.
     ///   - kind: `command`, or a kind of the application.
     ///   - timeToLive: The duration after which the message fails if it was not written to a connection.
     ///   - isCompressible: Whether the message may be compressed.
@@ -60,7 +60,7 @@ extension OutgoingMessage {
 
     /// A reaction to a message, or its removal (M-6).
     ///
-    /// - Throws: `invalidContent` if the reaction is empty or longer than ``MessageBody/maxReactionByteCount``.
+    /// - Throws: `invalidContent` if the reaction is empty or longer than `MessageBody.maxReactionByteCount`.
     public static func reaction(
         _ reaction: String, to target: MessageReference, isRemoved: Bool = false
     ) throws(MartletError) -> OutgoingMessage {

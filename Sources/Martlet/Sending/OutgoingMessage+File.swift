@@ -12,9 +12,9 @@ extension OutgoingMessage {
     /// - Parameters:
     ///   - path: The path of the file, which is stored as an absolute path for a later process.
     ///   - name: The name for others; nil for the last part of the path.
-    ///   - mediaType: The media type (RFC 6838), at most ``Attachment/maxMediaTypeByteCount`` bytes.
+    ///   - mediaType: The media type (RFC 6838), at most `Attachment.maxMediaTypeByteCount` bytes.
     ///   - caption: A text beside the file.
-    ///   - thumbnail: A small image of the file, at most ``Attachment/maxThumbnailByteCount`` bytes.
+    ///   - thumbnail: A small image of the file, at most `Attachment.maxThumbnailByteCount` bytes.
     /// - Throws: `fileFailed` if the file cannot be read; `attachmentDamaged` if it changes meanwhile;
     ///   `invalidContent`.
     nonisolated(nonsending) public static func file(

@@ -17,8 +17,11 @@ public final class AlertMonitor: Sendable {
 
     /// Creates a monitor and starts it.
     ///
-    /// - Parameter onChange: Receives the changes, on the thread of a task of the monitor, or of a call of
-    ///   ``replaceRules(by:)``. It must not block.
+    /// - Parameters:
+    ///   - relay: The relay whose metrics the rules use.
+    ///   - rules: The rules.
+    ///   - onChange: Receives the changes, on the thread of a task of the monitor, or of a call of
+    ///     ``replaceRules(by:)``. It must not block.
     public convenience init(
         _ relay: Relay, rules: [AlertRule], onChange: @escaping @Sendable (AlertChange) -> Void
     ) {

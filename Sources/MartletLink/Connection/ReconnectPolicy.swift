@@ -16,7 +16,7 @@
 /// After the peer ended an established connection the ceiling begins at the spread that the server has named (C-93), or
 /// at ``Configuration/peerClosedBase``. A resumed link shows that the server kept its state and has not failed. Each
 /// further end of this kind then begins at half the previous ceiling, at least at ``Configuration/base``, until the
-/// server answers with a new link or a connection lasts ``steadyAfter``.
+/// server answers with a new link or a connection lasts `steadyAfter`.
 ///
 /// With a server that has named its spread, ceilings rise less while attempts are worth more: to
 /// ``Configuration/notListeningCap`` while the host answers that no server listens (C-94), and to

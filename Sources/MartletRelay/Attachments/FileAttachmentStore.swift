@@ -24,7 +24,10 @@ public final class FileAttachmentStore: AttachmentStore {
     ///
     /// - Throws: ``AttachmentStoreError``.
     ///
-    /// - Parameter disk: The free space of the file system; nil for the default reserve.
+    /// - Parameters:
+    ///   - directory: The path of the folder.
+    ///   - limits: The bounds of the store.
+    ///   - disk: The free space of the file system; nil for the default reserve.
     public convenience init(
         directory: String, limits: AttachmentLimits = AttachmentLimits(), disk: DiskSpace? = nil
     ) throws {

@@ -38,7 +38,9 @@ extension SyncedRoom {
     /// Adds the messages from the first one that the relay accepted at or after a time. The timeline shows a gap
     /// between these messages and its other ones.
     ///
-    /// - Parameter time: The time in milliseconds since 1970.
+    /// - Parameters:
+    ///   - time: The time in milliseconds since 1970.
+    ///   - limit: The maximum number of messages.
     /// - Returns: The ID of the first message; nil if there is none.
     nonisolated(nonsending) public func fetch(acceptedFrom time: UInt64, limit: Int = 50) async throws -> MessageID? {
         let page = try await room.messages(acceptedFrom: time, limit: limit)

@@ -32,9 +32,9 @@ public struct UnsentMessage: Sendable, Equatable, Identifiable {
 /// | unsettled, dead letter, or unknown | removing | cancelled, discarded, removed |
 ///
 /// Commands take effect in the order of the calls. Methods that send throw the errors of
-/// ``Room/send(_:)-(OutgoingMessage)``, and `changeNotAllowed` for a change that would have no effect; the message is
+/// `Room.send(_:)`, and `changeNotAllowed` for a change that would have no effect; the message is
 /// then not queued. If the outbox has stored the message and the timeline cannot be written, the method returns, and
-/// ``TimelineSync/run()`` throws ``DatabaseError`` (C-108).
+/// ``TimelineSync/run()`` throws `DatabaseError` (C-108).
 public final class SyncedRoom: Sendable {
     struct State {
         /// The messages whose outcomes the timeline does not have.

@@ -8,7 +8,7 @@ package typealias CommandTurn = CallOrder<RoomName>.Turn
 
 /// Connects a client with a timeline, so that timeline, outbox and relay agree after any restart.
 ///
-/// ``open(room:)`` opens a room at the cursor of the timeline, with or without a connection. ``SyncedRoom`` has the
+/// `open(room:)` opens a room at the cursor of the timeline, with or without a connection. ``SyncedRoom`` has the
 /// commands. A command returns when the outbox has stored the user's intent and the timeline shows it; the relay
 /// receives it when there is a connection. ``run()`` applies what the relay sends and records the outcomes of messages:
 ///
@@ -27,7 +27,7 @@ package typealias CommandTurn = CallOrder<RoomName>.Turn
 /// | open, commands are accepted; items and outcomes are applied while `run` runs | the end of the room or of the client |
 /// | closed | `open` |
 ///
-/// A room is opened with the messages of this device included (``Room/Options/includesOwnMessages``), so that the file
+/// A room is opened with the messages of this device included (`Room.Options.includesOwnMessages`), so that the file
 /// can be rebuilt from the log alone.
 ///
 /// Use one object for a client and a timeline, and no other iteration over the messages of its rooms. After the error
@@ -89,7 +89,7 @@ public final class TimelineSync: Sendable {
     ///
     /// - Throws: `invalidName`, `roomAlreadyOpen` if the application has opened the room otherwise; `tooManyRooms` if
     ///   `Configuration.maxRooms` rooms are open, until ``close(room:)`` closes one; `notStarted`, `stopped`,
-    ///   `outboxFailed`; ``DatabaseError``, `otherAccount` if the client and the timeline have different accounts.
+    ///   `outboxFailed`; `DatabaseError`, `otherAccount` if the client and the timeline have different accounts.
     nonisolated(nonsending) public func open(room name: String) async throws -> SyncedRoom {
         try await open(room: try roomName(name))
     }
@@ -165,12 +165,12 @@ public final class TimelineSync: Sendable {
     // MARK: Running
 
     /// Applies the items of all open rooms, and of rooms that are opened later, records the outcomes of messages, and
-    /// stores the list of the account's rooms (``Client/roomUpdates``), until the client has stopped. The end of one
+    /// stores the list of the account's rooms (`Client.roomUpdates`), until the client has stopped. The end of one
     /// room does not end it.
     ///
     /// After an error the method can be called again, and continues after the last applied item.
     ///
-    /// - Throws: ``DatabaseError`` if the timeline cannot be written, `closed` after ``Timeline/close()``;
+    /// - Throws: `DatabaseError` if the timeline cannot be written, `closed` after ``Timeline/close()``;
     ///   `outboxFailed`; `alreadyIterating` if another call runs, or the application iterates over the messages of a
     ///   room; `CancellationError`.
     nonisolated(nonsending) public func run() async throws {

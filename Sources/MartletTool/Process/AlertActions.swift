@@ -55,6 +55,7 @@ final class AlertActions: Sendable {
 struct AlertProgram: Sendable {
     /// The maximum duration of the program. It is then killed, with the processes of its group.
     static let timeout = Duration.seconds(30)
+    /// The interval of checks whether the program has ended.
     private static let pollInterval = Duration.milliseconds(50)
 
     /// The end of a program.

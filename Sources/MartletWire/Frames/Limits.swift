@@ -31,7 +31,7 @@ public struct Limits: Hashable, Sendable {
 
     /// Creates limits.
     ///
-    /// - Precondition: Every limit is at least that of ``minimum`` and fits into 32 bits, `maxSessions` into 16. A body
+    /// - Precondition: Every limit is at least that of `minimum` and fits into 32 bits, `maxSessions` into 16. A body
     ///   has at most 1 GiB.
     public init(
         maxBodyByteCount: Int = 64 << 10, maxMessageByteCount: Int = 1 << 20, linkWindow: Int = 1 << 20,

@@ -1,4 +1,4 @@
-/// The content of a message: a kind, and TLVs that satisfy its ``ContentRules``.
+/// The content of a message: a kind, and TLVs that satisfy its `ContentRules`.
 ///
 /// A text is stored as a string until its TLV is encoded.
 public struct MessageContent: Hashable, Sendable {
@@ -22,7 +22,7 @@ public struct MessageContent: Hashable, Sendable {
 
     /// Creates a content from TLVs after verification.
     ///
-    /// - Throws: The errors of ``ContentRules/check(_:of:)``.
+    /// - Throws: The errors of `ContentRules.check(_:of:)`.
     public init(kind: ContentKind, bytes: [UInt8]) throws(WireError) {
         try ContentRules.check(bytes.rawBytes, of: kind)
         form = Self.text(kind, bytes.rawBytes).map { .text($0) } ?? .fields(kind, bytes)
@@ -140,7 +140,7 @@ extension MessageContent: Codable {
 
     /// Decodes a content.
     ///
-    /// - Throws: `DecodingError`, also if the content violates ``ContentRules``.
+    /// - Throws: `DecodingError`, also if the content violates `ContentRules`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if let text = try container.decodeIfPresent(String.self, forKey: .text) {

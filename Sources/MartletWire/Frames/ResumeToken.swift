@@ -25,7 +25,7 @@ public struct ResumeToken: Equatable, Sendable, CustomStringConvertible, CustomD
         self.init(bytes.rawBytes)
     }
 
-    /// The secret, ``byteCount`` bytes.
+    /// The secret, `byteCount` bytes.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)

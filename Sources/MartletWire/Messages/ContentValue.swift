@@ -108,7 +108,7 @@ public indirect enum ContentValue: Hashable, Sendable {
     /// Returns the bytes of a content that contains the value.
     ///
     /// - Throws: `duplicateField` if a key is repeated; `tlvTooDeep` beyond ``maxDepth``; `tooManyTLVs` beyond
-    ///   ``ContentRules/maxTLVCount``; `invalidValue` if a key is too long.
+    ///   `ContentRules.maxTLVCount`; `invalidValue` if a key is too long.
     public func encode() throws(WireError) -> [UInt8] {
         var writer = TLVWriter()
         try encode(into: &writer)

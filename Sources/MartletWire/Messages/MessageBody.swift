@@ -2,7 +2,7 @@
 public enum MessageBody: Hashable, Sendable {
     /// A text.
     case text(String)
-    /// Another text for a message (M-4). ``MessageChange`` decides whether it counts.
+    /// Another text for a message (M-4). `MessageChange` decides whether it counts.
     case edit(of: MessageReference, text: String)
     /// The deletion of a message (M-5).
     case delete(MessageReference)
@@ -86,7 +86,7 @@ public enum MessageBody: Hashable, Sendable {
     /// The encoded content.
     ///
     /// - Throws: The errors of ``init(_:)`` if a value is out of its bounds; `invalidValue` for ``other(_:)``, whose
-    ///   fields are unknown; the errors of ``ContentRules/check(_:of:)``.
+    ///   fields are unknown; the errors of `ContentRules.check(_:of:)`.
     public var content: MessageContent {
         get throws(WireError) {
             var writer = TLVWriter()

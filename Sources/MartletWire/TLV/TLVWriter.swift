@@ -31,7 +31,7 @@ public struct TLVWriter: ~Copyable, Sendable {
         get { memory.bytes(0..<byteCount) }
     }
 
-    /// Removes all bytes, and releases a buffer of more than ``maxKeptByteCount`` bytes.
+    /// Removes all bytes, and releases a buffer of more than `maxKeptByteCount` bytes.
     public mutating func removeAll() {
         removeAll(keeping: Self.maxKeptByteCount)
     }

@@ -51,7 +51,7 @@ public struct UndeliveredMessage: Equatable, Sendable {
     public var relay: RelayStamp
     /// The kind of the content.
     public var kind: ContentKind
-    /// The content, shortened as in a list of rooms (``RoomEntry/maxMessageByteCount``); nil if it is long and no text.
+    /// The content, shortened as in a list of rooms (`RoomEntry.maxMessageByteCount`); nil if it is long and no text.
     public var content: MessageContent?
     /// Whether the text is shortened.
     public var isShortened: Bool
