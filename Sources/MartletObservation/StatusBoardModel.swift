@@ -18,7 +18,7 @@ public final class StatusBoardModel {
     /// The maximum number of items of the room that one update applies.
     private nonisolated static let maxBatchCount = 512
 
-    /// The cards in their order, at most ``CardBoard/maxCount``. The array changes when the order changes, and an
+    /// The cards in their order, at most `CardBoard.maxCount`. The array changes when the order changes, and an
     /// element when its card changes.
     public private(set) var rows: [RowModel<CardBoard.Entry>] = []
     /// Whether the cards of all messages that the relay keeps were read.

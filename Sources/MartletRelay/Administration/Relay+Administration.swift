@@ -19,21 +19,27 @@ extension Relay {
 
     /// A page of the links, with a connection or without.
     ///
-    /// - Parameter limit: The maximum number of items, 1 to 32.
+    /// - Parameters:
+    ///   - place: The place of the page, from the one before; nil for the first page.
+    ///   - limit: The maximum number of items, 1 to 32.
     public func links(from place: RelayPlace? = nil, limit: Int = 32) async -> RelayPage<LinkOverview> {
         await page(from: place, limit) { $0.linkPage(from: $1, limit: $2) }
     }
 
     /// A page of the accounts that have links.
     ///
-    /// - Parameter limit: The maximum number of items, 1 to 32.
+    /// - Parameters:
+    ///   - place: The place of the page, from the one before; nil for the first page.
+    ///   - limit: The maximum number of items, 1 to 32.
     public func accounts(from place: RelayPlace? = nil, limit: Int = 32) async -> RelayPage<AccountOverview> {
         await page(from: place, limit) { $0.engine.accountPage(from: $1, limit: $2) }
     }
 
     /// A page of the rooms in memory.
     ///
-    /// - Parameter limit: The maximum number of items, 1 to 32.
+    /// - Parameters:
+    ///   - place: The place of the page, from the one before; nil for the first page.
+    ///   - limit: The maximum number of items, 1 to 32.
     public func rooms(from place: RelayPlace? = nil, limit: Int = 32) async -> RelayPage<RoomOverview> {
         await page(from: place, limit) { $0.engine.roomPage(from: $1, limit: $2) }
     }
