@@ -11,6 +11,8 @@ protocol AdminSource: Sendable {
     var impediments: [RelayImpediment] { get async }
     /// A page of the messages of a room from an offset; nil if they cannot be read.
     func messages(of room: RoomName, from offset: UInt64) async -> [LogEntry]?
+    /// Whether a stored delete by the account erases messages of others.
+    func erasesOthers(_ account: AccountName) -> Bool
 }
 
 /// A relay, which the port does not keep alive.
@@ -32,6 +34,8 @@ struct RelaySource: AdminSource {
     func messages(of room: RoomName, from offset: UInt64) async -> [LogEntry]? {
         await relay?.messages(of: room, from: offset)
     }
+
+    func erasesOthers(_ account: AccountName) -> Bool { relay?.erasesOthers(account) ?? false }
 }
 
 /// The loop's side of an `AdminServer`: answers requests, and samples the metrics.
@@ -62,7 +66,7 @@ final class AdminDriver: @unchecked Sendable {  // used on its loop
         cardsOf rooms: [RoomName] = [], on loop: EventLoop
     ) {
         (self.source, self.alerts, self.loop) = (source, alerts, loop)
-        cards = CardEvents(rooms: rooms)
+        cards = CardEvents(rooms: rooms) { source.erasesOthers($0) }
         self.access = Guarded(access)
         self.tls = Guarded(tls)
     }

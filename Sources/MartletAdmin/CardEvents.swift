@@ -36,6 +36,8 @@ struct CardEvents {
     let rooms: [RoomName]
     /// The event in front of all cards for a reader that begins: the names of the rooms.
     let beginning: [UInt8]
+    /// Whether a stored delete by an account erases messages of others.
+    private let erasesOthers: @Sendable (AccountName) -> Bool
     private var readings: [RoomName: Reading] = [:]
     /// The events in the order of their positions.
     private var events: [Event] = []
@@ -43,8 +45,9 @@ struct CardEvents {
     private var ids: [Place: UInt64] = [:]
     private var byteCount = 0
 
-    init(rooms: [RoomName]) {
+    init(rooms: [RoomName], erasesOthers: @escaping @Sendable (AccountName) -> Bool) {
         self.rooms = rooms
+        self.erasesOthers = erasesOthers
         let names = rooms.map(\.text.quotedAsJSON).joined(separator: ",")
         beginning = ServerSentEvent(type: "rooms", data: "[\(names)]").bytes
     }
@@ -72,7 +75,9 @@ struct CardEvents {
             guard kind == .card || kind == .delete || kind == .erased,
                 let message = try? Message(parsing: entry.body.rawBytes),
                 let body = try? MessageBody(message.content),
-                let change = reading.board.apply(body, of: entry.id, at: entry.offset, acceptedAt: entry.acceptedAt)
+                let change = reading.board.apply(
+                    body, of: entry.id, at: entry.offset, acceptedAt: entry.acceptedAt,
+                    isModerator: erasesOthers(entry.sender))
             else { continue }
             add(change, of: room, nextID())
         }

@@ -56,8 +56,9 @@ public struct AuditRecord: Equatable, Sendable {
     /// The number of refusals that the record represents, of which this event is the last; 1 for any other event.
     public var count = 1
 
-    /// Whether the event is a refusal. A peer can cause any number of refusals.
-    public var isRefusal: Bool { code != nil }
+    /// Whether the event is a refusal. A peer can cause any number of refusals. A request of an administrator that has
+    /// failed is none.
+    public var isRefusal: Bool { event == .administration ? code == .forbidden : code != nil }
 
     /// Creates the record of an event; nil for an event that is not audited.
     public init?(_ event: RelayEvent) {

@@ -45,6 +45,12 @@ extension Relay {
         try await perform(.close, in: room)
     }
 
+    /// Whether a delete by the account, once stored, erases messages of others.
+    package func erasesOthers(_ account: AccountName) -> Bool {
+        let engine = parts.configuration.engine
+        return engine.roomRoles != nil || account == engine.reservedAccount
+    }
+
     /// Performs a command, and returns when it is durable.
     @discardableResult
     func perform(_ command: RoomCommand, in room: RoomName) async throws(RoomCommandError) -> RoomCommandValue {

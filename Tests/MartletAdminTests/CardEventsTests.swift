@@ -7,14 +7,16 @@ import Testing
 
 @Suite struct CardEventsTests {
     private static let room: RoomName = "ci"
-    private var events = CardEvents(rooms: [room])
+    private var events = CardEvents(rooms: [room]) { $0 == "server" }
     private var lastID: UInt64 = 0
 
-    private func entry(_ offset: UInt64, _ body: MessageBody, counter: UInt64? = nil) throws -> LogEntry {
-        let stamp = RelayStamp(offset: offset, acceptedAt: 1000, sender: "ada", device: DeviceID(rawValue: 7))
+    private func entry(
+        _ offset: UInt64, _ body: MessageBody, counter: UInt64? = nil, by sender: AccountName = "ada"
+    ) throws -> LogEntry {
+        let stamp = RelayStamp(offset: offset, acceptedAt: 1000, sender: sender, device: DeviceID(rawValue: 7))
         let message = Message(counter: counter ?? offset, content: try body.content, relay: stamp)
         return LogEntry(
-            offset: offset, sender: "ada", device: DeviceID(rawValue: 7), counter: counter ?? offset, acceptedAt: 1000,
+            offset: offset, sender: sender, device: DeviceID(rawValue: 7), counter: counter ?? offset, acceptedAt: 1000,
             body: EncodedBody(message.encode()))
     }
 
@@ -62,6 +64,14 @@ import Testing
         _ = add(try entry(1, card()), try entry(2, card("c")), try entry(3, card("b", .removed)))
         _ = add(try entry(3, card("b", .removed)), try entry(4, .delete(MessageReference(entry(2, card("c")).id))))
         #expect(texts().allSatisfy { $0.contains("\"status\":\"removed\"}") } && texts().count == 2)
+    }
+
+    @Test mutating func `a delete by another account → removed if the relay erases for it`() throws {
+        let first = try entry(1, card())
+        _ = add(first, try entry(2, .delete(MessageReference(first.id)), by: "bob"))
+        #expect(texts().map { $0.contains("removed") } == [false])
+        _ = add(try entry(3, .delete(MessageReference(first.id)), by: "server"))
+        #expect(texts().map { $0.contains("removed") } == [true])
     }
 
     @Test mutating func `the last message again → no more messages; with others → these only`() throws {

@@ -40,9 +40,11 @@ extension Relay {
         case .unmute: try await unmute(try account(), in: try room())
         case .revoke: await revoke(try account())
         case .announce:
-            let text = MessageContent(text: try query.text.required(.text))
-            guard let room = query.room else { return try await announce(text, from: place).content }
-            try await publish(text, in: room)
+            let text = try query.text.required(.text)
+            guard !text.isEmpty else { throw WireError.invalidValue(.text) }
+            let content = MessageContent(text: text)
+            guard let room = query.room else { return try await announce(content, from: place).content }
+            try await publish(content, in: room)
             return RelayStep(count: 1, next: nil).content
         // The driver drains the relay after the response.
         case .drain: break

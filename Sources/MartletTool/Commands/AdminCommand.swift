@@ -114,7 +114,9 @@ enum AdminCommand {
             switch operand {
             case .room: room = try name(value)
             case .account: account = try name(value)
-            case .text: text = value
+            case .text:
+                guard !value.isEmpty else { throw UsageError(message: "TEXT is empty") }
+                text = value
             case .seconds:
                 guard let seconds = UInt32(value), seconds > 0 else {
                     throw UsageError(message: "SECONDS is a number from 1 to \(UInt32.max)")

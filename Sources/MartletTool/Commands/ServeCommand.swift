@@ -291,6 +291,7 @@ enum ServeCommand {
             let statistics = await relay.statistics
             await relay.shutdown()
             alerts.stop()
+            await actions.finish()
             await admin?.shutdown()
             await telemetry?.shutdown()
             await (store as? SQLiteStore)?.close()

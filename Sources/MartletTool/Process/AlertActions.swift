@@ -22,25 +22,34 @@ final class AlertActions: Sendable {
     }
 
     private let queues: [AsyncStream<AlertChange>.Continuation]
+    private let tasks: [Task<Void, Never>]
     private let onFailure: @Sendable (AlertChange, String) -> Void
 
     /// - Parameter onFailure: Receives the changes whose action has failed, with the reason.
     init(_ actions: [Action], onFailure: @escaping @Sendable (AlertChange, String) -> Void) {
         self.onFailure = onFailure
-        queues = actions.map { action in
-            let (changes, queue) = AsyncStream.makeStream(
-                of: AlertChange.self, bufferingPolicy: .bufferingOldest(Self.maxWaitingCount))
-            let task = Task {
-                for await change in changes {
-                    do { try await action(change) } catch { onFailure(change, "\(error)") }
+        let streams = actions.map { _ in
+            AsyncStream.makeStream(of: AlertChange.self, bufferingPolicy: .bufferingOldest(Self.maxWaitingCount))
+        }
+        queues = streams.map(\.continuation)
+        tasks = zip(actions, streams).map { action, stream in
+            Task {
+                for await change in stream.stream {
+                    do { try await action(change) } catch is CancellationError { return } catch {
+                        onFailure(change, "\(error)")
+                    }
                 }
             }
-            queue.onTermination = { _ in task.cancel() }
-            return queue
         }
     }
 
-    deinit { for queue in queues { queue.finish() } }
+    deinit { for task in tasks { task.cancel() } }
+
+    /// Ends the actions in progress, and returns when they have ended.
+    func finish() async {
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
 
     /// Begins the actions on a change.
     func perform(_ change: AlertChange) {

@@ -61,8 +61,8 @@ final class RelayAccess: Sendable {
         line that matches decides; if no line matches, the account is refused. PERMISSIONS are publish, history, \
         request, create and administer, separated by commas, or all (every permission but administer), or none. In \
         PATTERN, * matches any text and {account} the account. \
-        "allow administer in martlet.administration to ACCOUNTS" permits 'martlet admin'; a pattern with * does not \
-        include this room. \
+        "allow administer in martlet.administration to ACCOUNTS" permits 'martlet admin'; a pattern with * \
+        or {account} does not include this room. \
         ACCOUNTS are "everyone", "account NAME", "role NAME" or "claim NAME=VALUE". A name with blanks is in double \
         quotes, with \\" and \\\\ for a quote and a backslash in it.
         """,

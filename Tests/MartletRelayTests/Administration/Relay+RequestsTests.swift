@@ -125,6 +125,8 @@ import Testing
         (.mute, AdministrationQuery(room: "lobby", account: "bob", duration: .zero), .invalidValue),
         (.revoke, AdministrationQuery(room: "lobby"), .missingField),
         (.announce, AdministrationQuery(room: "lobby"), .missingField),
+        (.announce, AdministrationQuery(text: ""), .invalidValue),
+        (.announce, AdministrationQuery(room: "lobby", text: ""), .invalidValue),
         (.erase, AdministrationQuery(room: "lobby"), .missingField),
         (.export, AdministrationQuery(), .missingField),
         // Without roles.

@@ -102,6 +102,24 @@ import Testing
         open.finish()
     }
 
+    @Test func `the end of actions while one is in progress → it is cancelled, and is no failure`() async {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let failures = Guarded<[String]>([])
+        let actions = AlertActions([
+            { _ in
+                begin.yield()
+                while true {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
+            }
+        ]) { change, reason in failures.withLock { $0.append(reason) } }
+        actions.perform(Self.raised)
+        for await _ in begun { break }
+        await actions.finish()
+        #expect(failures.withLock { $0 } == [])
+    }
+
     private func message(_ words: String...) throws -> String? {
         var parser = ArgumentParser(for: ServeCommand.spec)
         guard case .run(let arguments) = try parser.parse(words) else { return "help" }

@@ -18,8 +18,8 @@ struct RoomPattern: Hashable, Sendable {
     /// The parts between the wildcards.
     private let segments: [[Part]]
 
-    /// Whether the pattern has a wildcard.
-    var hasWildcard: Bool { segments.count > 1 }
+    /// Whether the pattern matches one name only, whatever the account.
+    var isName: Bool { segments.count == 1 && !segments[0].contains(.account) }
 
     /// Creates a pattern; nil if it is empty or exceeds a bound.
     init?(_ text: some StringProtocol) {

@@ -67,8 +67,8 @@ struct RoomRule: Hashable, Sendable {
     /// Whether the rule applies to this room and account.
     func matches(_ request: RoomAuthorizationRequest) -> Bool {
         let identity = request.identity
-        // A permission in all rooms does not include the administration of the relay.
-        if request.room == .administration, rooms.hasWildcard, decision != .refused { return false }
+        // A permission in several rooms does not include the administration of the relay.
+        if request.room == .administration, !rooms.isName, decision != .refused { return false }
         let isMatch =
             switch accounts {
             case .everyone: true

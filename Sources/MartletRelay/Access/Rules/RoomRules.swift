@@ -23,7 +23,7 @@ import MartletWire
 /// and `none` is for entering only. In a pattern of rooms `*` matches any text, and `{account}` the account's name.
 ///
 /// A rule that allows `administer` in the room `martlet.administration` permits the administration of the relay
-/// (`RoomName.administration`). A rule with `*` allows nothing there.
+/// (`RoomName.administration`). A rule with `*` or `{account}` allows nothing there.
 public struct RoomRules: ImmediateRoomPolicy {
     /// The maximum number of bytes of a text of rules.
     public static let maxByteCount = 1024 * 1024

@@ -130,6 +130,19 @@ import Testing
         #expect(try decision("\"", "alice", acme, rules: rules) == .granted(.all))
     }
 
+    // R-176
+    @Test(arguments: ["*", "martlet.*", "{account}", "martlet.{account}"])
+    func `a pattern for several rooms -> refused in martlet.administration, whatever the account`(_ pattern: String)
+        throws
+    {
+        let rules = "allow administer in \(pattern) to everyone"
+        for account in ["martlet.administration", "administration"] {
+            #expect(try decision("martlet.administration", account, rules: rules) == .refused)
+        }
+        let named = "allow administer in martlet.administration to everyone"
+        #expect(try decision("martlet.administration", "root", rules: named) == .granted(.administer))
+    }
+
     @Test func `lines may end with CR LF and have tabs`() throws {
         #expect(try decision("x", rules: "allow\tall in x\tto everyone\r\n") == .granted(.all))
     }
