@@ -32,9 +32,7 @@ class Session:
 
 class Client:
     """A device: its link, over several connections in sequence. Counters and the outbox outlive the link."""
-
-    version = Version(1, 0)
-    offered = Features.ZLIB | Features.REQUESTS | Features.RECEIPTS
+    version, offered = Version(1, 0), Features.ZLIB | Features.REQUESTS | Features.RECEIPTS
 
     def __init__(self, port, account, credential):
         self.port, self.account, self.proof = port, account, {"credential": credential.encode()}
@@ -55,7 +53,6 @@ class Client:
     def connect(self, early=(), answer=Welcome):
         """Sends hello, for the link or for a new one, then the unacknowledged frames and those that `early` queues."""
         self.socket = socket.create_connection(("127.0.0.1", self.port), TIMEOUT)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.receiver = Receiver(SERVER)
         return self.greet(early, answer)
 
@@ -64,9 +61,8 @@ class Client:
         resume = None if self.link is None else HelloResume(
             link=self.link, resume_token=self.token, session_position=positions)
         self.socket.sendall(encode(Hello(
-            spoken_version=(self.version,), features=self.offered,
-            limits=MINE, device=self.device, account=self.account, **self.proof,
-            agent="client.py", resume=resume)))
+            spoken_version=(self.version,), features=self.offered, limits=MINE, device=self.device,
+            account=self.account, **self.proof, agent="client.py", resume=resume)))
         self.is_early, self.gone = 0, set()
         self.transmit()
         for act in early:
