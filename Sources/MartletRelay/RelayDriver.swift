@@ -50,6 +50,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     var commandCount: UInt64 = 0
     /// Whether the relay is drained when the response to the request for it has left.
     var drainsAfterTurn = false
+    /// The page that is read, and those that wait.
+    private var pages = Deque<() -> Void>()
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private lazy var touchTimer = LoopTimer(on: loop) { [weak self] in self?.touchRooms() }
@@ -224,6 +226,25 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     func onLoop<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> Answer {
         await withCheckedContinuation { continuation in
             loop.execute { continuation.resume(returning: work(self)) }
+        }
+    }
+
+    /// Reads a page on the loop, one after another. A turn reads few of them, so that administrators who list at the
+    /// same time delay the links little.
+    func page<Answer: Sendable>(_ read: @escaping @Sendable (RelayDriver) -> Answer) async -> Answer {
+        await withCheckedContinuation { continuation in
+            loop.execute { [self] in
+                pages.append { continuation.resume(returning: read(self)) }
+                if pages.count == 1 { readPage() }
+            }
+        }
+    }
+
+    private func readPage() {
+        pages[0]()
+        loop.execute { [self] in
+            _ = pages.popFirst()
+            if !pages.isEmpty { readPage() }
         }
     }
 

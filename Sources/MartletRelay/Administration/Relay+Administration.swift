@@ -52,7 +52,7 @@ extension Relay {
         let drivers = drivers
         guard place.loop < drivers.count else { return RelayPage(items: [], next: nil) }
         let limit = min(max(limit, 1), AdministrationPage.maxItemCount)
-        let (items, next) = await drivers[place.loop].onLoop { read($0, place.slot, limit) }
+        let (items, next) = await drivers[place.loop].page { read($0, place.slot, limit) }
         let following = place.loop + 1 < drivers.count ? RelayPlace(loop: place.loop + 1, slot: 0) : nil
         return RelayPage(items: items, next: next.map { RelayPlace(loop: place.loop, slot: $0) } ?? following)
     }
