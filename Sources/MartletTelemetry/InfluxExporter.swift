@@ -125,11 +125,12 @@ private final class ExportCore: Sendable {
         var failed: UInt64 = 0
         var rejected: UInt64 = 0
         var faults: Set<Fault> = []
+        /// The status of the last failed request, nil without an answer; nil if the last request has succeeded.
+        var failure: Int??
     }
 
     /// A fault of which the log states the beginning.
     private enum Fault {
-        case unavailable
         case full
         case failed
     }
@@ -258,8 +259,11 @@ private final class ExportCore: Sendable {
     }
 
     private func taken(_ count: Int) {
-        counts.withLock { $0.posted += UInt64(count) }
-        if end(.unavailable) { onEvent(.recovered) }
+        let hasRecovered = counts.withLock { counts in
+            counts.posted += UInt64(count)
+            return counts.failure.take() != nil
+        }
+        if hasRecovered { onEvent(.recovered) }
     }
 
     private func reject(_ count: Int, _ status: Int) {
@@ -268,8 +272,12 @@ private final class ExportCore: Sendable {
     }
 
     private func repeatLater(after duration: Duration, status: Int?) async {
-        counts.withLock { $0.failed += 1 }
-        if note(.unavailable) { onEvent(.unavailable(status: status)) }
+        let isNew = counts.withLock { counts in
+            counts.failed += 1
+            defer { counts.failure = .some(status) }
+            return counts.failure != .some(status)
+        }
+        if isNew { onEvent(.unavailable(status: status)) }
         try? await wait(duration)
     }
 }

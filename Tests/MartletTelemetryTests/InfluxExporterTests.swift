@@ -87,7 +87,8 @@ private final class StubDatabase: Sendable {
             var exporter: InfluxExporter? = try away.exporter(configuration)
             for number in 0..<20 { #expect(await exporter?.write([point(number)], of: nil, from: source) == .taken) }
             await until { away.bodies.count > 5 }
-            #expect(away.events == [.unavailable(status: nil)] && away.waits.contains(.seconds(90)))
+            #expect(away.events == [.unavailable(status: nil), .unavailable(status: 503)])
+            #expect(away.waits.contains(.seconds(90)))
             await exporter?.shutdown()
             exporter = nil
             let again = try database.exporter(configuration)
