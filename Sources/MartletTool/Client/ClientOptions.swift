@@ -36,6 +36,9 @@ enum ClientOptions {
             recordings.spec,
         ] + TLSArguments.clientSpecs
 
+    /// The options of commands that are not for one room.
+    static let specsWithoutRoom = specs.filter { $0.name != room.spec.name }
+
     /// The exit codes of all commands that are clients.
     static let exitCodes = [
         ExitMeaning(.unavailable, "no connection for longer than --timeout, or permanently refused by the relay"),

@@ -50,7 +50,7 @@ enum AdminCommand {
         name: "admin",
         summary: "Administer a relay: list its links, accounts and rooms, remove accounts, announce, drain, erase.",
         operand: "ACTION FIRST SECOND THIRD",
-        options: ClientOptions.specs.filter { $0.name != ClientOptions.room.spec.name } + [
+        options: ClientOptions.specsWithoutRoom + [
             ClientOptions.timeout.spec, json.spec, limit.spec,
         ],
         notes: [

@@ -48,7 +48,8 @@ enum DecodeCommand {
             kept in memory until its end.
             """,
             """
-            A flight recording of a client, which 'martlet replay' runs again, is printed as one line for each event.
+            A flight recording of a client, which 'martlet replay' runs again, is printed as one line of text \
+            for each event, also with --json.
             """,
             """
             A line contains the time in seconds (or @ and the offset in bytes), the connection, > from the client or \

@@ -10,7 +10,7 @@ enum ModerateCommand {
         name: "room",
         summary: "Remove, ban, mute or invite an account of a room, set its role, or announce a text.",
         operand: "ROOM ACTION ACCOUNT|TEXT VALUE",
-        options: ClientOptions.specs.filter { $0.name != ClientOptions.room.spec.name } + [
+        options: ClientOptions.specsWithoutRoom + [
             ClientOptions.timeout.spec, json.spec,
         ],
         notes: [

@@ -14,7 +14,7 @@ enum RecordCommand {
         name: "record",
         summary: "Record points for the database of serve --telemetry.",
         operand: "MEASUREMENT",
-        options: ClientOptions.specs.filter { $0.name != ClientOptions.room.spec.name } + [
+        options: ClientOptions.specsWithoutRoom + [
             ClientOptions.timeout.spec, tags.spec, fields.spec,
         ],
         notes: [

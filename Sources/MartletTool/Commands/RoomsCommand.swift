@@ -27,7 +27,7 @@ enum RoomsCommand {
         name: "rooms",
         summary: "List the rooms of an account, or join, leave, decline, invite to or mark a room.",
         operand: "ACTION ROOM ACCOUNT|OFFSET",
-        options: ClientOptions.specs.filter { $0.name != ClientOptions.room.spec.name } + [
+        options: ClientOptions.specsWithoutRoom + [
             ClientOptions.timeout.spec, json.spec, watch.spec,
         ],
         notes: [

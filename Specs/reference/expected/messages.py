@@ -273,8 +273,8 @@ def histories(file):
              (0x66, u64(1 << 20)))
 
 
-def attachments(file):
-    """Requests about attachments and their responses (relay.md 8.4)."""
+def requests_of(file):
+    """Functions that add a request with the method and fields of its content, and a response with fields."""
     def shown(fields):
         return [[tag, value.hex()] for tag, value in fields]
 
@@ -287,6 +287,13 @@ def attachments(file):
         file.good(name, "W-69", 0x6002,
                   [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, [t(*field) for field in fields])],
                   {"correlation": "3", "status": 0, "content": shown(fields)}, FROM_SERVER)
+
+    return asked, answered
+
+
+def attachments(file):
+    """Requests about attachments and their responses (relay.md 8.4)."""
+    asked, answered = requests_of(file)
 
     digest, size = (0x020C, bytes(range(32))), (0x020A, u64(1 << 30))
     asked("the begin of an upload", "attachment.begin", digest, size, (0x0204, b"video/mp4"))
@@ -325,18 +332,7 @@ def rooms(file):
 
 def administration(file):
     """Requests for the administration of a relay and their responses (R-178)."""
-    def shown(fields):
-        return [[tag, value.hex()] for tag, value in fields]
-
-    def asked(name, method, *fields):
-        file.good(name, "W-68", 0x6001,
-                  [t(0x70, u64(3)), t(0x71, method), t(0x72, u32(5000)), t(0x0142, [t(*field) for field in fields])],
-                  {"correlation": "3", "method": method, "deadline": 5000, "content": shown(fields)})
-
-    def answered(name, *fields):
-        file.good(name, "W-69", 0x6002,
-                  [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, [t(*field) for field in fields])],
-                  {"correlation": "3", "status": 0, "content": shown(fields)}, FROM_SERVER)
+    asked, answered = requests_of(file)
 
     def item(*fields):
         return 0xD0, b"".join(u16(tag) + u32(len(value)) + value for tag, value in fields)
