@@ -18,7 +18,7 @@ struct RoomPattern: Hashable, Sendable {
     /// The parts between the wildcards.
     private let segments: [[Part]]
 
-    /// Whether the pattern matches one name only, whatever the account.
+    /// Whether the pattern matches one name only, and the same one for every account.
     var isName: Bool { segments.count == 1 && !segments[0].contains(.account) }
 
     /// Creates a pattern; nil if it is empty or exceeds a bound.

@@ -132,7 +132,7 @@ import Testing
 
     //
     @Test(arguments: ["*", "martlet.*", "{account}", "martlet.{account}"])
-    func `a pattern for several rooms -> refused in martlet.administration, whatever the account`(_ pattern: String)
+    func `a pattern for several rooms -> every account is refused in martlet.administration`(_ pattern: String)
         throws
     {
         let rules = "allow administer in \(pattern) to everyone"
