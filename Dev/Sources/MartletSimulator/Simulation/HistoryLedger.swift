@@ -21,6 +21,9 @@ struct HistoryLedger {
         pending[key] = Pending(query: query, room: room, log: log, count: UInt64(count))
     }
 
+    /// The room of a request that has no outcome; nil for another request.
+    func room(of key: RequestLedger.Key) -> RoomName? { pending[key]?.room }
+
     /// The fault of an outcome, if any; nil for another request.
     mutating func ended(
         _ key: RequestLedger.Key, _ outcome: RequestOutcome, _ logs: RoomLogs
@@ -67,6 +70,7 @@ struct HistoryLedger {
     /// A page is empty if the log had no such messages when it was requested.
     private func faultOfEmpty(_ page: HistoryPage, _ request: Pending, _ log: [LogEntry]) -> String? {
         guard page.log == request.log, request.count >= page.first else { return nil }
+        guard request.count <= log.count else { return "is of a log that has lost messages" }
         let newest = log[Int(request.count - 1)]
         let hasMessages =
             switch request.query.position {

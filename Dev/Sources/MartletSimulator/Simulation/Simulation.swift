@@ -695,6 +695,8 @@ package final class Simulation {
 
     /// The outcome of a request for a page; false for another request.
     private func historyEnded(_ key: RequestLedger.Key, _ outcome: RequestOutcome) -> Bool {
+        // A page may have messages whose acceptances have not arrived.
+        if let room = history.room(of: key) { checkLog(of: room) }
         let (fault, isKnown) = history.ended(key, outcome, ledger.logs)
         if let fault { ledger.fail(.pagesAreOfTheLog, fault) }
         return isKnown
