@@ -205,6 +205,12 @@ extension RelayDriver {
         if isFirst { loop.execute { self.takeStoreAnswers() } }
     }
 
+    /// The store reports rooms that other relays have changed.
+    func changed(_ positions: [RoomPosition]) {
+        enter()
+        for position in positions { engine.changed(position, now: now) }
+    }
+
     private func takeStoreAnswers() {
         enter()
         let answers = storeAnswers.withLock { answers in

@@ -72,6 +72,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         if parts.attachments == nil { configuration.link.features.remove(.attachments) }
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         configuration.keepsMemberships = parts.store.features.contains(.memberships)
+        configuration.sharesRooms = parts.store.features.contains(.shared)
         configuration.reportsUndelivered = parts.undeliveredHandler != nil
         configuration.retention = parts.store.retention
         // Without a handler, requests are refused at once.

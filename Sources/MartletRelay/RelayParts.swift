@@ -181,8 +181,12 @@ final class RelayParts: Sendable {
             .saveProgress(let room, .failure(let error)), .saveMemberships(let room, .failure(let error)):
             onEvent(.storeFailed(room, error.cause))
         // A refusal of an account is not a failure of the store.
-        case .saveRoles(_, .failure(.tooManyRooms)), .saveRoles(_, .failure(.rolesFull)): break
+        case .saveRoles(_, .failure(.tooManyRooms)), .saveRoles(_, .failure(.rolesFull)),
+            .saveRoles(_, .failure(.rolesChanged)):
+            break
         case .saveRoles(let room, .failure(let error)): onEvent(.storeFailed(room, error.cause))
+        // Another relay was first. The room goes on.
+        case .append(_, _, _, .failure(.conflict)), .append(_, _, _, .failure(.rolesChanged)): break
         case .append(let room, _, _, .failure(let error)):
             if case .logLost = error {} else { appendEnded(isDone: false) }
             onEvent(.storeFailed(room, error.cause))
@@ -190,7 +194,7 @@ final class RelayParts: Sendable {
         case .readMemberships(let id, .failure(let error)): onEvent(.membershipsFailed(id.account, error.cause))
         // The event is reported for the first of these rooms.
         case .touch(let rooms, .failure(let error)): onEvent(.storeFailed(rooms[0], error.cause))
-        case .load, .read, .saveProgress, .saveRoles, .saveMemberships, .readMemberships, .touch: break
+        case .load, .read, .saveProgress, .saveRoles, .saveMemberships, .readMemberships, .touch, .changes: break
         }
     }
 

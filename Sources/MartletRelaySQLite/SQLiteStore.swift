@@ -158,7 +158,7 @@ public final class SQLiteStore: RoomStore {
                 reader.submit({ try $0.read(range, of: room) }, reply.complete)
             case .saveProgress(let progress, let room, let reply):
                 jobs.append(Job({ try $0.saveProgress(progress, of: room) }, reply.complete))
-            case .saveRoles(let roles, let room, let creation, let reply):
+            case .saveRoles(let roles, let room, _, let creation, let reply):
                 jobs.append(Job({ try $0.saveRoles(roles, of: room, creation: creation) }, reply.complete))
             case .saveMemberships(let changes, let room, let reply):
                 jobs.append(Job({ try $0.saveMemberships(changes, of: room) }, reply.complete))
@@ -170,6 +170,7 @@ public final class SQLiteStore: RoomStore {
                     for room in rooms { try writer.touch(room, at: now) }
                 }
                 jobs.append(Job(body, reply.complete))
+            case .changes(_, let reply): reply.fail(RoomStoreError.unsupported)
             }
         }
         if !jobs.isEmpty { writer.submit(jobs) }
@@ -219,7 +220,7 @@ public final class SQLiteStore: RoomStore {
 
     /// Keeps the roles of a room. It returns when they are synced.
     public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
-        try await answer { .saveRoles(roles, of: room, creation: creation, $0) }
+        try await answer { .saveRoles(roles, of: room, replacing: 0, creation: creation, $0) }
     }
 
     /// Changes membership records. It returns when they are synced.

@@ -54,6 +54,13 @@ struct DeduplicationWindows: Sendable {
         insert(device, DeduplicationWindow(record), at: record.usedAt)
     }
 
+    /// The window of a device that has published at another relay, beyond the maximum if necessary, as by `load`.
+    mutating func replicate(_ device: DeviceKey, at now: UInt64) -> Int {
+        guard let window = indexOfDevice[device] else { return insert(device, DeduplicationWindow(), at: now) }
+        use(window, at: now)
+        return window
+    }
+
     /// The device publishes: its window is kept for a lifetime from now.
     @inline(__always)
     mutating func use(_ index: Int, at now: UInt64) {

@@ -8,7 +8,7 @@ import MartletWire
 /// | state of a message | owns | ends |
 /// |---|---|---|
 /// | unstored | an entry, a count of its part, pending bytes | `startStoring` |
-/// | storing | the same | `confirmNext`, when it is durable; `discard`, when the store has failed |
+/// | storing | the same | `confirmNext`, when it is durable; `discard`, when the store has failed; `takeWaiting`, when other relays have appended messages before it |
 struct Publication: ~Copyable, Neutral, Sendable {
     static let neutral = NeutralValue<Publication>()
     /// Bytes of bodies that are not durable, beyond which a room accepts no more.
@@ -26,6 +26,12 @@ struct Publication: ~Copyable, Neutral, Sendable {
         let window: Int
         /// Bytes of each message beyond the credit that it used.
         let stampByteCount: Int
+
+        /// Whether messages of another part may be counted in this one.
+        fileprivate func isContinued(by other: Part) -> Bool {
+            publisher == other.publisher && confirmTo == other.confirmTo && window == other.window
+                && stampByteCount == other.stampByteCount
+        }
 
         /// The credit of messages of this part.
         fileprivate func credit(of entries: ArraySlice<LogEntry>) -> Int {
@@ -73,6 +79,9 @@ struct Publication: ~Copyable, Neutral, Sendable {
 
     /// Whether the store has a batch.
     var isStoring: Bool { storing != nil }
+
+    /// Whether messages wait for the next batch.
+    var hasUnstored: Bool { !unstored.isEmpty }
 
     /// Messages that are not durable.
     var entryCount: Int { unstored.count + (storing?.count ?? 0) }
@@ -197,6 +206,56 @@ struct Publication: ~Copyable, Neutral, Sendable {
         return true
     }
 
+    /// The store has refused its batch, whose messages wait again, before the others.
+    mutating func suspendStoring() {
+        unstored.insert(contentsOf: storing.take() ?? [], at: 0)
+    }
+
+    /// A message that is not durable.
+    struct Waiting {
+        let part: Part
+        let entry: LogEntry
+        let credit: Int
+    }
+
+    /// Takes all messages that are not durable in their order, to admit them again. The store has none of them.
+    mutating func takeWaiting() -> [Waiting] {
+        suspendStoring()
+        var rest = unstored[...]
+        var waiting: [Waiting] = []
+        waiting.reserveCapacity(rest.count)
+        while let part = unconfirmed.popFirst() {
+            for entry in rest.prefix(part.count) {
+                waiting.append(Waiting(part: part, entry: entry, credit: entry.body.byteCount - part.stampByteCount))
+            }
+            rest = rest.dropFirst(part.count)
+        }
+        unstored = []
+        erasures = []
+        pendingByteCount = 0
+        return waiting
+    }
+
+    /// A message of a part waits again, after the others.
+    mutating func append(_ entry: LogEntry, of part: Part) {
+        unstored.append(entry)
+        pendingByteCount += entry.body.byteCount
+        if let last = unconfirmed.indices.last, unconfirmed[last].isContinued(by: part) {
+            unconfirmed[last].count += 1
+        } else {
+            var own = part
+            own.count = 1
+            unconfirmed.append(own)
+        }
+    }
+
+    /// All messages that remain are admitted again.
+    mutating func endAdmission(durable: UInt64) {
+        for index in closing.indices {
+            closing[index].lastOffset = lastOffset(confirmedTo: closing[index].handle, durable: durable)
+        }
+    }
+
     /// Durable messages of one part.
     struct Confirmation {
         var part: Part
@@ -249,13 +308,18 @@ struct Publication: ~Copyable, Neutral, Sendable {
 
     /// A session was closed: it ends when its last message is durable.
     mutating func close(_ handle: MemberHandle, durable: UInt64) {
+        closing.append(Closing(handle: handle, lastOffset: lastOffset(confirmedTo: handle, durable: durable)))
+    }
+
+    /// The offset of a session's last message that is not durable; 0 if there is none.
+    private func lastOffset(confirmedTo handle: MemberHandle, durable: UInt64) -> UInt64 {
         var next = durable + 1
         var last: UInt64 = 0
         for part in unconfirmed {
             next += UInt64(part.count)
             if part.confirmTo == handle { last = next - 1 }
         }
-        closing.append(Closing(handle: handle, lastOffset: last))
+        return last
     }
 
     /// A closing session was reset.

@@ -28,6 +28,8 @@ public struct RelayConfiguration: Sendable {
     public var serverAccount: AccountName?
     /// Whether the store keeps membership records, so that sessions of accounts are served. The driver sets it.
     package var keepsMemberships = false
+    /// Whether other relays use the rooms of the store, too. The driver sets it.
+    package var sharesRooms = false
     /// The duration after which a message is reported that was not delivered to accounts of its room, above zero. It is
     /// reported after one to two such durations, by scans that visit each record of the room and each of its messages
     /// in memory once.

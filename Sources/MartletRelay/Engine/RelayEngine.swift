@@ -171,6 +171,12 @@ package struct RelayEngine: ~Copyable {
         sessions.rooms.local.answered(answer, at: wallClock)
     }
 
+    /// The store reports that another relay has changed a room of this loop. A report may be lost, repeated or late.
+    package mutating func changed(_ position: RoomPosition, now: Instant) {
+        noteEvent()
+        sessions.rooms.local.changed(position)
+    }
+
     // MARK: Operator
 
     /// Ends every connection and link of an account whose credential was revoked (C-28, Specs/hostile.md row 24).

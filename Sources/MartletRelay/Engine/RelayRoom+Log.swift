@@ -4,8 +4,8 @@ import MartletWire
 /// Publishing, storing and delivering messages.
 extension RelayRoom {
     /// The maximum numbers of bytes and messages of one read of the store for a lagging member.
-    private static let readByteCount = 64 * 1024
-    private static let readCount = 256
+    static let readByteCount = 64 * 1024
+    static let readCount = 256
     /// Bytes of bodies delivered to a member in one step. The member continues in the room's next step, after its link
     /// has checked its queue.
     static let stepByteCount = 64 * 1024
@@ -132,7 +132,7 @@ extension RelayRoom {
     }
 
     /// Refuses a message that will never be acceptable. The session continues (R-24, Specs/hostile.md row 40).
-    private mutating func refuse(
+    mutating func refuse(
         _ slot: Int, _ counter: UInt64, _ credit: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
         effects.append(.refuse(members[slot].key, counter: counter, code, byteCount: credit))
@@ -169,8 +169,12 @@ extension RelayRoom {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-        guard isBusy, !(usesRoles && moderation.isSaving), let batch = publication.startStoring() else { return }
-        effects.append(.store(.append(RoomAppend(room: name, entries: batch.entries, erasures: batch.erasures))))
+        guard isBusy, !(usesRoles && moderation.isSaving), !replica.isLoading,
+            let batch = publication.startStoring()
+        else { return }
+        let append = RoomAppend(
+            room: name, entries: batch.entries, erasures: batch.erasures, log: log.id, rolesVersion: rolesVersion)
+        effects.append(.store(.append(append)))
     }
 
     /// Ends the closed sessions whose messages are accepted and whose requests to the relay are answered.
@@ -222,7 +226,7 @@ extension RelayRoom {
         if let owed { release(owed.publisher, owed.credit, into: &effects) }
     }
 
-    private mutating func noteAccepted(_ slot: Int, _ run: AcceptedRun) {
+    mutating func noteAccepted(_ slot: Int, _ run: AcceptedRun) {
         guard members.isLive(slot) else { return }
         if members[slot].accepted.isEmpty { publication.notePublisher(slot) }
         members[slot].noteAccepted(run)

@@ -119,6 +119,7 @@ struct RelayRoom: ~Copyable, Sendable {
     var receipts = RoomReceipts()
     var requests = RoomRequests()
     var history = HistoryReads()
+    var replica = RoomReplica()
     /// The instant at which unsaved progress is passed to the store; nil when there is none.
     private var saveDeadline: Instant?
     /// The bytes that the table of rooms counts for the room.
@@ -383,6 +384,7 @@ struct RelayRoom: ~Copyable, Sendable {
         }
         let wasStoring = isBusy && publication.isStoring
         if isBusy { flushPublication(into: &effects) }
+        readMissed(into: &effects)
         saveProgress(isAppending: !wasStoring && isBusy && publication.isStoring, now: now, into: &effects)
     }
 
@@ -454,6 +456,7 @@ struct RelayRoom: ~Copyable, Sendable {
         scan.check(&check)
         requests.check(&check)
         history.check(&check)
+        replica.check(&check, lastOffset: log.lastOffset)
         attachments.check(&check)
         receipts.check(&check)
         check.equal("messages that were not offered", log.hasUnoffered, false)

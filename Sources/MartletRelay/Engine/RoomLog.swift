@@ -18,6 +18,8 @@ public struct RoomSnapshot: Sendable {
     public var progress: [AccountName: AccountProgress]
     /// The roles in the form in which they were saved; nil if none were saved.
     public var roles: [UInt8]?
+    /// The version of the roles in a `shared` store, which each save of them raises by one; 0 if none were saved.
+    public var rolesVersion: UInt64 = 0
     /// The membership records of the room.
     public var memberships: [AccountName: MembershipRecord] = [:]
 

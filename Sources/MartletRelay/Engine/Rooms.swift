@@ -40,18 +40,23 @@ struct Rooms: ~Copyable, Sendable {
     /// Whether new rooms and messages are refused for lack of memory.
     var isFull = false
 
+    /// The comparison of the rooms with a store that other relays use, too; nil with a store of this relay alone.
+    private var checks: ReplicaChecks?
+
     /// Creates a table without rooms.
     ///
     /// - Parameters:
     ///   - place: the place of the loop.
+    ///   - isShared: whether other relays use the rooms of the store, too.
     ///   - roles: the use of roles; nil if rooms have none.
     ///   - rate: the rate of messages of each room; nil without a bound.
     ///   - undeliveredDelay: the duration until messages are reported as undelivered; nil if they are not.
     init(
-        place: LoopPlace = .only, roles: RoomRolesConfiguration? = nil, rate: MessageRate? = nil,
-        undeliveredDelay: Duration? = nil
+        place: LoopPlace = .only, isShared: Bool = false, roles: RoomRolesConfiguration? = nil,
+        rate: MessageRate? = nil, undeliveredDelay: Duration? = nil
     ) {
         self.place = place
+        checks = isShared ? ReplicaChecks() : nil
         self.roles = roles
         self.rate = rate
         self.undeliveredDelay = undeliveredDelay
@@ -66,7 +71,10 @@ struct Rooms: ~Copyable, Sendable {
     // MARK: Outputs
 
     /// The instant at which `deadlinePassed` is due; in the past while sessions wait to join.
-    var deadline: Instant? { joins.isEmpty ? deadlines.earliest : .zero }
+    var deadline: Instant? {
+        guard joins.isEmpty else { return .zero }
+        return deadlines.earliest.orEarlier(count > 0 ? checks?.deadline : nil)
+    }
 
     /// The next effect; nil when there is none until the next event.
     ///
@@ -93,6 +101,7 @@ struct Rooms: ~Copyable, Sendable {
             rooms[index].expireRequests(now: now, into: &effects)
             markDirty(index)
         }
+        checkReplicas(now: now)
     }
 
     // MARK: Calls of links
@@ -282,14 +291,70 @@ struct Rooms: ~Copyable, Sendable {
         case .load(let room, let result): loaded(room, try? result.get(), at: now)
         case .append(let room, let offset, _, .success(let first)): stored(room, upTo: offset, first: first)
         case .append(let room, _, _, .failure(.logLost)): logLost(room)
-        // A conflict too: no other relay writes to the room.
+        case .append(let room, _, _, .failure(.conflict(let history))):
+            replicate(room) { $0.conflicted(history, at: now, into: &$1) }
+        case .append(let room, _, _, .failure(.rolesChanged)):
+            replicate(room) {
+                $0.rolesChanged(into: &$1)
+                return true
+            }
         case .append(let room, _, _, .failure): stored(room, upTo: nil)
+        case .read(let room, let id, let result) where id.member.slot < 0:
+            replicate(room) { $0.missedRead(try? result.get(), at: now, into: &$1) }
         case .read(_, let id, let result):
             let history = try? result.get()
             read(id, history?.entries, first: history?.firstOffset ?? 1)
         case .saveRoles(let room, let result): rolesSaved(room, RolesResult(result))
         case .saveMemberships(let room, let result): membershipsSaved(room, refused: try? result.get())
+        case .changes(let result):
+            checks?.ended()
+            for found in (try? result.get()) ?? [] { changed(found) }
         case .saveProgress, .readMemberships, .touch: break
+        }
+    }
+
+    // MARK: Other relays
+
+    /// The store has other state of a room, because of another relay.
+    mutating func changed(_ found: RoomPosition) {
+        replicate(found.room) { $0.noteChange(found, into: &$1) }
+    }
+
+    /// Compares the next rooms with the store, if it is time.
+    private mutating func checkReplicas(now: Instant) {
+        guard let place = checks?.begin(now: now) else { return }
+        let page = TablePage.slots(rooms.slots, from: place, limit: RoomPosition.maxCount) {
+            rooms.isLive($0) && rooms[$0].members.count > 0
+        }
+        let positions = page.slots.compactMap { rooms[$0].position }
+        checks?.began(next: page.next, isCalling: !positions.isEmpty, now: now)
+        if !positions.isEmpty { effects.append(.store(.changes(since: positions))) }
+    }
+
+    /// Passes an event of the store or of another relay to a room in memory. The room is loaded again if its copy of
+    /// the log cannot continue.
+    private mutating func replicate(
+        _ name: RoomName, _ change: (inout RelayRoom, inout Deque<RoomEffect>) -> Bool
+    ) {
+        guard let index = index(of: name) else { return }
+        closeBatch(of: index)
+        guard change(&rooms[index], &effects) else { return logLost(name) }
+        markDirty(index)
+    }
+
+    /// The roles of a room that is in memory, which another relay has changed; nil when the store failed.
+    private mutating func rolesLoaded(_ index: Int, _ snapshot: RoomSnapshot?, at now: UInt64) {
+        let name = rooms[index].name
+        guard let snapshot, snapshot.log == rooms[index].log.id else { return logLost(name) }
+        do throws(RoomRolesError) {
+            let found = try snapshot.roles.map { bytes throws(RoomRolesError) in try RoomRoles(decoding: bytes) }
+            replicate(name) {
+                $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1)
+                return true
+            }
+        } catch {
+            effects.append(.note(.rolesInvalid(name, error), of: nil))
+            logLost(name)
         }
     }
 
@@ -298,6 +363,7 @@ struct Rooms: ~Copyable, Sendable {
     /// - Parameter now: the relay's wall clock in milliseconds since 1970.
     mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
+        guard rooms[index].position == nil else { return rolesLoaded(index, snapshot, at: now) }
         if let snapshot, beginRoles(index, snapshot) {
             let waiting = rooms[index].loaded(snapshot, at: now)
             rooms[index].beginMemberships(snapshot.memberships)

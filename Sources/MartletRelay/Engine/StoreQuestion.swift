@@ -7,11 +7,12 @@ package enum StoreQuestion: Sendable {
     case append(RoomAppend)
     indirect case read(RoomName, ReadID, ReadRange)
     case saveProgress(RoomName, [AccountName: AccountProgress])
-    indirect case saveRoles(RoomName, [UInt8], creation: RoomCreation?)
+    indirect case saveRoles(RoomName, [UInt8], replacing: UInt64, creation: RoomCreation?)
     case saveMemberships(RoomName, MembershipChanges)
     indirect case readMemberships(MembershipReadID, MembershipRead)
     /// The driver asks this itself.
     case touch([RoomName])
+    case changes(since: [RoomPosition])
 
     /// The call of a store. The answer is passed to `done`, on any thread.
     package func call(_ done: @escaping @Sendable (StoreAnswer) -> Void) -> RoomStoreCall {
@@ -27,13 +28,15 @@ package enum StoreQuestion: Sendable {
         case .read(let room, let id, let range): .read(range, of: room, RoomStoreReply { done(.read(room, id, $0)) })
         case .saveProgress(let room, let progress):
             .saveProgress(progress, of: room, RoomStoreReply { done(.saveProgress(room, $0)) })
-        case .saveRoles(let room, let roles, let creation):
-            .saveRoles(roles, of: room, creation: creation, RoomStoreReply { done(.saveRoles(room, $0)) })
+        case .saveRoles(let room, let roles, let version, let creation):
+            .saveRoles(
+                roles, of: room, replacing: version, creation: creation, RoomStoreReply { done(.saveRoles(room, $0)) })
         case .saveMemberships(let room, let changes):
             .saveMemberships(changes, of: room, RoomStoreReply { done(.saveMemberships(room, $0)) })
         case .readMemberships(let id, let read):
             .readMemberships(read, of: id.account, RoomStoreReply { done(.readMemberships(id, $0)) })
         case .touch(let rooms): .touch(rooms, RoomStoreReply { done(.touch(rooms, $0)) })
+        case .changes(let since): .changes(since: since, RoomStoreReply { done(.changes($0)) })
         }
     }
 }
@@ -50,4 +53,5 @@ package enum StoreAnswer: Sendable {
     case saveMemberships(RoomName, Result<Set<AccountName>, RoomStoreError>)
     indirect case readMemberships(MembershipReadID, Result<[StoredRoomEntry], RoomStoreError>)
     case touch([RoomName], Result<Void, RoomStoreError>)
+    case changes(Result<[RoomPosition], RoomStoreError>)
 }

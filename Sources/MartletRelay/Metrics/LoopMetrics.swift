@@ -14,7 +14,7 @@ struct LoopMetrics: Sendable {
 
     /// The calls of a store.
     enum CallName: String, Sendable {
-        case append, load, read, readMemberships, saveMemberships, saveProgress, saveRoles, touch
+        case append, changes, load, read, readMemberships, saveMemberships, saveProgress, saveRoles, touch
     }
 
     /// The store has answered a call.
@@ -45,13 +45,15 @@ extension StoreAnswer {
         case .saveMemberships: .saveMemberships
         case .readMemberships: .readMemberships
         case .touch: .touch
+        case .changes: .changes
         }
     }
 
     fileprivate var isFailure: Bool {
         switch self {
         case .load(_, .failure), .append(_, _, _, .failure), .read(_, _, .failure), .saveProgress(_, .failure),
-            .saveRoles(_, .failure), .saveMemberships(_, .failure), .readMemberships(_, .failure), .touch(_, .failure):
+            .saveRoles(_, .failure), .saveMemberships(_, .failure), .readMemberships(_, .failure), .touch(_, .failure),
+            .changes(.failure):
             true
         default: false
         }

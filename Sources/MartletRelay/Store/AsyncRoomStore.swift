@@ -3,7 +3,7 @@ public import MartletWire
 
 /// A store with an `async` method for each call, which is performed in a task of its own.
 ///
-/// Three methods suffice; the others have default implementations. The calls of ``RoomStoreCall`` with the same names
+/// Three methods suffice; the others have default implementations. One relay uses such a store. The calls of ``RoomStoreCall`` with the same names
 /// state the obligations of the methods. A thrown error that is not a `RoomStoreError` becomes `RoomStoreError.other`.
 public protocol AsyncRoomStore: RoomStore {
     /// The snapshot of a room.
@@ -70,13 +70,14 @@ extension AsyncRoomStore {
         case .read(let range, let room, let reply): await reply.complete { try await read(range, of: room) }
         case .saveProgress(let progress, let room, let reply):
             await reply.complete { try await saveProgress(progress, of: room) }
-        case .saveRoles(let roles, let room, let creation, let reply):
+        case .saveRoles(let roles, let room, _, let creation, let reply):
             await reply.complete { try await saveRoles(roles, of: room, creation: creation) }
         case .saveMemberships(let changes, let room, let reply):
             await reply.complete { try await saveMemberships(changes, of: room) }
         case .readMemberships(let read, let account, let reply):
             await reply.complete { try await readMemberships(read, of: account) }
         case .touch(let rooms, let reply): await reply.complete { try await touch(rooms) }
+        case .changes(_, let reply): reply.fail(RoomStoreError.unsupported)
         }
     }
 }

@@ -109,13 +109,14 @@ public final class InMemoryStore: RoomStore {
             case .read(let range, let room, let reply): reply.succeed(read(range, of: room))
             case .saveProgress(let progress, let room, let reply):
                 reply.succeed(saveProgress(progress, of: room))
-            case .saveRoles(let roles, let room, let creation, let reply):
+            case .saveRoles(let roles, let room, _, let creation, let reply):
                 reply.complete { try saveRoles(roles, of: room, creation: creation) }
             case .saveMemberships(let changes, let room, let reply):
                 reply.succeed(saveMemberships(changes, of: room))
             case .readMemberships(let read, let account, let reply):
                 reply.succeed(memberships(of: account, read))
             case .touch(_, let reply): reply.succeed()
+            case .changes(_, let reply): reply.fail(RoomStoreError.unsupported)
             }
         }
     }

@@ -23,9 +23,18 @@ public protocol RoomStore: Sendable {
     /// The method is called on the thread of the loop and blocks it, so it must not wait for a disk or a contended
     /// lock. A store that can answer at once, such as one in memory, does so: the messages then leave in the same turn.
     func perform(_ calls: [RoomStoreCall])
+
+    /// Begins to report changes that other relays make, if the store is `shared` and learns of them by itself. The relay
+    /// calls the method when it starts, before `perform`; a later call replaces the former one. A report may be lost: the relay also asks for `changes`.
+    ///
+    /// - Parameter report: takes the positions of changed rooms, on any thread.
+    func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void)
 }
 
 extension RoomStore {
+    /// Reports nothing.
+    public func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void) {}
+
     /// No bounds.
     public var retention: RoomRetention { RoomRetention() }
 
@@ -45,6 +54,9 @@ public struct RoomStoreFeatures: OptionSet, Sendable {
     public static let roles = RoomStoreFeatures(rawValue: 1)
     /// `saveMemberships` and `readMemberships`, which sessions of accounts require.
     public static let memberships = RoomStoreFeatures(rawValue: 2)
+    /// Several relays use the rooms of the store at a time. A store with this feature compares the offset of each
+    /// append, and the version of roles, with what it has, and serves `changes`.
+    public static let shared = RoomStoreFeatures(rawValue: 4)
 
     /// The bits.
     public let rawValue: Int
@@ -82,7 +94,10 @@ public enum RoomStoreCall: Sendable {
     /// nothing and fails with `tooManyRooms` if the room exceeds `maxRoomCount`, with `roomHasRoles` if it has roles of
     /// the room, and with `rolesFull` if the roles become longer and those of all rooms of the room's creator exceed
     /// `RoomRoles.maxByteCountPerCreator`.
-    case saveRoles([UInt8], of: RoomName, creation: RoomCreation?, RoomStoreReply<Void>)
+    ///
+    /// The roles replace those of a version, and their version is the next one. A `shared` store saves nothing and
+    /// fails with `rolesChanged` if it has another version.
+    case saveRoles([UInt8], of: RoomName, replacing: UInt64, creation: RoomCreation?, RoomStoreReply<Void>)
 
     /// Makes changes of the membership records of a room durable, which outlive its log. A new record that would exceed
     /// `MembershipBounds.maxCount(with:)` for its account, or a bound of the store on all records, is not saved. The
@@ -97,15 +112,21 @@ public enum RoomStoreCall: Sendable {
     /// rooms keeps these rooms. Other stores do nothing.
     case touch([RoomName], RoomStoreReply<Void>)
 
+    /// The positions of the rooms, among these, that have another log, a higher last offset or another version of roles
+    /// in the store. A relay makes the call for a `shared` store only, once a second for the rooms that have members,
+    /// with at most `RoomPosition.maxCount` positions.
+    case changes(since: [RoomPosition], RoomStoreReply<[RoomPosition]>)
+
     /// Answers the call with an error.
     public func fail(_ error: any Error) {
         switch self {
         case .load(_, let reply): reply.fail(error)
         case .append(_, let reply): reply.fail(error)
         case .read(_, _, let reply): reply.fail(error)
-        case .saveProgress(_, _, let reply), .saveRoles(_, _, _, let reply), .touch(_, let reply): reply.fail(error)
+        case .saveProgress(_, _, let reply), .saveRoles(_, _, _, _, let reply), .touch(_, let reply): reply.fail(error)
         case .saveMemberships(_, _, let reply): reply.fail(error)
         case .readMemberships(_, _, let reply): reply.fail(error)
+        case .changes(_, let reply): reply.fail(error)
         }
     }
 }
@@ -172,15 +193,25 @@ public struct RoomAppend: Sendable {
     /// another identity. The earlier bodies are in no file after a minute. With a store that ignores
     /// erasures, the bodies of deleted messages remain in it.
     public let erasures: [MessageErasure]
+    /// The log, as `load` has returned it.
+    public let log: LogID?
+    /// The version of the roles by which the messages were admitted; 0 without roles. A `shared` store with another
+    /// version does not append, and fails with `rolesChanged`.
+    public let rolesVersion: UInt64
 
     /// Creates an append.
     ///
     /// - Precondition: There are messages.
-    public init(room: RoomName, entries: [LogEntry], erasures: [MessageErasure] = []) {
+    public init(
+        room: RoomName, entries: [LogEntry], erasures: [MessageErasure] = [], log: LogID? = nil,
+        rolesVersion: UInt64 = 0
+    ) {
         precondition(!entries.isEmpty)
         self.room = room
         self.entries = entries
         self.erasures = erasures
+        self.log = log
+        self.rolesVersion = rolesVersion
     }
 
     /// The offset that follows the last one of the log, as the relay expects it. A store whose log ends elsewhere does
@@ -194,10 +225,12 @@ public enum RoomStoreError: Error {
     /// `storeUnavailable` and loads it again; clients then see another log.
     case logLost
     /// The log has gone on: another writer has appended these messages, which begin at `RoomAppend.expectedOffset`, and
-    /// nothing of the append is stored. The log may have more than these.
-    ///
-    /// A relay is the only writer of its rooms, and treats this as any other error of an append.
+    /// nothing of the append is stored. The log may have more than these. The relay takes the messages into its copy of
+    /// the log, admits its own messages again, and appends those that remain.
     case conflict(RoomHistory)
+    /// Another relay has changed the roles of the room, and nothing is stored. The relay loads them and decides again
+    ///
+    case rolesChanged
     /// The account has created as many rooms as it may. The session that would have created the room is reset with
     /// `tooManyRooms`.
     case tooManyRooms
@@ -222,6 +255,29 @@ public enum RoomStoreError: Error {
     /// The error within `other`, or this error.
     public var cause: any Error {
         if case .other(let error) = self { error } else { self }
+    }
+}
+
+/// The end of a room's log, and the version of the room's roles, as a relay or a store has them.
+public struct RoomPosition: Equatable, Sendable {
+    /// The maximum number of rooms in one call of `RoomStoreCall.changes`.
+    public static let maxCount = 4096
+
+    /// The room.
+    public let room: RoomName
+    /// The identity of the log; nil if the store has none.
+    public let log: LogID?
+    /// The highest offset of the log; 0 if it is empty.
+    public let lastOffset: UInt64
+    /// The version of the roles; 0 if none were saved.
+    public let rolesVersion: UInt64
+
+    /// Creates a position.
+    public init(room: RoomName, log: LogID?, lastOffset: UInt64, rolesVersion: UInt64 = 0) {
+        self.room = room
+        self.log = log
+        self.lastOffset = lastOffset
+        self.rolesVersion = rolesVersion
     }
 }
 

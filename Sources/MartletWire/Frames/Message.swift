@@ -31,6 +31,13 @@ public struct RelayStamp: Hashable, Sendable {
         writer.append(.device, uint64: device.rawValue)
         writer.append(.sender, name: sender)
     }
+
+    /// Replaces the offset in a body with a stamp that `encode` has written.
+    package static func setOffset(_ offset: UInt64, of body: inout [UInt8]) {
+        for index in 0..<8 {
+            body[TLVLimits.headByteCount + index] = UInt8(truncatingIfNeeded: offset >> (56 - 8 * index))
+        }
+    }
 }
 
 /// The body of a `data` frame after reassembly, with its own copy of the bytes. ``MessageView`` borrows the bytes

@@ -120,7 +120,7 @@ final class VirtualLoops {
             loop(of: room).engine.answered(answer, now: now)
         case .readMemberships(let id, _):
             loops[LoopPlace(index: 0, count: loops.count).loop(of: id.account)].engine.answered(answer, now: now)
-        case .touch: preconditionFailure("the driver asks this")
+        case .touch, .changes: preconditionFailure("no engine asks this")
         }
     }
 

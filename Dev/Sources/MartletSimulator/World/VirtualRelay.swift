@@ -271,7 +271,7 @@ package final class VirtualRelay {
         case .saveProgress(let room, let marks):
             save(marks, of: room)
             return .saveProgress(room, .success(()))
-        case .saveRoles(let room, let roles, let creation):
+        case .saveRoles(let room, let roles, _, let creation):
             return .saveRoles(
                 room, refusesAppends ? .failure(.other(StoreRefusal())) : store(roles, of: room, creation))
         case .saveMemberships(let room, let changes):
@@ -279,7 +279,7 @@ package final class VirtualRelay {
             return .saveMemberships(room, .success(store(changes, of: room)))
         case .readMemberships(let id, let read):
             return .readMemberships(id, result(entries(of: id.account, read), isRefused: refusesMemberships))
-        case .touch: preconditionFailure("the driver asks this")
+        case .touch, .changes: preconditionFailure("no engine asks this")
         }
     }
 

@@ -149,7 +149,7 @@ package final class VirtualWorld {
                 if !relay.refusesAppends, random.happens(perMille: 500) {
                     relay.store(append.entries, in: append.room, erasing: append.erasures)
                 }
-            case .work(.store(.saveRoles(let room, let roles, let creation)), generation):
+            case .work(.store(.saveRoles(let room, let roles, _, let creation)), generation):
                 if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(roles, of: room, creation) }
             case .work(.store(.saveMemberships(let room, let changes)), generation):
                 if !relay.refusesMemberships, random.happens(perMille: 500) { relay.store(changes, of: room) }

@@ -255,7 +255,7 @@ struct RoomScript: ~Copyable {
             return .append(append.entries.map(\.offset))
         case .saveProgress(_, let progress):
             return .saveProgress(Dictionary(uniqueKeysWithValues: progress.map { ($0.key.text, $0.value) }))
-        case .saveRoles(_, let bytes, let creation):
+        case .saveRoles(_, let bytes, _, let creation):
             savedRoles = try? RoomRoles(decoding: bytes)
             return .saveRoles(isCreation: creation != nil)
         case .saveMemberships(_, let changes):
@@ -265,7 +265,7 @@ struct RoomScript: ~Copyable {
             let name = name(id.member.key)
             guard let request = id.request else { return .read(name, from: range.from) }
             return .readHistory(name, request: request, range.from...range.from + UInt64(range.maxCount) - 1)
-        case .readMemberships, .touch: preconditionFailure("no question of a room")
+        case .readMemberships, .touch, .changes: preconditionFailure("no question of a room")
         }
     }
 

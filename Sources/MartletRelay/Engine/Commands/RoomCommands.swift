@@ -73,6 +73,14 @@ struct RoomCommands: ~Copyable, Neutral, Sendable {
         }
     }
 
+    /// Messages of commands have other offsets, because other relays have appended messages before them.
+    mutating func move(_ moved: [UInt64: UInt64]) {
+        for index in entries.indices {
+            guard case .published(let offset) = entries[index].state, let other = moved[offset] else { continue }
+            entries[index].state = .published(other)
+        }
+    }
+
     /// The accounts whose records commands remove.
     var removedAccounts: [AccountName] {
         entries.compactMap { if case .removing(let account) = $0.state { account } else { nil } }

@@ -31,7 +31,7 @@ extension RelayRoom {
     ) throws(RoomRolesError) {
         var roles = snapshot.lastOffset > 0 ? RoomRoles() : nil
         if let bytes = snapshot.roles { roles = try RoomRoles(decoding: bytes) }
-        moderation = RoomModeration(configuration, roles)
+        moderation = RoomModeration(configuration, roles, version: snapshot.rolesVersion)
     }
 
     /// Returns the sessions that join now: all of them, unless the room has to be created first.
@@ -52,11 +52,16 @@ extension RelayRoom {
         moderation.save(roles, for: .creation(creator))
         let creation = RoomCreation(
             account: creator.who.account, maxRoomCount: moderation.configuration.maxRoomsPerAccount)
-        effects.append(.store(.saveRoles(name, roles.encoded(), creation: creation)))
+        effects.append(.store(.saveRoles(name, roles.encoded(), replacing: moderation.version, creation: creation)))
     }
 
     /// The result of `saveRoles`. Returns the sessions that join now.
     mutating func rolesSaved(_ result: RolesResult, into effects: inout Deque<RoomEffect>) -> [JoinRequest] {
+        if result == .changed {
+            moderation.saveRefused()
+            loadRoles(into: &effects)
+            return []
+        }
         switch moderation.saved(result == .saved) {
         case nil: break
         case .operations(let decided):
@@ -78,7 +83,7 @@ extension RelayRoom {
                 let others = joins.filter { $0.member != creator.member }
                 if others.count < joins.count { effects.append(.reset(creator.member, .tooManyRooms)) }
                 create(for: others, into: &effects)
-            case .failed:
+            case .changed, .failed:
                 // The room is loaded again, because the store may have its roles.
                 for join in joins { effects.append(.reset(join.member, .storeUnavailable)) }
                 state = .ready
@@ -190,7 +195,7 @@ extension RelayRoom {
     mutating func performOperations(
         at wallClock: UInt64, now: Instant, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
     ) {
-        guard !publication.isStoring, let roles = moderation.roles else { return }
+        guard !publication.isStoring, !replica.isLoading, let roles = moderation.roles else { return }
         var change = RoomModeration.Change(roles: roles)
         while let pending = moderation.next(after: change, now: now) {
             do throws(RoomRefusal) {
@@ -202,7 +207,7 @@ extension RelayRoom {
         guard !change.operations.isEmpty else { return }
         let bytes = change.roles.encoded()
         moderation.save(change.roles, for: .operations(change.operations), byteCount: bytes.count, now: now)
-        effects.append(.store(.saveRoles(name, bytes, creation: nil)))
+        effects.append(.store(.saveRoles(name, bytes, replacing: moderation.version, creation: nil)))
     }
 
     private mutating func perform(
@@ -290,7 +295,7 @@ extension RelayRoom {
         expelAttachments(.roomForbidden, into: &effects)
     }
 
-    private mutating func expelUnentitled(_ slots: [Int], into effects: inout Deque<RoomEffect>) {
+    mutating func expelUnentitled(_ slots: [Int], into effects: inout Deque<RoomEffect>) {
         for slot in slots where !mayEnter(members[slot].who.account, members[slot].permissions) {
             expel(slot, .roomForbidden, into: &effects)
         }
@@ -361,7 +366,7 @@ extension RolesResult {
         switch self {
         case .saved: nil
         case .full: .rolesFull
-        case .tooManyRooms, .failed: .storeUnavailable
+        case .tooManyRooms, .changed, .failed: .storeUnavailable
         }
     }
 }

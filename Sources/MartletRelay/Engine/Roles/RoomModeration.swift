@@ -83,6 +83,8 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     private(set) var configuration = RoomRolesConfiguration()
     /// The roles in effect; nil if the room is not created.
     private(set) var roles: RoomRoles?
+    /// The version of these roles in the store.
+    private(set) var version: UInt64 = 0
     private var saving: (roles: RoomRoles, cause: Cause)?
     private var waiting = Deque<Pending>()
     /// The instant from which on roles may be saved again.
@@ -90,9 +92,10 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     private var announced: [(offset: UInt64, operation: Pending)] = []
 
     /// Begins with the roles of the store; nil if nobody has created the room.
-    init(_ configuration: RoomRolesConfiguration, _ roles: RoomRoles?) {
+    init(_ configuration: RoomRolesConfiguration, _ roles: RoomRoles?, version: UInt64) {
         self.configuration = configuration
         self.roles = roles
+        self.version = version
     }
 
     init() {}
@@ -155,8 +158,23 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     /// The store has answered: the saved roles are in effect. Returns the cause of the change.
     mutating func saved(_ isDurable: Bool) -> Cause? {
         guard let saving = saving.take() else { return nil }
-        if isDurable { roles = saving.roles }
+        if isDurable {
+            roles = saving.roles
+            version += 1
+        }
         return saving.cause
+    }
+
+    /// The store has other roles than those that the operations were decided by. They wait again, before the others.
+    mutating func saveRefused() {
+        guard case .operations(let decided)? = saving.take()?.cause else { return }
+        waiting = Deque(decided.map(\.operation) + waiting.indices.map { waiting[$0] })
+    }
+
+    /// Another relay has saved roles.
+    mutating func replace(_ roles: RoomRoles, version: UInt64) {
+        self.roles = roles
+        self.version = version
     }
 
     // MARK: Announcements
@@ -170,6 +188,13 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
         let taken = announced.prefix { $0.offset <= offset }
         announced.removeFirst(taken.count)
         return taken.map(\.operation)
+    }
+
+    /// Announcements have other offsets, because other relays have appended messages before them.
+    mutating func moveAnnounced(_ moved: [UInt64: UInt64]) {
+        for index in announced.indices {
+            if let offset = moved[announced[index].offset] { announced[index].offset = offset }
+        }
     }
 
     // MARK: Quiescence

@@ -37,6 +37,8 @@ package enum RolesResult: Sendable {
     case tooManyRooms
     /// The rooms of the room's creator have roles of the maximum size. Nothing is saved.
     case full
+    /// Another relay has changed the roles. Nothing is saved.
+    case changed
     /// The store has failed. It is unknown whether the roles are saved, until they are loaded again.
     case failed
 
@@ -45,6 +47,7 @@ package enum RolesResult: Sendable {
         case .success: self = .saved
         case .failure(.tooManyRooms): self = .tooManyRooms
         case .failure(.rolesFull): self = .full
+        case .failure(.rolesChanged): self = .changed
         case .failure: self = .failed
         }
     }

@@ -1,0 +1,218 @@
+import MartletLink
+import MartletWire
+
+/// The copy of a log to which other relays append, too.
+///
+/// An append is a compare-and-set: the store refuses it if the log has gone on. The room then takes the messages of the
+/// others, admits its own waiting messages again, and appends those that remain under the next offsets. Nothing that
+/// waits was accepted or delivered, so no client sees an offset that changes.
+extension RelayRoom {
+    /// The state of the room in this relay, which the store compares with its own; nil while the room is loaded.
+    var position: RoomPosition? {
+        guard case .ready = state else { return nil }
+        return RoomPosition(room: name, log: log.id, lastOffset: log.lastOffset, rolesVersion: rolesVersion)
+    }
+
+    /// The version of the roles in memory; 0 without roles.
+    var rolesVersion: UInt64 { usesRoles ? moderation.version : 0 }
+
+    /// The store has refused the append, because other relays have appended these messages. False if the copy cannot
+    /// continue, because the store has removed messages that it does not have.
+    mutating func conflicted(_ history: RoomHistory, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
+        guard isBusy, publication.isStoring else { return true }
+        guard let first = history.entries.first, first.offset == log.lastOffset + 1 else { return false }
+        advance(by: history.entries[...], at: now, into: &effects)
+        return true
+    }
+
+    /// The store has refused the append, because another relay has changed the roles. The waiting messages are admitted
+    /// again when they are loaded.
+    mutating func rolesChanged(into effects: inout Deque<RoomEffect>) {
+        if isBusy { publication.suspendStoring() }
+        loadRoles(into: &effects)
+    }
+
+    /// Loads the roles that another relay has changed.
+    mutating func loadRoles(into effects: inout Deque<RoomEffect>) {
+        if replica.beginLoad() { effects.append(.store(.load(name))) }
+    }
+
+    /// The store has other state than the copy. False if it has another log.
+    mutating func noteChange(_ found: RoomPosition, into effects: inout Deque<RoomEffect>) -> Bool {
+        guard case .ready = state else { return true }
+        guard found.log == log.id else { return false }
+        replica.note(end: found.lastOffset)
+        if found.rolesVersion > rolesVersion { loadRoles(into: &effects) }
+        return true
+    }
+
+    /// Reads the messages of other relays that the copy misses. A waiting append brings them as well.
+    mutating func readMissed(into effects: inout Deque<RoomEffect>) {
+        guard !isBusy || !publication.hasUnstored, replica.beginRead(after: log.lastOffset) else { return }
+        let range = ReadRange(
+            from: log.lastOffset + 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount)
+        let id = ReadID(member: relayHandle, erasureCount: log.erasureCount)
+        effects.append(.store(.read(name, id, range)))
+    }
+
+    /// The result of `readMissed`; nil when the store failed. False if the copy cannot continue.
+    mutating func missedRead(_ history: RoomHistory?, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
+        replica.readEnded()
+        // The next check reads again after a failure, and the answer of the append has the messages.
+        guard let history, !(isBusy && publication.isStoring) else { return true }
+        guard history.firstOffset <= log.lastOffset + 1 else { return false }
+        advance(by: history.entries.drop { $0.offset <= log.lastOffset }, at: now, into: &effects)
+        return true
+    }
+
+    /// The roles of the store, which another relay has changed: they take effect as if this relay had saved them.
+    mutating func rolesLoaded(
+        _ roles: RoomRoles?, version: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
+    ) {
+        replica.loadEnded()
+        guard usesRoles, let roles, version > moderation.version else { return }
+        moderation.replace(roles, version: version)
+        expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
+        expelAttachments(.roomForbidden, into: &effects)
+        advance(by: [], at: now, into: &effects)
+    }
+
+    /// Takes messages of other relays, and admits the waiting ones of this relay again.
+    ///
+    /// - Precondition: The store has no append of this room.
+    private mutating func advance(
+        by entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
+    ) {
+        let waiting = isBusy ? publication.takeWaiting() : []
+        for message in waiting { windows[message.part.window].rollBack(to: log.lastOffset) }
+        take(entries, at: now, into: &effects)
+        var moved: [UInt64: UInt64] = [:]
+        for message in waiting {
+            guard let offset = admitAgain(message, at: now, into: &effects) else { continue }
+            moved[message.entry.offset] = offset
+        }
+        if hasCommands { commands.move(moved) }
+        if usesRoles { moderation.moveAnnounced(moved) }
+        if isBusy { publication.endAdmission(durable: log.lastOffset) }
+    }
+
+    /// Appends messages of other relays to the copy. They are durable.
+    private mutating func take(
+        _ entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
+    ) {
+        guard entries.first?.offset == log.lastOffset + 1 else { return }
+        var taken: [LogEntry] = []
+        taken.reserveCapacity(entries.count)
+        for entry in entries {
+            guard entry.offset == log.lastOffset + UInt64(taken.count) + 1 else { break }
+            let device = DeviceKey(account: entry.sender, device: entry.device)
+            let window = windows.replicate(device, at: entry.acceptedAt)
+            let own = LogEntry(
+                offset: entry.offset, sender: entry.sender, device: entry.device, counter: entry.counter,
+                acceptedAt: entry.acceptedAt, body: entry.body, window: Int32(window), digest: entry.contentDigest)
+            windows[window].append([own])
+            windows[window].confirm(AcceptedRun(firstCounter: own.counter, count: 1, firstOffset: own.offset))
+            taken.append(own)
+            if let change = own.change {
+                let isOfRelay = entry.device == RoomRolesConfiguration.serverDevice
+                note(change, of: isOfRelay ? nil : entry.sender, at: entry.offset)
+            }
+        }
+        log.append(taken[...])
+        eraseStored(into: &effects)
+    }
+
+    /// Decides about a waiting message again, in the order in which the messages were published. Returns its offset if
+    /// it still waits.
+    private mutating func admitAgain(
+        _ message: Publication.Waiting, at now: UInt64, into effects: inout Deque<RoomEffect>
+    ) -> UInt64? {
+        let (part, entry) = (message.part, message.entry)
+        if part.publisher == relayHandle { return appendAgain(message, at: now) }
+        let publisher = members.slot(part.publisher)
+        let permissions = publisher.map { members[$0].permissions } ?? RoomPermissions()
+        if usesRoles, let roles = moderation.roles, !roles.mayPublish(entry.sender, permissions, at: now) {
+            refuse(publisher, message, .forbidden, into: &effects)
+            return nil
+        }
+        if let publisher, members[publisher].isSetBack {
+            refuse(publisher, message, .counterReused, into: &effects)
+            return nil
+        }
+        switch windows[part.window].find(entry.counter, digest: entry.digest) {
+        case .new: return appendAgain(message, at: now)
+        case .reused:
+            if let publisher { members[publisher].isSetBack = true }
+            refuse(publisher, message, .counterReused, into: &effects)
+        case .tooFarAhead: refuse(publisher, message, .invalidValue, into: &effects)
+        case .tooOld: refuse(publisher, message, .counterTooOld, into: &effects)
+        case .duplicate(let offset):
+            // The device has published the message through another relay, too.
+            release(part.publisher, message.credit, into: &effects)
+            if let slot = members.slot(part.confirmTo) {
+                noteAccepted(slot, AcceptedRun(firstCounter: entry.counter, count: 1, firstOffset: offset ?? 0))
+            }
+        }
+        return nil
+    }
+
+    private mutating func refuse(
+        _ publisher: Int?, _ message: Publication.Waiting, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
+    ) {
+        guard let publisher else { return release(message.part.publisher, message.credit, into: &effects) }
+        refuse(publisher, message.entry.counter, message.credit, code, into: &effects)
+    }
+
+    /// A message waits under the next offset. One of the relay itself gets the next counter, too: other relays use the
+    /// same device.
+    private mutating func appendAgain(_ message: Publication.Waiting, at now: UInt64) -> UInt64? {
+        let offset = publication.lastOffset(durable: log.lastOffset) + 1
+        var entry = message.entry
+        if message.part.publisher == relayHandle {
+            entry = entry.renumbered(windows[message.part.window].lastAppended + 1)
+        }
+        entry = entry.moved(to: offset)
+        publication.append(entry, of: message.part)
+        windows[message.part.window].append([entry])
+        if let change = entry.change {
+            note(change, of: message.part.publisher == relayHandle ? nil : entry.sender, at: offset)
+        }
+        return offset
+    }
+}
+
+extension LogEntry {
+    /// The content of an edit or a deletion; nil for other messages, and if it is damaged (M-1).
+    fileprivate var change: MessageBody? {
+        guard let kind = MessageView.kind(in: body.rawBytes), kind == .edit || kind == .delete,
+            let message = try? Message(parsing: body.rawBytes)
+        else { return nil }
+        return try? MessageBody(message.content)
+    }
+
+    /// The digest of the content, as for a client's message; 0 for a message whose content is erased.
+    fileprivate var contentDigest: UInt16 {
+        guard let message = try? Message(parsing: body.rawBytes), message.content.byteCount > 0 else { return 0 }
+        return ClientMessage(counter: counter, body: body.rawBytes, layout: .unknown).digest
+    }
+
+    /// The entry at another offset, before it is durable.
+    fileprivate func moved(to offset: UInt64) -> LogEntry {
+        guard offset != self.offset else { return self }
+        var bytes = [UInt8](copying: body.rawBytes)
+        RelayStamp.setOffset(offset, of: &bytes)
+        return LogEntry(
+            offset: offset, sender: sender, device: device, counter: counter, acceptedAt: acceptedAt,
+            body: EncodedBody(bytes, layout: body.layout, isSummed: body.checksum != nil), window: window,
+            digest: digest)
+    }
+
+    /// The entry of a message of the relay with another counter.
+    fileprivate func renumbered(_ counter: UInt64) -> LogEntry {
+        guard counter != self.counter, let message = try? Message(parsing: body.rawBytes) else { return self }
+        let other = Message(counter: counter, content: message.content, relay: message.relay)
+        return LogEntry(
+            offset: offset, sender: sender, device: device, counter: counter, acceptedAt: acceptedAt,
+            body: EncodedBody(other.encode(), isSummed: body.checksum != nil), window: window, digest: digest)
+    }
+}
