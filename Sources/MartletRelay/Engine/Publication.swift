@@ -80,9 +80,6 @@ struct Publication: ~Copyable, Neutral, Sendable {
     /// Whether the store has a batch.
     var isStoring: Bool { storing != nil }
 
-    /// Whether messages wait for the next batch.
-    var hasUnstored: Bool { !unstored.isEmpty }
-
     /// Messages that are not durable.
     var entryCount: Int { unstored.count + (storing?.count ?? 0) }
 

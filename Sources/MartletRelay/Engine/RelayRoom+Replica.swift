@@ -48,7 +48,7 @@ extension RelayRoom {
 
     /// Reads the messages of other relays that the copy misses. A waiting append brings them as well.
     mutating func readMissed(into effects: inout Deque<RoomEffect>) {
-        guard !isBusy || !publication.hasUnstored, replica.beginRead(after: log.lastOffset) else { return }
+        guard !isBusy || publication.entryCount == 0, replica.beginRead(after: log.lastOffset) else { return }
         let range = ReadRange(
             from: log.lastOffset + 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount)
         let id = ReadID(member: relayHandle, erasureCount: log.erasureCount)

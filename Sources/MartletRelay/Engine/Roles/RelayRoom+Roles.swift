@@ -14,7 +14,9 @@ extension RelayRoom {
     var isModerating: Bool { usesRoles && moderation.isBusy }
 
     /// The instant at which operations that wait are performed; nil if there are none, or while the store is busy.
-    var operationsDeadline: Instant? { usesRoles && !publication.isStoring ? moderation.deadline : nil }
+    var operationsDeadline: Instant? {
+        usesRoles && !publication.isStoring && !replica.isLoading ? moderation.deadline : nil
+    }
 
     /// Whether nobody has created the room.
     var isUncreated: Bool { usesRoles && moderation.roles == nil }
