@@ -65,6 +65,8 @@ public final class Relay: Sendable {
             _ = await onLoops { $0.closeAll() }
             _ = await waitUntilIdle(timeout: nil)
             _ = await onLoops { $0.setDrivers([]) }
+            // The store may outlive the relay.
+            drivers[0].parts.store.observe { _ in }
             await loops.shutdown()
         }
     }

@@ -44,7 +44,7 @@ import Testing
         #expect(await error { .saveProgress([:], of: "lobby", $0) } == nil)
         #expect(await error { .touch(["lobby"], $0) } == nil)
         for refusal in [
-            await error { .saveRoles([], of: "lobby", creation: nil, $0) },
+            await error { .saveRoles([], of: "lobby", replacing: 0, creation: nil, $0) },
             await error { .saveMemberships([:], of: "lobby", $0) },
             await error { .readMemberships(.names, of: "ada", $0) },
         ] {

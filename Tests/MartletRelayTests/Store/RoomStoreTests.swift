@@ -108,7 +108,7 @@ private struct FailingStore: RoomStore {
         #expect(await isRefused { .append(RoomAppend(room: "lobby", entries: [entry]), $0) })
         #expect(await isRefused { .read(ReadRange(from: 1, maxCount: 1, maxByteCount: 1), of: "lobby", $0) })
         #expect(await isRefused { .saveProgress([:], of: "lobby", $0) })
-        #expect(await isRefused { .saveRoles([], of: "lobby", creation: nil, $0) })
+        #expect(await isRefused { .saveRoles([], of: "lobby", replacing: 0, creation: nil, $0) })
         #expect(await isRefused { .saveMemberships([:], of: "lobby", $0) })
         #expect(await isRefused { .readMemberships(.names, of: "ada", $0) })
         #expect(await isRefused { .touch(["lobby"], $0) })

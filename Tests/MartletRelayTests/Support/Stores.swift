@@ -159,3 +159,95 @@ final class RoleStore: AsyncRoomStore {
         try inner.saveRoles(roles, of: room, creation: creation)
     }
 }
+
+/// Rooms in memory that several relays of a process use.
+///
+/// Each relay has a store of its own; the rooms are common.
+final class SharedStore: RoomStore {
+    /// The rooms of the stores.
+    final class Rooms: Sendable {
+        fileprivate struct State {
+            var versions: [RoomName: UInt64] = [:]
+            var observers: [ObjectIdentifier: @Sendable ([RoomPosition]) -> Void] = [:]
+            var conflictCount = 0
+        }
+
+        let inner = InMemoryStore()
+        fileprivate let state = Guarded(State())
+
+        /// The appends that were refused because another relay was first.
+        var conflictCount: Int { state.withLock(\.conflictCount) }
+
+        func position(_ room: RoomName) -> RoomPosition {
+            let snapshot = inner.load(room)
+            return RoomPosition(
+                room: room, log: snapshot.log, lastOffset: snapshot.lastOffset,
+                rolesVersion: state.withLock { $0.versions[room] ?? 0 })
+        }
+    }
+
+    let rooms: Rooms
+    private let reports: Bool
+
+    /// Creates the store of one relay.
+    ///
+    /// - Parameter reports: Whether the store reports changes, so that the relay need not wait for its next check.
+    init(_ rooms: Rooms, reports: Bool = true) {
+        self.rooms = rooms
+        self.reports = reports
+    }
+
+    var features: RoomStoreFeatures { [.roles, .memberships, .shared] }
+
+    func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void) {
+        guard reports else { return }
+        rooms.state.withLock { $0.observers[ObjectIdentifier(self)] = report }
+    }
+
+    func perform(_ calls: [RoomStoreCall]) {
+        for call in calls {
+            switch call {
+            case .load(let room, let reply):
+                var snapshot = rooms.inner.load(room)
+                snapshot.rolesVersion = rooms.position(room).rolesVersion
+                reply.succeed(snapshot)
+            case .append(let append, let reply): self.append(append, reply)
+            case .saveRoles(let roles, let room, let version, let creation, let reply):
+                let isCurrent = rooms.state.withLock { state in
+                    guard state.versions[room] ?? 0 == version else { return false }
+                    state.versions[room] = version + 1
+                    return true
+                }
+                guard isCurrent else { return reply.fail(RoomStoreError.rolesChanged) }
+                reply.complete { try rooms.inner.saveRoles(roles, of: room, creation: creation) }
+                report(room)
+            case .changes(let since, let reply):
+                reply.succeed(since.map { rooms.position($0.room) }.filter { !since.contains($0) })
+            default: rooms.inner.perform([call])
+            }
+        }
+    }
+
+    private func append(_ append: RoomAppend, _ reply: RoomStoreReply<UInt64>) {
+        let result: Result<UInt64, any Error> = rooms.state.withLock { state in
+            let last = rooms.inner.load(append.room).lastOffset
+            guard append.expectedOffset == last + 1 else {
+                state.conflictCount += 1
+                let range = ReadRange(from: append.expectedOffset, maxCount: 2, maxByteCount: .max)
+                return .failure(RoomStoreError.conflict(rooms.inner.read(range, of: append.room)))
+            }
+            guard append.rolesVersion == state.versions[append.room] ?? 0 else {
+                return .failure(RoomStoreError.rolesChanged)
+            }
+            return Result { try rooms.inner.append(append.entries, erasing: append.erasures, to: append.room) }
+        }
+        reply.complete(result)
+        if case .success = result { report(append.room) }
+    }
+
+    private func report(_ room: RoomName) {
+        let position = rooms.position(room)
+        let others = rooms.state.withLock { $0.observers.filter { $0.key != ObjectIdentifier(self) }.values }
+        for other in others { other([position]) }
+    }
+}
