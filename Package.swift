@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "MartletRelay", targets: ["MartletRelay"]),
         .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
         .library(name: "MartletRelaySQLite", targets: ["MartletRelaySQLite"]),
+        .library(name: "MartletPostgres", targets: ["MartletPostgres"]),
         .library(name: "MartletTimeline", targets: ["MartletTimeline"]),
         .library(name: "MartletObservation", targets: ["MartletObservation"]),
         .library(name: "MartletAdmin", targets: ["MartletAdmin"]),
@@ -75,6 +76,7 @@ let package = Package(
             linkerSettings: [
                 .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
             ]),
+        .systemLibrary(name: "CMartletPostgres", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CMartletPcap", providers: [.apt(["libpcap-dev"])]),
         .systemLibrary(name: "CMartletSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
@@ -141,6 +143,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletPostgres",
+            dependencies: ["MartletRelay", "MartletTransport", "MartletLink", "MartletWire", "CMartletPostgres"],
+            swiftSettings: settings),
+        .target(
             name: "MartletTimeline",
             dependencies: [
                 "Martlet", "MartletSQLite", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
@@ -158,7 +164,7 @@ let package = Package(
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletDatabase",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletPostgres", "MartletDatabase",
                 "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
                 "MartletWire", "MartletWebhook", "MartletTelemetry", "MartletAdmin", "CMartletSystem",
             ],
@@ -189,8 +195,17 @@ let package = Package(
         .testTarget(
             name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
             swiftSettings: settings),
+        .target(
+            name: "MartletStoreTestSupport", dependencies: ["MartletRelay", "MartletLink", "MartletWire"],
+            path: "Tests/MartletStoreTestSupport", swiftSettings: settings),
         .testTarget(
-            name: "MartletRelayTests", dependencies: ["MartletRelay"], swiftSettings: settings),
+            name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletStoreTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletPostgresTests",
+            dependencies: [
+                "MartletPostgres", "MartletRelaySQLite", "MartletRelay", "Martlet", "MartletStoreTestSupport",
+            ], swiftSettings: settings),
         .testTarget(
             name: "MartletAdminTests",
             dependencies: [
@@ -211,7 +226,10 @@ let package = Package(
         .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "MartletSQLiteTests",
-            dependencies: ["MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport"],
+            dependencies: [
+                "MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport",
+                "MartletStoreTestSupport",
+            ],
             swiftSettings: settings),
         .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
         .testTarget(

@@ -44,6 +44,14 @@ let package = Package(
                 .product(name: "MartletSimulator", package: "martlet-dev"),
             ],
             packageAccess: false, swiftSettings: settings),
+        .executableTarget(
+            name: "bench-postgres",
+            dependencies: [
+                .product(name: "MartletPostgres", package: "martlet"),
+                .product(name: "MartletRelay", package: "martlet"),
+                .product(name: "MartletLink", package: "martlet"), .product(name: "MartletWire", package: "martlet"),
+            ],
+            packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "BenchHarnessTests", dependencies: ["BenchHarness"], packageAccess: false, swiftSettings: settings),
     ],

@@ -165,29 +165,17 @@ package final class StoreReader: DatabaseContext {
     /// The kept messages of a range.
     package func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory {
         guard let row = try row(of: room) else { return RoomHistory(entries: [], firstOffset: 1) }
-        var history = RoomHistory(entries: [], firstOffset: row.firstOffset)
-        var byteCount = 0
-        let from = max(range.from, row.firstOffset)
-        guard from <= row.lastOffset else { return history }
+        var selected = StoredRange(range, firstOffset: row.firstOffset, lastOffset: row.lastOffset)
+        guard !selected.isComplete else { return selected.history }
         selectBatches.bind(1, row.id)
-        selectBatches.bind(2, from)
+        selectBatches.bind(2, selected.next)
         defer { selectBatches.reset() }
-        var next = from
-        while next <= row.lastOffset, history.entries.count < range.maxCount, byteCount < range.maxByteCount {
-            guard try selectBatches.step() else { throw StoreError.damaged(room, offset: next) }
-            let first = selectBatches.uint64(0)
-            guard first <= next, let batch = try? StoredBatch.decode(selectBatches.bytes(2), firstOffset: first),
-                batch.count == Int(selectBatches.int64(1)), next - first < UInt64(batch.count)
-            else { throw StoreError.damaged(room, offset: next) }
-            for entry in batch[Int(next - first)...] {
-                byteCount += entry.body.byteCount
-                guard history.entries.isEmpty || byteCount <= range.maxByteCount,
-                    history.entries.count < range.maxCount
-                else { return history }
-                history.entries.append(entry)
-                next += 1
-            }
+        while !selected.isComplete {
+            guard try selectBatches.step(),
+                selected.add(
+                    firstOffset: selectBatches.uint64(0), count: selectBatches.int64(1), selectBatches.bytes(2))
+            else { throw StoreError.damaged(room, offset: selected.next) }
         }
-        return history
+        return selected.history
     }
 }

@@ -1,3 +1,4 @@
+import MartletPostgres
 import MartletToolSupport
 import MartletTransport
 import MartletWire
@@ -30,6 +31,10 @@ enum DoctorCommand {
             --timeout.
             """,
             """
+            If ADDRESS is the URI of a database, postgres://USER@HOST/NAME, the only check is database: whether it is \
+            reachable, and fit for the rooms of a relay. It changes nothing.
+            """,
+            """
             The clocks are compared if the relay reports its time. A wrong clock of this machine also appears as a \
             certificate that has expired or is not valid yet.
             """,
@@ -41,7 +46,9 @@ enum DoctorCommand {
         exitCodes: [
             ExitMeaning(.success, "no check failed; there may be warnings"),
             ExitMeaning(.noHost, "the name has no address"),
-            ExitMeaning(.unavailable, "no address answers, or the relay refuses clients for now"),
+            ExitMeaning(
+                .unavailable,
+                "no address answers, the relay refuses clients for now, or the database is not reachable or not fit"),
             ExitMeaning(.protocolError, "TLS or the certificate failed, or the server is no compatible relay"),
             ExitMeaning(.noPermission, "the relay refused the account or its token"),
             ExitMeaning(.inputOutput, "writing failed"),
@@ -56,6 +63,7 @@ enum DoctorCommand {
     /// Checks the relay in the arguments, and reports each line when it is known.
     static func check(_ arguments: ParsedArguments, _ show: (DoctorLine) throws -> Void) async throws -> ExitCode {
         let address = arguments.operands.first ?? arguments[ClientOptions.target] ?? ""
+        if PostgresStore.isURI(address) { return try await checkDatabase(address, show) }
         let signIn = try signIn(arguments)
         let hello = try hello(arguments)
         let (report, line) = DoctorReport.begin(
@@ -64,6 +72,19 @@ enum DoctorCommand {
         try show(line)
         let run = DoctorRun(tls: tls, hello: hello, signIn: signIn, timeout: arguments[timeout] ?? .seconds(5))
         return try await run.run(report, show)
+    }
+
+    private static func checkDatabase(
+        _ uri: String, _ show: (DoctorLine) throws -> Void
+    ) async throws -> ExitCode {
+        do {
+            try await PostgresStore.check(uri)
+        } catch {
+            try show(DoctorLine(check: .database, mark: .fail, found: "\(error)"))
+            return .unavailable
+        }
+        try show(DoctorLine(check: .database, mark: .ok, found: "reachable, and fit for rooms"))
+        return .success
     }
 
     /// The hello of a device that no other client uses, so that no link is replaced.

@@ -1,6 +1,7 @@
 import CMartletSystem
 import MartletAdmin
 import MartletLink
+import MartletPostgres
 import MartletRelay
 import MartletRelaySQLite
 import MartletTelemetry
@@ -18,7 +19,8 @@ enum ServeCommand {
     private static let historyAge = Option.count(
         "history-age", in: 1...100_000, help: "with --store: maximum age of a message, in days [any]")
     private static let store = Option.text(
-        "store", "DIR", help: "keep rooms in the directory DIR, which is created [in memory]")
+        "store", "DIR", help: "keep rooms in the directory DIR, which is created, or in a database of PostgreSQL, if DIR "
+            + "is its URI postgres://USER@HOST/NAME [in memory]")
     private static let memory = Option.byteCount(
         "memory", atLeast: 32 << 20,
         help: "memory of the relay: half for messages, half for links and connections [1G]")
@@ -113,6 +115,12 @@ enum ServeCommand {
             As a service of systemd, the relay reports its state and answers the watchdog. Inherited sockets replace \
             --listen, and one with the name admin replaces --admin. Guides/operations.md describes units.
             """,
+            """
+            The URI of --store is one of libpq: options such as sslmode=verify-full follow a question mark, the \
+            password can also be in the variable PGPASSWORD or a password file, and options=-csearch_path%3DNAME names \
+            another schema than martlet. While the database is away, messages wait, and the log states it \
+            (databaseLost, databaseRecovered); after ten minutes they are refused. Attachments are in memory.
+            """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
             The signal HUP reads all files again: first all are checked, and then all are applied, or none of them if \
@@ -140,7 +148,7 @@ enum ServeCommand {
             ExitMeaning(.terminated, "terminated again by a signal before the relay had ended"),
         ]
     ) { given in
-        if given.has(check) { return try checkFiles(given) }
+        if given.has(check) { return try await checkFiles(given) }
         var isJSON = given.has(json)
         do {
             let arguments = try complete(given)
@@ -170,8 +178,8 @@ enum ServeCommand {
         }
     }
 
-    /// Checks all files that a start or a reload reads.
-    private static func checkFiles(_ given: ParsedArguments) throws -> ExitCode {
+    /// Checks all files that a start or a reload reads, and the database.
+    private static func checkFiles(_ given: ParsedArguments) async throws -> ExitCode {
         do {
             let arguments = try complete(given)
             _ = try RelayAccess(arguments)
@@ -181,6 +189,7 @@ enum ServeCommand {
             try TelemetryArguments.check(arguments)
             _ = try AlertArguments.rules(arguments)
             _ = try AlertArguments.actions(arguments)
+            if let uri = database(arguments) { try await PostgresStore.check(uri) }
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
                 throw fault
             }
@@ -225,13 +234,14 @@ enum ServeCommand {
         let audit = try arguments[audit].map { try AuditLog(path: $0) { note(.auditLost($0)) } }
         let store: (any RoomStore)?
         do {
-            store = try await diskStore(arguments) { note(.store($0)) }
+            store = try await durableStore(arguments, note)
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
-        try await checkRoles(of: store as? SQLiteStore, arguments)
-        let disk = AttachmentArguments.disk(arguments, directory: arguments[Self.store])
-        let attachments = try AttachmentArguments.store(arguments, directory: arguments[Self.store], disk)
+        try await checkRoles(of: store, arguments)
+        let directory = database(arguments) == nil ? arguments[Self.store] : nil
+        let disk = AttachmentArguments.disk(arguments, directory: directory)
+        let attachments = try AttachmentArguments.store(arguments, directory: directory, disk)
         let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry) { event in
             let now = Instant(nanoseconds: EventLoop.clock)
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
@@ -289,12 +299,13 @@ enum ServeCommand {
             SystemdService.notify(.stopping)
             _ = await relay.drain(within: reload.arguments[drain] ?? .zero)
             let statistics = await relay.statistics
+            await (store as? PostgresStore)?.endWaiting()
             await relay.shutdown()
             alerts.stop()
             await actions.finish()
             await admin?.shutdown()
             await telemetry?.shutdown()
-            await (store as? SQLiteStore)?.close()
+            await close(store)
             for event in groups.withLock({ $0.finish() }) { note(event) }
             note(.ended(statistics))
             audit?.add(.ended)
@@ -379,25 +390,52 @@ enum ServeCommand {
         return InMemoryStore(bounds: bounds)
     }
 
+    /// The URI of `--store`; nil for a directory, or without this option.
+    private static func database(_ arguments: ParsedArguments) -> String? {
+        arguments[store].flatMap { PostgresStore.isURI($0) ? $0 : nil }
+    }
+
     /// The store of `--store`; nil without this option.
-    private static func diskStore(
-        _ arguments: ParsedArguments, onEvent: @escaping @Sendable (StoreEvent) -> Void
+    private static func durableStore(
+        _ arguments: ParsedArguments, _ note: @escaping @Sendable (RelayLog.Event) -> Void
     ) async throws -> (any RoomStore)? {
+        let maxAge = arguments[historyAge].map { $0 * 24 * 3600 * 1000 }
+        if let uri = database(arguments) {
+            var configuration = PostgresStore.Configuration()
+            configuration.retention.maxMessagesPerRoom =
+                arguments[history] ?? configuration.retention.maxMessagesPerRoom
+            configuration.retention.maxByteCountPerRoom =
+                arguments[historyBytes] ?? configuration.retention.maxByteCountPerRoom
+            configuration.retention.maxAge = maxAge
+            return try await .postgres(uri, configuration: configuration) { note(.database($0)) }
+        }
         guard let directory = arguments[store] else { return nil }
         var retention = StoreRetention()
         retention.maxMessagesPerRoom = arguments[history] ?? retention.maxMessagesPerRoom
         retention.maxByteCountPerRoom = arguments[historyBytes] ?? retention.maxByteCountPerRoom
-        retention.maxAge = arguments[historyAge].map { $0 * 24 * 3600 * 1000 }
-        return try await .sqlite(at: directory, retention: retention, onEvent: onEvent)
+        retention.maxAge = maxAge
+        return try await .sqlite(at: directory, retention: retention) { note(.store($0)) }
+    }
+
+    private static func close(_ store: (any RoomStore)?) async {
+        await (store as? SQLiteStore)?.close()
+        await (store as? PostgresStore)?.close()
     }
 
     /// Refuses to serve a store with roles without these roles, unless the arguments permit it (R-149).
-    static func checkRoles(of store: SQLiteStore?, _ arguments: ParsedArguments) async throws {
-        guard let store, !arguments.has(roomRoles), !arguments.has(ignoreRoomRoles) else { return }
-        let hasRoles: Bool
-        do { hasRoles = try await store.hasRoles() } catch { throw CommandError(.cannotCreate, "\(error)") }
-        guard hasRoles else { return }
-        await store.close()
+    static func checkRoles(of store: (any RoomStore)?, _ arguments: ParsedArguments) async throws {
+        guard !arguments.has(roomRoles), !arguments.has(ignoreRoomRoles) else { return }
+        let hasRoles: Bool?
+        do {
+            hasRoles =
+                if let file = store as? SQLiteStore {
+                    try await file.hasRoles()
+                } else {
+                    try await (store as? PostgresStore)?.hasRoles()
+                }
+        } catch { throw CommandError(.cannotCreate, "\(error)") }
+        guard hasRoles == true else { return }
+        await close(store)
         throw UsageError(
             message: "the store has roles of rooms: use --room-roles, or --ignore-room-roles to open them to everyone")
     }

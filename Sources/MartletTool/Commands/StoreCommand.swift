@@ -1,5 +1,6 @@
 import MartletDatabase
 import MartletLink
+import MartletPostgres
 import MartletRelay
 import MartletRelaySQLite
 import MartletToolSupport
@@ -75,6 +76,9 @@ enum StoreCommand {
             throw UsageError(message: "'\(word)' takes \(hasBackup ? "DIR and BACKUP" : "DIR")")
         }
         let directory = arguments.operands[1]
+        guard !PostgresStore.isURI(directory) else {
+            throw UsageError(message: "'store' works on directories: see Guides/postgres.md for databases")
+        }
         let path = "\(directory)/\(StoreSchema.fileName)"
         switch action {
         case .check: return try check(directory)

@@ -320,7 +320,7 @@ struct DoctorReport: Equatable, Sendable {
 struct DoctorLine: Equatable, Sendable {
     /// A check, by its name in the lines.
     enum Check: String, Sendable {
-        case address, name, connect, tls, certificate, welcome, ping, clock, resumption
+        case address, name, connect, tls, certificate, welcome, ping, clock, resumption, database
     }
 
     /// The mark of a result.

@@ -1,6 +1,7 @@
 import MartletAdmin
 import MartletDatabase
 import MartletLink
+import MartletPostgres
 import MartletRelay
 import MartletRelaySQLite
 import MartletTelemetry
@@ -30,6 +31,8 @@ enum RelayLog {
         case repeated(RelayEvent, Int)
         /// An event of the store of `--store`.
         case store(StoreEvent)
+        /// An event of the database of `--store`.
+        case database(PostgresEvent)
         /// The files of accounts, rules and certificates were read again; the text is the error if this failed, and
         /// nothing has changed.
         case reloaded(String?)
@@ -131,6 +134,7 @@ enum RelayLog {
         case .audited(let record): AuditLog.members(of: record)
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
         case .store(let event): members(of: event)
+        case .database(let event): members(of: event)
         case .reloaded(let error):
             named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
         case .restartRequired(let options):
@@ -216,6 +220,17 @@ enum RelayLog {
         }
     }
 
+    private static func members(of event: PostgresEvent) -> [JSONLine.Member] {
+        switch event {
+        case .lost(let error): named("databaseLost", [.init("error", .string("\(error)"))])
+        case .recovered(let duration):
+            named("databaseRecovered", [.init("milliseconds", .count(Int(duration / .milliseconds(1))))])
+        case .abandoned(let count): named("databaseAbandoned", [.init("calls", .count(count))])
+        case .clockJumped(let milliseconds): members(of: StoreEvent.clockJumped(milliseconds: milliseconds))
+        case .retentionFailed(let error): members(of: StoreEvent.retentionFailed(error))
+        }
+    }
+
     private static func members(of event: InfluxExporter.Event) -> [JSONLine.Member] {
         switch event {
         case .unavailable(let status):
@@ -264,10 +279,10 @@ extension RelayLog.Event {
         case .relay(let event), .repeated(let event, _): Self.level(of: event)
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .alert(let change): change.isRaised ? .warning : .info
-        case .store(.clockJumped), .restartRequired: .warning
+        case .store(.clockJumped), .database(.clockJumped), .database(.recovered), .restartRequired: .warning
         case .telemetry(.recovered): .info
         case .telemetry(.rejected), .telemetry(.unavailable), .telemetry(.spoolFull): .warning
-        case .telemetry, .store, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost,
+        case .telemetry, .store, .database, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost,
             .alertActionFailed:
             .error
         case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info

@@ -2,6 +2,7 @@ import Foundation
 import Martlet
 import MartletLink
 import MartletRelay
+import MartletStoreTestSupport
 import MartletTransport
 import MartletWire
 import Testing

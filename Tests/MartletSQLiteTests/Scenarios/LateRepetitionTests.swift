@@ -1,6 +1,7 @@
 import Martlet
 import MartletLink
 import MartletRelay
+import MartletStoreTestSupport
 import MartletTransport
 import Testing
 

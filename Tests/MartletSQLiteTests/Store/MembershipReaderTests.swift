@@ -1,5 +1,6 @@
 import MartletLink
 import MartletRelay
+import MartletStoreTestSupport
 import MartletWire
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import MartletLink
 import MartletRelay
+import MartletStoreTestSupport
 import MartletWire
 import Testing
 

@@ -1,6 +1,7 @@
 import Dispatch
 import MartletLink
 import MartletRelay
+import MartletStoreTestSupport
 import MartletTransport
 import MartletWire
 import Synchronization

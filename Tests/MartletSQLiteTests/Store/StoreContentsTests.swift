@@ -2,6 +2,7 @@ import Foundation
 import MartletFaultVFS
 import MartletLink
 import MartletRelay
+import MartletStoreTestSupport
 import MartletWire
 import Testing
 

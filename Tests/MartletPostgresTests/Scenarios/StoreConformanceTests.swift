@@ -1,31 +1,38 @@
+import Foundation
 import MartletLink
+import MartletPostgres
 import MartletRelay
+import MartletRelaySQLite
+import MartletStoreTestSupport
 import MartletWire
 import Testing
 
-@testable import MartletRelaySQLite
+/// A kind of store, all of which have the same contract.
+enum StoreKind: CaseIterable {
+    case memory, sqlite, postgres
 
-/// The contract of `RoomStore`, of the store in memory and of the store on disk.
-@Suite struct StoreConformanceTests {
-    enum Kind: CaseIterable {
-        case memory, sqlite
-    }
+    /// The kinds that this system has.
+    static var installed: [StoreKind] { allCases.filter { $0 != .postgres || PostgresServer.isInstalled } }
 
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
-
-    private func store(_ kind: Kind) async throws -> any RoomStore {
-        switch kind {
-        case .memory: InMemoryStore()
-        case .sqlite: try await SQLiteStore(at: folder.path)
+    /// A new store.
+    func make() async throws -> any RoomStore {
+        switch self {
+        case .memory: return InMemoryStore()
+        case .sqlite:
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
+            return try await SQLiteStore(at: folder.path)
+        case .postgres: return try await PostgresStore(PostgresServer.shared.get().database())
         }
     }
+}
+
+/// The contract of `RoomStore`, of the stores in memory, in a file and in PostgreSQL.
+@Suite struct StoreConformanceTests {
 
     //
-    @Test(arguments: Kind.allCases)
-    func `a new room -> empty, and the same identity on each load`(kind: Kind) async throws {
-        let store = try await store(kind)
+    @Test(arguments: StoreKind.installed)
+    func `a new room -> empty, and the same identity on each load`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         let snapshot = try await store.load(.lobby)
         #expect(snapshot.lastOffset == 0 && snapshot.firstOffset == 1 && snapshot.log != nil)
         #expect(snapshot.devices.isEmpty && snapshot.progress.isEmpty)
@@ -34,9 +41,9 @@ import Testing
     }
 
     //
-    @Test(arguments: Kind.allCases)
-    func `appended messages -> read within both bounds; other offsets are refused`(kind: Kind) async throws {
-        let store = try await store(kind)
+    @Test(arguments: StoreKind.installed)
+    func `appended messages -> read within both bounds; other offsets are refused`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         _ = try await store.load(.lobby)
         for part in [1...40, 41...41, 42...100] as [ClosedRange<UInt64>] {
             #expect(try await store.append(entries(part), to: .lobby) == 1)
@@ -57,16 +64,16 @@ import Testing
     }
 
     //
-    @Test(arguments: Kind.allCases)
-    func `an append to a room that was not loaded -> LogLost`(kind: Kind) async throws {
-        let store = try await store(kind)
+    @Test(arguments: StoreKind.installed)
+    func `an append to a room that was not loaded -> LogLost`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         await #expect { try await store.append(entries(1...1), to: .lobby) } throws: { "\($0)" == "logLost" }
     }
 
     //
-    @Test(arguments: Kind.allCases)
-    func `overtaken counters -> the snapshot distinguishes taken ones from skipped ones`(kind: Kind) async throws {
-        let store = try await store(kind)
+    @Test(arguments: StoreKind.installed)
+    func `overtaken counters -> the snapshot distinguishes taken ones from skipped ones`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...2, counter: 9), to: .lobby)  // 10, 11
         _ = try await store.append(entries(3...3, counter: 11), to: .lobby)  // 14
@@ -80,9 +87,9 @@ import Testing
     }
 
     //
-    @Test(arguments: Kind.allCases)
-    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: Kind) async throws {
-        let store = try await store(kind)
+    @Test(arguments: StoreKind.installed)
+    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         #expect(try await store.load(.lobby).roles == nil)
         let creation = RoomCreation(account: AccountName("alice"), maxRoomCount: 1)
         try await store.saveRoles([1, 2], of: .lobby, creation: creation)
@@ -95,9 +102,9 @@ import Testing
     }
 
     //
-    @Test(arguments: Kind.allCases)
-    func `a creation of a room that has roles -> refused, and the roles are unchanged`(kind: Kind) async throws {
-        let store = try await store(kind)
+    @Test(arguments: StoreKind.installed)
+    func `a creation of a room that has roles -> refused, and the roles are unchanged`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         for name in ["alice", "bob"] {
             let creation = RoomCreation(account: AccountName(name)!, maxRoomCount: 1)
             if name == "alice" {
@@ -113,11 +120,11 @@ import Testing
     }
 
     // R-73, Specs/hostile.md row 67
-    @Test(arguments: Kind.allCases)
-    func `row 67, more than 4 MiB of roles of an account's rooms -> refused, shorter ones are saved`(kind: Kind)
+    @Test(arguments: StoreKind.installed)
+    func `row 67, more than 4 MiB of roles of an account's rooms -> refused, shorter ones are saved`(kind: StoreKind)
         async throws
     {
-        let store = try await store(kind)
+        let store = try await kind.make()
         let half = [UInt8](repeating: 1, count: RoomRoles.maxByteCountPerCreator / 2)
         let alice = RoomCreation(account: AccountName("alice"), maxRoomCount: 9)
         try await store.saveRoles(half, of: .lobby, creation: alice)
@@ -134,9 +141,9 @@ import Testing
     }
 
     //
-    @Test(arguments: Kind.allCases)
-    func `progress only rises`(kind: Kind) async throws {
-        let store = try await store(kind)
+    @Test(arguments: StoreKind.installed)
+    func `progress only rises`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...9), to: .lobby)
         let (alice, bob) = (AccountName("alice"), AccountName("bob"))

@@ -1,16 +1,12 @@
+import MartletStoreTestSupport
 import MartletWire
 import Testing
 
 @testable import MartletLink
 @testable import MartletRelay
-@testable import MartletRelaySQLite
 
-/// Pages of history from the store in memory and the store on disk.
+/// Pages of history from each kind of store.
 @Suite struct HistoryConformanceTests {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
-
     private func page(
         _ position: HistoryQuery.Position, limit: Int, last: UInt64, _ store: any RoomStore
     ) async throws -> [UInt64] {
@@ -25,13 +21,9 @@ import Testing
     }
 
     //
-    @Test(arguments: StoreConformanceTests.Kind.allCases)
-    func `a page has the messages beside the offset or from the time`(kind: StoreConformanceTests.Kind) async throws {
-        let store: any RoomStore =
-            switch kind {
-            case .memory: InMemoryStore()
-            case .sqlite: try await SQLiteStore(at: folder.path)
-            }
+    @Test(arguments: StoreKind.installed)
+    func `a page has the messages beside the offset or from the time`(kind: StoreKind) async throws {
+        let store = try await kind.make()
         _ = try await store.load(.lobby)
         var added = entries(1...300)
         for index in added.indices { added[index].acceptedAt = 1000 + UInt64(index / 3) }

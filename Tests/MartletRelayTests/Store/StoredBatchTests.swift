@@ -1,8 +1,9 @@
 import MartletLink
+import MartletStoreTestSupport
 import MartletWire
 import Testing
 
-@testable import MartletRelaySQLite
+@testable import MartletRelay
 
 //
 @Suite struct StoredBatchTests {

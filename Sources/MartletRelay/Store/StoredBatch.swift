@@ -1,4 +1,3 @@
-import MartletDatabase
 package import MartletLink
 import MartletWire
 

@@ -1,0 +1,221 @@
+/// The tables of a store in PostgreSQL (Specs/storage.md §6), and the preparation of each session.
+enum PostgresSchema {
+    /// The version of the tables that this program writes.
+    static let version = 1
+    /// The lowest major version of a server.
+    static let minServerVersion = 15
+    /// The schema, unless the options of the URI set the search path.
+    static let defaultName = "martlet"
+    /// The key of the advisory lock of migrations: the bytes "MRLS".
+    private static let lockKey = 0x4D52_4C53
+
+    /// Plans do not depend on the statistics of tables: each statement finds its rows by an index. A server that was
+    /// told to accept without a sync is told otherwise. A process that is stopped within a transaction releases its
+    /// locks.
+    private static let settings = PostgresStatement(
+        "settings",
+        """
+        SELECT set_config(name, value, false) FROM (VALUES
+            ('jit', 'off'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+            ('plan_cache_mode', 'force_generic_plan'), ('default_transaction_isolation', 'read committed'),
+            ('statement_timeout', '10s'), ('idle_in_transaction_session_timeout', '10s')) AS s(name, value)
+        UNION ALL SELECT set_config('synchronous_commit', 'on', false)
+            WHERE current_setting('synchronous_commit') = 'off'
+        UNION ALL SELECT set_config('search_path', '\(defaultName)', false)
+            FROM pg_settings WHERE name = 'search_path' AND source <> 'client'
+        """)
+    private static let facts = PostgresStatement(
+        "facts",
+        """
+        SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
+            current_setting('search_path'), (to_regclass('version') IS NOT NULL)::int::bigint
+        """)
+    private static let selectVersion = PostgresStatement("select_version", "SELECT max(number)::bigint FROM version")
+
+    /// Locks the database for this session: with other relays that share it, or alone.
+    ///
+    /// - Throws: `PostgresError.inUse`.
+    nonisolated(nonsending) static func lock(
+        _ connection: PostgresConnection, isShared: Bool
+    ) async throws(PostgresError) {
+        let function = isShared ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock"
+        let statement = PostgresStatement(
+            "lock_store", "SELECT \(function)(\(lockKey), hashtext(current_schema()))::int::bigint")
+        guard try await connection.perform([PostgresQuery(statement)])[0].int64(0, 0) == 1 else { throw .inUse }
+    }
+
+    /// Begins to receive the reports of other relays.
+    nonisolated(nonsending) static func listen(_ connection: PostgresConnection) async throws(PostgresError) {
+        let schema = try await check(connection).schema
+        _ = try await connection.perform([PostgresQuery(PostgresStatement("listen", "LISTEN \(schema)"))])
+    }
+
+    /// Sets a session up, checks the database, and brings its tables to the newest version.
+    nonisolated(nonsending) static func prepare(_ connection: PostgresConnection) async throws(PostgresError) {
+        let found = try await check(connection)
+        guard found.version < version else { return }
+        let begin = [
+            PostgresStatement("begin", "BEGIN"),
+            PostgresStatement("lock", "SELECT pg_advisory_xact_lock(\(lockKey))"),
+        ]
+        _ = try await connection.perform(begin.map { PostgresQuery($0) })
+        // Another relay may have done it.
+        let current = try await check(connection)
+        var steps: [String] = []
+        if current.version == 0 {
+            if try await isMissing(schema: found.schema, connection) { steps.append("CREATE SCHEMA \(found.schema)") }
+            steps.append("CREATE TABLE version (number bigint PRIMARY KEY)")
+        }
+        for (index, migration) in migrations.enumerated().dropFirst(current.version) {
+            steps += migration + ["INSERT INTO version VALUES (\(index + 1))"]
+        }
+        steps.append("COMMIT")
+        let queries = steps.enumerated().map { PostgresQuery(PostgresStatement("step_\($0)", $1)) }
+        _ = try await connection.perform(queries)
+    }
+
+    /// The version of the tables, 0 without tables; and the schema.
+    ///
+    /// - Throws: The reason why the database is not fit for the store.
+    nonisolated(nonsending) static func check(_ connection: PostgresConnection) async throws(PostgresError) -> (version: Int, schema: String) {
+        let facts = try await connection.perform([PostgresQuery(settings), PostgresQuery(Self.facts)])[1]
+        let server = Int(facts.int64(0, 0)) / 10_000
+        guard server >= minServerVersion else { throw .oldServer(version: server) }
+        let encoding = facts.text(0, 1) ?? ""
+        guard encoding == "UTF8" else { throw .wrongEncoding(encoding) }
+        let schema = facts.text(0, 2) ?? ""
+        let isName = schema.utf8.allSatisfy {
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+                || $0 == UInt8(ascii: "_")
+        }
+        guard isName, let first = schema.utf8.first, first > UInt8(ascii: "9") else { throw .invalidSchema(schema) }
+        guard facts.int64(0, 3) == 1 else { return (0, schema) }
+        let found = Int(clamping: try await connection.perform([PostgresQuery(selectVersion)])[0].int64(0, 0))
+        guard 0...version ~= found else { throw .laterSchema(version: found) }
+        return (found, schema)
+    }
+
+    nonisolated(nonsending) private static func isMissing(
+        schema: String, _ connection: PostgresConnection
+    ) async throws(PostgresError) -> Bool {
+        let statement = PostgresStatement(
+            "schema", "SELECT (to_regnamespace('\(schema)') IS NULL)::int::bigint")
+        return try await connection.perform([PostgresQuery(statement)])[0].int64(0, 0) == 1
+    }
+
+    /// The statements that lead from each version to the next one.
+    private static let migrations: [[String]] = [
+        [
+            """
+            CREATE TABLE rooms (
+                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name bytea NOT NULL UNIQUE, log bigint NOT NULL,
+                first_offset bigint NOT NULL, last_offset bigint NOT NULL, byte_count bigint NOT NULL,
+                folded_offset bigint NOT NULL, used_at bigint NOT NULL, roles_version bigint NOT NULL
+            ) WITH (fillfactor = 50)
+            """,
+            """
+            CREATE TABLE batches (
+                room bigint NOT NULL, first_offset bigint NOT NULL, count bigint NOT NULL, byte_count bigint NOT NULL,
+                accepted_at bigint NOT NULL, writer bytea NOT NULL, number bigint NOT NULL, messages bytea NOT NULL,
+                PRIMARY KEY (room, first_offset)
+            )
+            """,
+            "ALTER TABLE batches ALTER COLUMN messages SET STORAGE EXTERNAL",
+            """
+            CREATE TABLE edits (
+                room bigint NOT NULL, account bytea NOT NULL, device bigint NOT NULL, counter bigint NOT NULL,
+                "offset" bigint NOT NULL, PRIMARY KEY (room, account, device, counter, "offset")
+            )
+            """,
+            "CREATE INDEX edits_offset ON edits (room, \"offset\")",
+            """
+            CREATE TABLE devices (
+                room bigint NOT NULL, account bytea NOT NULL, device bigint NOT NULL, counter bigint NOT NULL,
+                seen bigint NOT NULL, gaps bytea NOT NULL, digests bytea NOT NULL, last_offset bigint NOT NULL,
+                used_at bigint NOT NULL, PRIMARY KEY (room, account, device)
+            )
+            """,
+            """
+            CREATE TABLE progress (
+                room bigint NOT NULL, account bytea NOT NULL, delivered bigint NOT NULL, read bigint NOT NULL,
+                PRIMARY KEY (room, account)
+            ) WITH (fillfactor = 70)
+            """,
+            "CREATE TABLE branches (room bigint, log bigint, last_offset bigint NOT NULL, PRIMARY KEY (room, log))",
+            """
+            CREATE TABLE roles (
+                room bytea PRIMARY KEY, roles bytea NOT NULL, creator bytea, version bigint NOT NULL
+            )
+            """,
+            "CREATE INDEX roles_creator ON roles (creator) WHERE creator IS NOT NULL",
+            """
+            CREATE TABLE memberships (
+                account bytea NOT NULL, room bytea NOT NULL, joined bigint NOT NULL, inviter bytea,
+                changed_at bigint NOT NULL, PRIMARY KEY (account, room)
+            )
+            """,
+            "CREATE INDEX memberships_room ON memberships (room)",
+            "CREATE TABLE clock (id bigint PRIMARY KEY CHECK (id = 1), time bigint NOT NULL, pass_at bigint NOT NULL)",
+            saveRoles, renewLogs,
+        ]
+    ]
+
+    /// Keeps roles under a lock of the rooms of their creator. The answers are those of `RolesAnswer`. The row of the
+    /// room has the version, too, so that an append waits for a change of the roles, or precedes it.
+    private static let saveRoles = """
+        CREATE FUNCTION save_roles(
+            in_room bytea, in_roles bytea, in_version bigint, in_creator bytea, max_rooms bigint, max_bytes bigint,
+            is_repeated bigint
+        ) RETURNS bigint LANGUAGE plpgsql AS $$
+        DECLARE
+            old record;
+            owner bytea;
+            growth bigint;
+        BEGIN
+            SELECT roles, creator, version INTO old FROM roles WHERE room = in_room FOR UPDATE;
+            IF is_repeated = 1 AND old.roles = in_roles AND old.version = in_version + 1 THEN RETURN 0; END IF;
+            IF in_creator IS NOT NULL AND old.roles IS NOT NULL THEN RETURN 1; END IF;
+            IF coalesce(old.version, 0) <> in_version THEN RETURN 4; END IF;
+            owner := coalesce(in_creator, old.creator);
+            IF owner IS NOT NULL THEN
+                PERFORM pg_advisory_xact_lock(hashtextextended(encode(owner, 'hex'), 0));
+            END IF;
+            IF in_creator IS NOT NULL AND (SELECT count(*) FROM roles WHERE creator = owner) >= max_rooms THEN
+                RETURN 2;
+            END IF;
+            growth := length(in_roles) - coalesce(length(old.roles), 0);
+            IF growth > 0 AND owner IS NOT NULL
+                AND (SELECT coalesce(sum(length(roles)), 0) FROM roles WHERE creator = owner) + growth > max_bytes
+            THEN
+                RETURN 3;
+            END IF;
+            IF in_creator IS NOT NULL THEN
+                INSERT INTO roles VALUES (in_room, in_roles, in_creator, in_version + 1) ON CONFLICT (room) DO NOTHING;
+                IF NOT FOUND THEN RETURN 1; END IF;
+            ELSE
+                INSERT INTO roles VALUES (in_room, in_roles, NULL, in_version + 1)
+                    ON CONFLICT (room) DO UPDATE SET roles = excluded.roles, version = excluded.version
+                    WHERE roles.version = in_version;
+                IF NOT FOUND THEN RETURN 4; END IF;
+            END IF;
+            UPDATE rooms SET roles_version = in_version + 1 WHERE name = in_room;
+            RETURN 0;
+        END $$
+        """
+
+    /// Gives each log another identity, of which the earlier one is a branch, after a restore (R-156).
+    private static let renewLogs = """
+        CREATE FUNCTION renew_logs() RETURNS bigint LANGUAGE sql AS $$
+            INSERT INTO branches SELECT id, log, last_offset FROM rooms
+                ON CONFLICT (room, log) DO UPDATE SET last_offset = excluded.last_offset;
+            DELETE FROM branches WHERE (room, log) IN (
+                SELECT room, log FROM (
+                    SELECT room, log, row_number() OVER (PARTITION BY room ORDER BY last_offset DESC) AS place
+                    FROM branches) AS ranked
+                WHERE place > 16);
+            UPDATE rooms SET log = ('x' || encode(substr(sha256(
+                uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 1, 8), 'hex'))::bit(64)::bigint;
+            SELECT count(*) FROM rooms
+        $$
+        """
+}

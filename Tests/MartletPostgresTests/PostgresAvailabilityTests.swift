@@ -1,0 +1,32 @@
+import MartletLink
+import Testing
+
+@testable import MartletPostgres
+
+@Suite struct PostgresAvailabilityTests {
+    private func at(_ seconds: UInt64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+
+    @Test func `failures and an answer → lost once, and recovered with the duration`() {
+        var availability = PostgresAvailability(maxWait: .seconds(60))
+        #expect(availability.answered(now: at(1)) == nil)
+        #expect(availability.failed(now: at(2)) == [.lost])
+        #expect(availability.failed(now: at(30)) == [] && !availability.refuses(now: at(30)))
+        #expect(availability.answered(now: at(32)) == .recovered(after: .seconds(30)))
+        #expect(availability.failed(now: at(99)) == [.lost])
+    }
+
+    @Test func `away for the longest duration → waiting and new calls fail until an answer`() {
+        var availability = PostgresAvailability(maxWait: .seconds(60))
+        #expect(availability.failed(now: at(0)) == [.lost])
+        #expect(availability.failed(now: at(60)) == [.abandon] && availability.refuses(now: at(61)))
+        #expect(availability.answered(now: at(62)) == .recovered(after: .seconds(62)))
+        #expect(!availability.refuses(now: at(62)))
+    }
+
+    @Test func `a relay that ends → calls fail while the database is away only`() {
+        var availability = PostgresAvailability(maxWait: .seconds(60))
+        availability.isEnding = true
+        #expect(!availability.refuses(now: at(0)))
+        #expect(availability.failed(now: at(0)) == [.lost, .abandon])
+    }
+}

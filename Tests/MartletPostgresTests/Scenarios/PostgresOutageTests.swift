@@ -1,0 +1,224 @@
+import Martlet
+import MartletLink
+import MartletRelay
+import MartletStoreTestSupport
+import MartletTransport
+import MartletWire
+import Testing
+
+@testable import MartletPostgres
+
+/// A database that ends, restarts, or does not answer.
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+struct PostgresOutageTests {
+    private let alice = AccountName("alice")
+
+    /// The number of connections of stores whose statements wait, for a reason.
+    private func waiting(_ server: PostgresServer, _ event: String) throws -> Int {
+        let statement = """
+            SELECT count(*) FROM pg_stat_activity WHERE application_name = 'martlet' AND wait_event = '\(event)'
+            """
+        return Int(try server.sql(statement)) ?? 0
+    }
+
+    private func terminate(_ server: PostgresServer) throws {
+        try server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'martlet'")
+    }
+
+    @Test func `the answer to a committed append is lost → success, and the messages are stored once`() async throws {
+        let server = try PostgresServer(settings: ["fsync=off"])
+        let store = try await PostgresStore(server.database())
+        _ = (try await store.load(.lobby), try await store.load(.attic))
+        // A commit waits for a standby that does not exist, after it has become durable.
+        try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try server.sql("SELECT pg_reload_conf()")
+        async let first = store.append(entries(1...2), to: .lobby)
+        async let second = store.append(entries(1...3), to: .attic)
+        while try waiting(server, "SyncRep") == 0 { await Task.yield() }
+        try terminate(server)
+        try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        try server.sql("SELECT pg_reload_conf()")
+        #expect(try await (first, second) == (1, 1))
+        #expect(try await store.append(entries(3...3), to: .lobby) == 1)
+        #expect(try await store.read(.all, of: .lobby).offsets == [1, 2, 3])
+        #expect(try await store.read(.all, of: .attic).offsets == [1, 2, 3])
+        await store.close()
+    }
+
+    // R-74
+    @Test func `the answer to a created room is lost → success`() async throws {
+        let server = try PostgresServer(settings: ["fsync=off"])
+        let store = try await PostgresStore(server.database())
+        try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try server.sql("SELECT pg_reload_conf()")
+        let creation = RoomCreation(account: alice, maxRoomCount: 1)
+        async let saved: Void = store.saveRoles([1], of: .lobby, creation: creation)
+        while try waiting(server, "SyncRep") == 0 { await Task.yield() }
+        try terminate(server)
+        try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        try server.sql("SELECT pg_reload_conf()")
+        try await saved
+        await #expect { try await store.saveRoles([1], of: .lobby, creation: creation) } throws: {
+            "\($0)" == "roomHasRoles"
+        }
+        await store.close()
+    }
+
+    @Test func `connections that are ended again and again during appends → each message once, and none refused`()
+        async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let uri = try server.database()
+        let store = try await PostgresStore(uri)
+        let count: UInt64 = 150
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for room in [RoomName.lobby, .attic] {
+                group.addTask {
+                    _ = try await store.load(room)
+                    for offset in 1...count { _ = try await store.append(entries(offset...offset), to: room) }
+                }
+            }
+            group.addTask {
+                for _ in 0..<15 {
+                    try server.sql(
+                        """
+                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                        WHERE application_name = 'martlet' AND datname = current_database()
+                        """, in: uri)
+                }
+            }
+            try await group.waitForAll()
+        }
+        for room in [RoomName.lobby, .attic] {
+            #expect(try await store.read(.all, of: room).offsets == Array(1...count))
+        }
+        await store.close()
+    }
+
+    @Test func `a restart of the database during appends and reads → calls wait, and the events name the outage`()
+        async throws
+    {
+        let server = try PostgresServer(settings: ["fsync=off"])
+        let events = Guarded<[String]>([])
+        let store = try await PostgresStore(server.database()) { event in
+            let name: String? =
+                switch event {
+                case .lost: "lost"
+                case .recovered: "recovered"
+                default: nil
+                }
+            if let name { events.withLock { $0.append(name) } }
+        }
+        _ = try await store.load(.lobby)
+        _ = try await store.append(entries(1...1), to: .lobby)
+        server.stop()
+        async let appended = store.append(entries(2...2), to: .lobby)
+        async let history = store.read(.all, of: .lobby)
+        async let loaded = store.load(.attic)
+        while events.withLock({ $0.isEmpty }) { await Task.yield() }
+        try server.start()
+        #expect(try await appended == 1)
+        #expect(try await history.offsets.first == 1)
+        #expect(try await loaded.lastOffset == 0)
+        #expect(try await store.append(entries(3...3), to: .lobby) == 1)
+        #expect(events.withLock { $0 } == ["lost", "recovered"])
+        await store.close()
+    }
+
+    @Test func `a database that stays away → calls fail when the relay ends, and close returns`() async throws {
+        let server = try PostgresServer(settings: ["fsync=off"])
+        let isLost = Guarded(false)
+        let store = try await PostgresStore(server.database()) { event in
+            if case .lost = event { isLost.withLock { $0 = true } }
+        }
+        _ = try await store.load(.lobby)
+        server.stop()
+        let appended = Task { try await store.append(entries(1...1), to: .lobby) }
+        while !isLost.withLock({ $0 }) { await Task.yield() }
+        await store.endWaiting()
+        await #expect { try await appended.value } throws: {
+            if case .unavailable? = ($0 as? RoomStoreError)?.cause as? PostgresError { true } else { false }
+        }
+        await #expect(throws: RoomStoreError.self) { try await store.load(.attic) }
+        await store.close()
+    }
+
+    @Test func `a statement that the server cancels → it is sent again, and later it succeeds`() async throws {
+        let server = try PostgresServer.shared.get()
+        let uri = try server.database()
+        let store = try await PostgresStore(uri)
+        _ = try await store.load(.lobby)
+        // A row that another session has locked.
+        async let locked = server.sql(
+            "BEGIN; SELECT id FROM martlet.rooms FOR UPDATE; SELECT pg_sleep(1.5); COMMIT", in: uri)
+        while try server.sql(
+            """
+            SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock'
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """, in: uri) == "0"
+        { await Task.yield() }
+        async let appended = store.append(entries(1...1), to: .lobby)
+        while try server.sql(
+            """
+            SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE application_name = 'martlet'
+            AND datname = current_database() AND wait_event_type = 'Lock'
+            """, in: uri) == "0"
+        { await Task.yield() }
+        _ = try await locked
+        #expect(try await appended == 1)
+        #expect(try await store.read(.all, of: .lobby).offsets == [1])
+        await store.close()
+    }
+
+    // R-44, R-65
+    @Test func `a relay whose database restarts while clients send → nothing is refused, each message arrives once`()
+        async throws
+    {
+        let server = try PostgresServer(settings: ["fsync=off"])
+        let store = try await PostgresStore(server.database())
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.limits = .unlimited
+        let refusals = Guarded(0)
+        let relay = Relay(
+            configuration: configuration, store: store, authenticator: .allowAll, policy: .allowAll
+        ) { event in
+            if case .storeFailed = event { refusals.withLock { $0 += 1 } }
+        }
+        let address = try relay.start()[0]
+        let (hers, his) = (
+            try Client(to: "martlet://\(address)", as: .anonymous("alice")),
+            try Client(to: "martlet://\(address)", as: .anonymous("bob"))
+        )
+        try await withClient(hers) { alice in
+            try await withClient(his) { bob in
+                let (sender, reader) = (try await alice.open(room: "lobby"), try await bob.open(room: "lobby"))
+                async let received = Self.texts(60, reader)
+                var handles: [MessageHandle] = []
+                for part in 0..<3 {
+                    for number in 0..<20 { handles.append(try await sender.send("\(part * 20 + number)")) }
+                    if part < 2 {
+                        server.stop()
+                        try server.start()
+                    }
+                }
+                #expect(try await received == (0..<60).map { "\($0)" })
+                for (index, handle) in handles.enumerated() {
+                    #expect(try await handle.accepted() == UInt64(index + 1))
+                }
+            }
+        }
+        await relay.shutdown()
+        #expect(refusals.withLock { $0 } == 0)
+        #expect(try await store.read(.all, of: .lobby).offsets == Array(1...60))
+        await store.close()
+    }
+
+    private static func texts(_ count: Int, _ room: Martlet.Room) async throws -> [String] {
+        var texts: [String] = []
+        for try await message in room.messages {
+            texts.append(message.text ?? "")
+            if texts.count == count { break }
+        }
+        return texts
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL of its own in a temporary folder, which ends with this process or this object.
+///
+/// Without PostgreSQL the tests that need it are skipped: `@Test(.enabled(if: PostgresServer.isInstalled))`.
+package final class PostgresServer: Sendable {
+    /// The root of the sources.
+    private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+    private static let script = sources.appendingPathComponent("Scripts/test-postgres").path
+    /// The folder of PostgreSQL's programs; nil if it is not installed.
+    private static let programs: String? = {
+        guard let text = try? output(of: script, ["--folder"]) else {
+            print("PostgreSQL is not installed: its tests are skipped. Scripts/install-dependencies postgresql")
+            return nil
+        }
+        return text.split(separator: "\n").first.map { String($0) }
+    }()
+    /// Whether tests can start a server.
+    package static var isInstalled: Bool { programs != nil }
+
+    /// The server that tests share which do not stop it. It does not sync.
+    package static let shared = Result {
+        try PostgresServer(settings: ["fsync=off", "full_page_writes=off"], isTemporary: true)
+    }
+
+    private struct Failed: Error { var text: String }
+
+    private let folder: String
+    private let arguments: [String]
+    /// The process and its standard input, whose end stops it.
+    private let process = Mutex<(process: Process, input: Pipe)?>(nil)
+    private let lastDatabase = Atomic(0)
+
+    /// Starts a server.
+    ///
+    /// - Parameter isTemporary: Whether the folder ends with the server, which cannot be started again then.
+    package init(settings: [String] = [], isTemporary: Bool = false) throws {
+        // The path of a socket has at most 107 bytes.
+        folder = "/tmp/martlet-pg-\(UUID().uuidString.prefix(8))"
+        arguments = (isTemporary ? ["--temporary"] : []) + [folder] + settings
+        try start()
+    }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// The URI of a new, empty database.
+    package func database(encoding: String = "UTF8") throws -> String {
+        let name = "test\(lastDatabase.add(1, ordering: .relaxed).newValue)"
+        _ = try sql("CREATE DATABASE \(name) ENCODING '\(encoding)' TEMPLATE template0")
+        return uri(of: name)
+    }
+
+    /// The URI of a database.
+    package func uri(of name: String) -> String {
+        "postgres://martlet@/\(name)?host=\(folder)"
+    }
+
+    /// The output of a statement, one row a line, by psql.
+    @discardableResult
+    package func sql(_ statement: String, in uri: String? = nil) throws -> String {
+        let psql = (Self.programs ?? "") + "/psql"
+        return try Self.output(
+            of: psql, ["-XAtqv", "ON_ERROR_STOP=1", "-d", uri ?? self.uri(of: "postgres"), "-c", statement]
+        ).trimmingCharacters(in: .newlines)
+    }
+
+    /// Starts the server again after `stop`, and waits until it accepts connections.
+    package func start() throws {
+        let started = Process()
+        let input = Pipe()
+        started.executableURL = URL(fileURLWithPath: Self.script)
+        started.arguments = arguments
+        started.standardInput = input
+        try started.run()
+        process.withLock { $0 = (started, input) }
+        while (try? sql("SELECT 1")) != "1" {
+            guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/server.log") }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+    }
+
+    /// Ends the server, without its clients' consent.
+    package func stop() {
+        let running = process.withLock { held in
+            defer { held = nil }
+            return held
+        }
+        guard let running else { return }
+        try? running.input.fileHandleForWriting.close()
+        running.process.waitUntilExit()
+    }
+
+    private static func output(of program: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        let (output, errors) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        (process.standardOutput, process.standardError) = (output, errors)
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failed(text: text) }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
