@@ -33,6 +33,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     private let uri: String
     private let prepareSession: PostgresPreparation
     private let onFailure: @Sendable (PostgresError) -> Void
+    private let onNotification: @Sendable (String) -> Void
     private var machine: PostgresMachine
     private var timer: LoopTimer?
     private var connection: OpaquePointer?
@@ -51,11 +52,14 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     /// - Parameters:
     ///   - prepareSession: Performs the first exchanges of each connection.
     ///   - onFailure: Is called on the loop for each attempt that fails, and for each connection that ends.
+    ///   - onNotification: Is called on the loop with the text of each notification that the session listens for.
     init(
         to uri: String, on loop: EventLoop, _ deadlines: PostgresMachine.Deadlines,
         prepareSession: @escaping PostgresPreparation,
-        onFailure: @escaping @Sendable (PostgresError) -> Void
+        onFailure: @escaping @Sendable (PostgresError) -> Void,
+        onNotification: @escaping @Sendable (String) -> Void = { _ in }
     ) {
+        self.onNotification = onNotification
         self.loop = loop
         self.uri = uri
         self.prepareSession = prepareSession
@@ -171,6 +175,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         // Options behind the URI would replace its own.
         let options: [(String, String)] = [
             ("fallback_application_name", "martlet"), ("connect_timeout", "10"), ("tcp_user_timeout", "15000"),
+            ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
             ("dbname", uri), ("client_encoding", "UTF8"),
         ]
         unsafe connection = Self.withPointers(to: options.map(\.0)) { keys in
@@ -264,7 +269,9 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
             let status = unsafe PQresultStatus(pointer)
             let result = unsafe PostgresResult(pointer)
             switch status {
-            case PGRES_PIPELINE_SYNC: return complete()
+            case PGRES_PIPELINE_SYNC:
+                complete()
+                return takeNotifications()
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
                 if exchange?.isStatement.popFirst() == true { exchange?.results.append(result) }
             default:
@@ -273,7 +280,16 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
                 if exchange?.error == nil { exchange?.error = result.error }
             }
         }
-        if isConnected, exchange == nil, unsafe PQstatus(connection) == CONNECTION_BAD { fail(libraryError) }
+        guard isConnected else { return }
+        takeNotifications()
+        if exchange == nil, unsafe PQstatus(connection) == CONNECTION_BAD { fail(libraryError) }
+    }
+
+    private func takeNotifications() {
+        while let notification = unsafe PQnotifies(connection) {
+            if let text = unsafe notification.pointee.extra { onNotification(unsafe String(cString: text)) }
+            unsafe PQfreemem(notification)
+        }
     }
 
     private func complete() {

@@ -32,6 +32,11 @@ actor PostgresPool {
     private var reads: [ReadJob] = []
     private var readers: [CheckedContinuation<Bool, Never>] = []
     private var known = KnownRooms()
+    /// The connection that listens for reports of other relays and sends those of this one; nil if there are none.
+    private var listener: PostgresConnection?
+    private var reports = PositionReports()
+    private var reporter: CheckedContinuation<Void, Never>?
+    private var observer: @Sendable ([RoomPosition]) -> Void = { _ in }
     /// The rooms that are being folded and trimmed, and whether they need it again.
     private var maintained: [RoomName: Bool] = [:]
     private var availability: PostgresAvailability
@@ -62,7 +67,11 @@ actor PostgresPool {
 
     /// Connects, and brings the tables to the newest version.
     func open(_ uri: String) async throws(PostgresError) {
-        let first = connection(to: uri)
+        let isShared = configuration.isShared
+        let first = connection(to: uri) { connection throws(PostgresError) in
+            try await PostgresSchema.prepare(connection)
+            try await PostgresSchema.lock(connection, isShared: isShared)
+        }
         connections.append(first)
         let failure = await withCheckedContinuation { continuation in
             opening = continuation
@@ -78,6 +87,7 @@ actor PostgresPool {
         isOpen = true
         for _ in 1..<max(configuration.maxConnectionCount, 2) { connections.append(connection(to: uri)) }
         activeCount = connections.count
+        if configuration.isShared { listen(to: uri) }
         Task { await self.serveWrites(first) }
         for connection in connections.dropFirst() { Task { await self.serveReads(connection) } }
     }
@@ -87,9 +97,11 @@ actor PostgresPool {
         opening = nil
     }
 
-    private func connection(to uri: String) -> PostgresConnection {
+    private func connection(
+        to uri: String, _ prepareSession: @escaping PostgresPreparation = PostgresSchema.prepare
+    ) -> PostgresConnection {
         PostgresConnection(
-            to: uri, on: loop, configuration.deadlines, prepareSession: PostgresSchema.prepare,
+            to: uri, on: loop, configuration.deadlines, prepareSession: prepareSession,
             onFailure: { [weak self] error in self?.assumeIsolated { $0.failed(error) } })
     }
 
@@ -102,6 +114,9 @@ actor PostgresPool {
         writer = nil
         for reader in readers { reader.resume(returning: true) }
         readers = []
+        reporter?.resume()
+        reporter = nil
+        await listener?.close()
         if activeCount > 0 { await withCheckedContinuation { closing = $0 } }
         for connection in connections { await connection.close() }
         abandon(.closed)
@@ -165,8 +180,10 @@ actor PostgresPool {
             case .readMemberships(let read, let account, let reply):
                 self.read(reply) { try await PostgresReader.entries(of: account, read, $0) }
             case .saveProgress(let progress, let room, let reply): write(.progress(progress, room, reply))
-            case .saveRoles(let roles, let room, let creation, let reply):
-                write(.roles(roles, room, creation, reply))
+            case .saveRoles(let roles, let room, let version, let creation, let reply):
+                saveRoles(roles, of: room, replacing: version, creation, reply)
+            case .changes(let since, let reply):
+                read(reply) { try await PostgresReader.changes(since: since, $0) }
             case .saveMemberships(let changes, let room, let reply): write(.memberships(changes, room, reply))
             case .touch(let rooms, let reply): write(.touch(rooms, at: time, reply))
             }
@@ -174,13 +191,31 @@ actor PostgresPool {
     }
 
     private func append(_ append: RoomAppend, _ reply: RoomStoreReply<UInt64>) {
-        guard let room = known[append.room] else { return reply.fail(RoomStoreError.logLost) }
+        guard let room = known[append.room], append.log == nil || append.log == room.log else {
+            return reply.fail(RoomStoreError.logLost)
+        }
         for (index, entry) in append.entries.enumerated()
         where entry.offset != append.expectedOffset &+ UInt64(index) || entry.offset >= UInt64(Int64.max) {
             return reply.fail(PostgresError.outOfOrder(lastOffset: append.expectedOffset &- 1))
         }
         lastNumber += 1
         write(.append(NumberedAppend(append: append, room: room, number: lastNumber, reply: reply)))
+    }
+
+    private func saveRoles(
+        _ roles: [UInt8], of room: RoomName, replacing version: UInt64, _ creation: RoomCreation?,
+        _ reply: RoomStoreReply<Void>
+    ) {
+        let saved = RoomStoreReply<Void> { [weak self] result in
+            reply.complete(result.mapError { $0 as any Error })
+            if case .success = result { self?.assumeIsolated { $0.rolesSaved(room, version: version + 1) } }
+        }
+        write(.roles(roles, room, replacing: version, creation, saved))
+    }
+
+    private func rolesSaved(_ room: RoomName, version: UInt64) {
+        guard let log = known[room]?.log else { return }
+        report(RoomPosition(room: room, log: log, lastOffset: 0, rolesVersion: version))
     }
 
     /// The snapshot of a room. A room that the database does not have begins a log, and is loaded again.
@@ -313,7 +348,10 @@ actor PostgresPool {
             let results = try await connection.run(group.queries)
             answered()
             let (stored, others) = group.answer(results)
-            for room in stored where configuration.retention.concerns(room) { maintain(room.room, at: 0) }
+            for room in stored {
+                if configuration.retention.concerns(room) { maintain(room.room, at: 0) }
+                report(room.position)
+            }
             if !others.isEmpty { await resolve(others, connection) }
         } catch {
             failed(entries, error)
@@ -324,8 +362,11 @@ actor PostgresPool {
         let first = try await PostgresEraser.append(
             call, writer: identity, earliestTime: earliestTime, connection)
         answered()
-        if let first { return call.reply.succeed(first) }
-        await resolve([call], connection)
+        guard let first else { return await resolve([call], connection) }
+        call.reply.succeed(first)
+        let (append, last) = (call.append, call.append.entries.last?.offset ?? 0)
+        report(
+            RoomPosition(room: append.room, log: call.room.log, lastOffset: last, rolesVersion: append.rolesVersion))
     }
 
     /// Answers the appends whose logs do not end where they were expected to. Those that cannot be resolved now are
@@ -366,6 +407,49 @@ actor PostgresPool {
         }
         writes.putBack(
             others, isRefused: true, isSplit: !cause.isTransient || others.contains { $0.refusalCount > 0 })
+    }
+
+    // MARK: Other relays
+
+    /// Sets the recipient of the reports of other relays.
+    func observe(_ observer: @escaping @Sendable ([RoomPosition]) -> Void) { self.observer = observer }
+
+    private func listen(to uri: String) {
+        let listener = PostgresConnection(
+            to: uri, on: loop, configuration.deadlines,
+            prepareSession: { connection throws(PostgresError) in
+                try await PostgresSchema.prepare(connection)
+                try await PostgresSchema.listen(connection)
+            }, onFailure: { _ in },
+            onNotification: { [weak self] text in self?.assumeIsolated { $0.notified(text) } })
+        self.listener = listener
+        Task { await self.serveReports(listener) }
+    }
+
+    private func notified(_ text: String) {
+        if let position = PositionReports.position(in: text) { observer([position]) }
+    }
+
+    /// Other relays are to learn of a change.
+    private func report(_ position: RoomPosition) {
+        guard listener != nil else { return }
+        reports.add(position)
+        reporter?.resume()
+        reporter = nil
+    }
+
+    /// Reports that cannot be sent are dropped: the relays find the changes themselves.
+    private func serveReports(_ connection: PostgresConnection) async {
+        while await connection.ready() {
+            while reports.isEmpty {
+                guard !isClosed else { return }
+                await withCheckedContinuation { reporter = $0 }
+            }
+            guard !isClosed else { return }
+            var query = PostgresQuery(PostgresStatements.notify)
+            query.add(reports.take().map { Array(PositionReports.text(of: $0).utf8) })
+            _ = try? await connection.run([query])
+        }
     }
 
     // MARK: Retention

@@ -15,7 +15,8 @@ extension RoomStore where Self == PostgresStore {
     }
 }
 
-/// A store of rooms in a database of PostgreSQL (Specs/storage.md §6). Several stores may use one database.
+/// A store of rooms in a database of PostgreSQL (Specs/storage.md §6). Several stores may use one database, if all of
+/// them are shared.
 ///
 /// A message is accepted when its transaction is committed. An append takes effect only if the log ends where it is
 /// expected to; otherwise it fails with `RoomStoreError.conflict`. While the database is away, calls wait.
@@ -31,6 +32,9 @@ public final class PostgresStore: RoomStore {
         public var retention = PostgresRetention()
         /// The number of connections, at least 2: one that writes, and those that read.
         public var maxConnectionCount = 4
+        /// Whether other relays use the database at the same time. Each of them must say so. A store that is not
+        /// shared is refused a database that another relay uses.
+        public var isShared = false
         /// The maximum duration for which calls wait for a database that is away. Then they fail.
         public var maxWait = Duration.seconds(600)
         /// The deadlines of connections.
@@ -56,8 +60,8 @@ public final class PostgresStore: RoomStore {
     private let passes = Guarded<Task<Void, Never>?>(nil)
     /// The bounds of each room.
     public let retention: RoomRetention
-    /// Roles and membership records.
-    public var features: RoomStoreFeatures { [.roles, .memberships] }
+    /// Roles and membership records; `shared` as in the configuration.
+    public let features: RoomStoreFeatures
 
     /// Connects to a database, and creates the tables or brings them to the newest version.
     ///
@@ -72,6 +76,7 @@ public final class PostgresStore: RoomStore {
         self.onEvent = onEvent
         wallClock = configuration.wallClock
         retention = configuration.retention.reported
+        features = configuration.isShared ? [.roles, .memberships, .shared] : [.roles, .memberships]
         loop = try EventLoop(name: "martlet-postgres")
         pool = PostgresPool(configuration, on: loop, onEvent: onEvent)
         do {
@@ -160,6 +165,11 @@ public final class PostgresStore: RoomStore {
 
     /// Calls fail from now on while the database is away, so that a relay can end.
     public func endWaiting() async { await pool.endWaiting() }
+
+    /// Reports what other relays change, by LISTEN and NOTIFY.
+    public func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void) {
+        loop.execute { self.pool.assumeIsolated { $0.observe(report) } }
+    }
 
     /// Performs the calls on the connections of the store.
     public func perform(_ calls: [RoomStoreCall]) {

@@ -21,6 +21,8 @@ enum ServeCommand {
     private static let store = Option.text(
         "store", "DIR", help: "keep rooms in the directory DIR, which is created, or in a database of PostgreSQL, if DIR "
             + "is its URI postgres://USER@HOST/NAME [in memory]")
+    private static let shared = Option.flag(
+        "shared", help: "with a database: other relays use its rooms, too, each with this option")
     private static let memory = Option.byteCount(
         "memory", atLeast: 32 << 20,
         help: "memory of the relay: half for messages, half for links and connections [1G]")
@@ -75,7 +77,7 @@ enum ServeCommand {
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            config.spec, listen.spec, store.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec,
+            config.spec, listen.spec, store.spec, shared.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec,
             drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
             accountRate.spec, roomRate.spec,
@@ -175,6 +177,9 @@ enum ServeCommand {
         for (option, companion) in pairs
         where arguments.values[option.name] != nil && arguments.values[companion.name] == nil {
             throw UsageError(message: "'--\(option.name)' requires '--\(companion.name)'")
+        }
+        if arguments.has(shared), database(arguments) == nil {
+            throw UsageError(message: "'--shared' requires a database as '--store'")
         }
     }
 
@@ -407,6 +412,7 @@ enum ServeCommand {
             configuration.retention.maxByteCountPerRoom =
                 arguments[historyBytes] ?? configuration.retention.maxByteCountPerRoom
             configuration.retention.maxAge = maxAge
+            configuration.isShared = arguments.has(shared)
             return try await .postgres(uri, configuration: configuration) { note(.database($0)) }
         }
         guard let directory = arguments[store] else { return nil }
