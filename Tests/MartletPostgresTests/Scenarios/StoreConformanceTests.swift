@@ -21,7 +21,7 @@ enum StoreKind: CaseIterable {
         case .sqlite:
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
             return try await SQLiteStore(at: folder.path)
-        case .postgres: return try await PostgresStore(PostgresServer.shared.get().database())
+        case .postgres: return try await PostgresStore.patient(PostgresServer.common().database())
         }
     }
 }
