@@ -26,7 +26,8 @@ enum PostgresStatements {
                 $7::bigint[], $8::bigint[], $9::bigint[])
                 AS new(room, log, next, count, bytes, used_at, first, pieces, number)
             WHERE rooms.id = new.room AND rooms.log = new.log AND rooms.last_offset = new.next - 1
-            RETURNING rooms.id, first_offset, last_offset, byte_count, folded_offset, new.first, new.pieces, new.number),
+            RETURNING rooms.id, first_offset, last_offset, byte_count, folded_offset, new.first, new.pieces,
+                new.number),
         added AS (
             INSERT INTO batches (room, first_offset, count, byte_count, accepted_at, writer, number, messages)
             SELECT id, ($10::bigint[])[piece], ($11::bigint[])[piece], ($12::bigint[])[piece], ($13::bigint[])[piece],

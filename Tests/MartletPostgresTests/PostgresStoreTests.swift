@@ -25,7 +25,9 @@ struct PostgresStoreTests {
         try await .patient(uri, retention: retention, at: now)
     }
 
-    private func sql(_ statement: String) async throws -> String { try await server.sql("SET search_path = martlet; " + statement, in: uri) }
+    private func sql(_ statement: String) async throws -> String {
+        try await server.sql("SET search_path = martlet; " + statement, in: uri)
+    }
 
     // MARK: Compare and set
 
@@ -44,7 +46,8 @@ struct PostgresStoreTests {
             #expect(history.entries.map(\.sender) == [alice, alice, alice])
         }
         #expect(try await second.append(entries(4...4, of: "bob"), to: .lobby) == 1)
-        #expect(try await first.read(.all, of: .lobby).entries.map(\.sender.text) == ["alice", "alice", "alice", "bob"])
+        #expect(
+            try await first.read(.all, of: .lobby).entries.map(\.sender.text) == ["alice", "alice", "alice", "bob"])
         for store in [first, second] { await store.close() }
     }
 
@@ -132,7 +135,9 @@ struct PostgresStoreTests {
     // MARK: Restart
 
     //
-    @Test func `a restart → the snapshot has the counters of messages that no row of a device contains`() async throws {
+    @Test func `a restart → the snapshot has the counters of messages that no row of a device contains`()
+        async throws
+    {
         let first = try await store()
         let log = try await first.load(.lobby).log
         _ = try await first.append(entries(1...2, counter: 9), to: .lobby)  // 10, 11
@@ -149,7 +154,8 @@ struct PostgresStoreTests {
     }
 
     //
-    @Test func `more messages than may be unfolded → rows of devices, and the same snapshot as in memory`() async throws {
+    @Test func `more messages than may be unfolded → rows of devices, and the snapshot is that in memory`() async throws
+    {
         let (store, memory) = (try await store(), InMemoryStore())
         _ = (try await store.load(.lobby), try await memory.call { .load(.lobby, $0) })
         for start in stride(from: UInt64(1), to: 2400, by: 150) {
@@ -198,7 +204,9 @@ struct PostgresStoreTests {
     }
 
     //
-    @Test func `erasures of several batches and of edits → those messages only, and the digests remain`() async throws {
+    @Test func `erasures of several batches and of edits → those messages only, and the digests remain`()
+        async throws
+    {
         let store = try await store()
         _ = try await store.load(.lobby)
         for start in stride(from: UInt64(1), through: 25, by: 5) {
@@ -206,9 +214,10 @@ struct PostgresStoreTests {
         }
         _ = try await store.append([try edit(26, of: 23), try edit(27, of: 3)], to: .lobby)
         let devices = try await store.load(.lobby).devices
-        let erasures = [2, 23, 3, 99, 12].map(erasure) + [
-            MessageErasure(offset: 4, id: MessageID(sender: bob, device: DeviceID(rawValue: 1), counter: 4))
-        ]
+        let erasures =
+            [2, 23, 3, 99, 12].map(erasure) + [
+                MessageErasure(offset: 4, id: MessageID(sender: bob, device: DeviceID(rawValue: 1), counter: 4))
+            ]
         #expect(try await store.append([message(28, "last")], erasing: erasures, to: .lobby) == 1)
         let found = try await texts(of: .lobby, store)
         #expect(found.indices.filter { found[$0] == nil } == [1, 2, 11, 22, 25, 26])
@@ -220,7 +229,7 @@ struct PostgresStoreTests {
         await store.close()
     }
 
-    @Test func `an append that erases after another one → a conflict, and nothing is erased`() async throws {
+    @Test func `an append that erases, after that of another store → a conflict, and nothing is erased`() async throws {
         let (first, second) = (try await store(), try await store())
         _ = (try await first.load(.lobby), try await second.load(.lobby))
         _ = try await first.append([message(1, "a"), message(2, "b")], to: .lobby)
@@ -261,7 +270,7 @@ struct PostgresStoreTests {
     }
 
     //
-    @Test func `an account with the maximum of records → a new record is refused, a change of one is not`() async throws {
+    @Test func `an account with the maximum of records → a new one is refused, a change is not`() async throws {
         let store = try await store()
         let joined = MembershipRecord(isJoined: true, changedAt: 1)
         _ = try await store.saveMemberships([alice: joined], of: .attic)
@@ -290,7 +299,9 @@ struct PostgresStoreTests {
             for start in stride(from: UInt64(1), to: 40, by: 4) {
                 _ = try await store.append(entries(start...start + 3), to: room)
             }
-            while try await sql("SELECT first_offset FROM rooms WHERE name = '\(room.text)'") != "29" { await Task.yield() }
+            while try await sql("SELECT first_offset FROM rooms WHERE name = '\(room.text)'") != "29" {
+                await Task.yield()
+            }
             #expect(try await store.read(.all, of: room).offsets == Array(29...40))
             #expect(try await store.append(entries(41...41), to: room) >= 29)
             #expect(try await store.load(room).devices[device()]?.watermark == 41)

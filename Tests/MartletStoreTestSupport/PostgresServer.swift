@@ -91,7 +91,7 @@ package final class PostgresServer: Sendable {
         process.withLock { $0 = (started, input) }
         while (try? await sql("SELECT 1")) != "1" {
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/server.log") }
-            try await Task.sleep(for: .milliseconds(20))
+            await Task.yield()
         }
     }
 

@@ -17,7 +17,8 @@ struct PostgresRowsTests {
         "UPDATE rooms SET byte_count = -5", "UPDATE rooms SET folded_offset = 77", "UPDATE rooms SET used_at = -1",
         "UPDATE rooms SET last_offset = 3", "UPDATE rooms SET last_offset = 99", "DELETE FROM batches",
         "UPDATE batches SET messages = ''", "UPDATE batches SET messages = set_byte(messages, 9, 77)",
-        "UPDATE batches SET count = 1", "UPDATE batches SET count = -7", "UPDATE batches SET first_offset = first_offset + 4",
+        "UPDATE batches SET count = 1", "UPDATE batches SET count = -7",
+        "UPDATE batches SET first_offset = first_offset + 4",
         "UPDATE batches SET first_offset = -9223372036854775808 WHERE first_offset = 1",
         "INSERT INTO devices SELECT id, '\\xff', 1, 1, 1, '', '', 1, 1 FROM rooms",
         "INSERT INTO devices SELECT id, 'x', 1, 1, 1, '\\x01', '', 1, 1 FROM rooms",
@@ -75,7 +76,11 @@ struct PostgresRowsTests {
         await #expect {
             try await refused.value
         } throws: {
-            if case .refused(code: "23505", _)? = ($0 as? RoomStoreError)?.cause as? PostgresError { true } else { false }
+            if case .refused(code: "23505", _)? = ($0 as? RoomStoreError)?.cause as? PostgresError {
+                true
+            } else {
+                false
+            }
         }
         await store.close()
     }

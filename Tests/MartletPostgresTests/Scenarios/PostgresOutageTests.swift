@@ -22,7 +22,8 @@ struct PostgresOutageTests {
     }
 
     private func terminate(_ server: PostgresServer) async throws {
-        try await server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'martlet'")
+        try await server.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'martlet'")
     }
 
     @Test func `the answer to a committed append is lost → success, and the messages are stored once`() async throws {

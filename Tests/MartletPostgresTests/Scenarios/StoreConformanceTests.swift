@@ -88,7 +88,8 @@ enum StoreKind: CaseIterable {
 
     //
     @Test(arguments: StoreKind.installed)
-    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: StoreKind) async throws {
+    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: StoreKind) async throws
+    {
         let store = try await kind.make()
         #expect(try await store.load(.lobby).roles == nil)
         let creation = RoomCreation(account: AccountName("alice"), maxRoomCount: 1)
