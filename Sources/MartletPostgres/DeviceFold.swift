@@ -19,7 +19,7 @@ struct DeviceFold {
         for row in result.rows {
             guard let account = result.text(row, 0).flatMap({ AccountName($0) }),
                 let record = DeviceRecord(
-                    watermark: result.uint64(row, 2), seen: result.uint64(row, 3), gapBytes: result.bytes(row, 4),
+                    counter: result.uint64(row, 2), seen: result.uint64(row, 3), gapBytes: result.bytes(row, 4),
                     digestBytes: result.bytes(row, 5), usedAt: result.uint64(row, 7))
             else { throw PostgresError.damaged(room: room.text, offset: 0) }
             let key = DeviceKey(account: account, device: DeviceID(rawValue: result.uint64(row, 1)))

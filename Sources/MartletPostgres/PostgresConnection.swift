@@ -19,7 +19,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
 /// A connection of libpq on a loop: its socket, its timer, and the statements under way. `PostgresMachine` decides.
 ///
 /// The connection is in pipeline mode. The statements of an exchange are sent together, and are one transaction unless
-/// they begin another one.
+/// they begin one by themselves.
 @safe actor PostgresConnection {
     private struct Exchange {
         /// Whether each result that is still to come is that of a statement, and not of its preparation.
@@ -42,7 +42,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     private var isConnected = false
     /// The number of connections that libpq has made.
     private var attempt: UInt64 = 0
-    private var prepared: Set<String> = []
+    private var prepared: Set<PostgresStatement> = []
     private var exchange: Exchange?
     private var waiters: [CheckedContinuation<Bool, Never>] = []
     private var isClosed = false
@@ -92,7 +92,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
             exchange = Exchange(isStatement: [], continuation: continuation)
             var isStatement: [Bool] = []
             for query in queries {
-                if prepared.insert(query.statement.name).inserted {
+                if prepared.insert(query.statement).inserted {
                     isStatement.append(false)
                     guard
                         unsafe PQsendPrepare(connection, query.statement.name, query.statement.text, 0, nil) == 1
@@ -192,11 +192,11 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         to texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
     ) -> Result {
         let pointers = unsafe texts.map { unsafe UnsafePointer(strdup($0)) } + [nil]
-        defer { for unsafe pointer in unsafe pointers { unsafe free(UnsafeMutablePointer(mutating: pointer)) } }
+        defer { unsafe pointers.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) } }
         return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
     }
 
-    /// Waits for the library's socket, which can be another one after each step of an attempt.
+    /// Waits for the library's socket, which can be a new one after each step of an attempt.
     private func wait(readable: Bool) {
         watch?.close()
         do {
@@ -226,7 +226,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         }
     }
 
-    /// - Parameter number: The connection for which the session is prepared; another one may have begun meanwhile.
+    /// - Parameter number: The connection for which the session is prepared; a later one may have begun meanwhile.
     private func setUp(_ number: UInt64) async {
         do throws(PostgresError) {
             try await prepareSession(self)

@@ -146,7 +146,8 @@ enum PostgresReader {
     }
 
     /// The kept messages of a range.
-    nonisolated(nonsending) static func read(_ range: ReadRange, of room: RoomName, _ connection: PostgresConnection) async throws
+    nonisolated(nonsending) static func read(_ range: ReadRange, of room: RoomName, _ connection: PostgresConnection)
+        async throws
         -> RoomHistory
     {
         var query = PostgresQuery(PostgresStatements.page)

@@ -2,7 +2,8 @@ import MartletLink
 import MartletRelay
 import MartletWire
 
-/// The bounds of the rooms of a store in PostgreSQL. Whole batches are removed, so a bound can be exceeded by one batch.
+/// The bounds of the rooms of a store in PostgreSQL. Whole batches are removed, so a bound can be exceeded by one
+/// batch.
 public struct PostgresRetention: Equatable, Sendable {
     /// The duration for which a room without messages is kept after its last use, in milliseconds.
     static let roomLifetime: UInt64 = 30 * 24 * 3600 * 1000  // bound
@@ -43,7 +44,9 @@ public struct PostgresRetention: Equatable, Sendable {
     }
 
     /// Folds the devices of a room, and removes its oldest batches that exceed the bounds or are older than `cutoff`.
-    nonisolated(nonsending) func maintain(_ room: RoomName, before cutoff: UInt64, _ connection: PostgresConnection) async throws {
+    nonisolated(nonsending) func maintain(_ room: RoomName, before cutoff: UInt64, _ connection: PostgresConnection)
+        async throws
+    {
         guard let (_, row, fold) = try await PostgresReader.fold(room, connection) else { return }
         if row.lastOffset > row.foldedOffset { _ = try await connection.run([fold.query(of: row)]) }
         var first = row.firstOffset

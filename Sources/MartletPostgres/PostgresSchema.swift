@@ -9,8 +9,8 @@ enum PostgresSchema {
     /// The key of the advisory lock of migrations: the bytes "MRLS".
     private static let lockKey = 0x4D52_4C53
 
-    /// Plans do not depend on the statistics of tables: each statement finds its rows by an index. A server that was
-    /// told to accept without a sync is told otherwise. A process that is stopped within a transaction releases its
+    /// Plans do not depend on the statistics of tables: each statement finds its rows by an index. A commit is
+    /// synced, also if the server does not do so by default. A process that is stopped within a transaction releases its
     /// locks.
     private static let settings = PostgresStatement(
         "settings",
@@ -77,7 +77,9 @@ enum PostgresSchema {
     /// The version of the tables, 0 without tables; and the schema.
     ///
     /// - Throws: The reason why the database is not fit for the store.
-    nonisolated(nonsending) static func check(_ connection: PostgresConnection) async throws(PostgresError) -> (version: Int, schema: String) {
+    nonisolated(nonsending) static func check(_ connection: PostgresConnection) async throws(PostgresError) -> (
+        version: Int, schema: String
+    ) {
         let facts = try await connection.perform([PostgresQuery(settings), PostgresQuery(Self.facts)])[1]
         let server = Int(facts.int64(0, 0)) / 10_000
         guard server >= minServerVersion else { throw .oldServer(version: server) }

@@ -29,7 +29,8 @@ enum PostgresStatements {
                 AS new(room, log, next, count, bytes, used_at, first, pieces, number, roles)
             WHERE rooms.id = new.room AND rooms.log = new.log AND rooms.last_offset = new.next - 1
                 AND rooms.roles_version = new.roles
-            RETURNING rooms.id, first_offset, last_offset, byte_count, folded_offset, new.first, new.pieces, new.number),
+            RETURNING rooms.id, first_offset, last_offset, byte_count, folded_offset, new.first, new.pieces,
+                new.number),
         added AS (
             INSERT INTO batches (room, first_offset, count, byte_count, accepted_at, writer, number, messages)
             SELECT id, ($10::bigint[])[piece], ($11::bigint[])[piece], ($12::bigint[])[piece], ($13::bigint[])[piece],

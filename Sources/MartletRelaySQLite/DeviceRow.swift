@@ -12,7 +12,7 @@ extension DeviceRecord {
     /// Reads the columns from an index on; nil if a value is not valid.
     init?(_ row: Statement, from index: Int32) {
         self.init(
-            watermark: row.uint64(index), seen: row.uint64(index + 1), gapBytes: row.bytes(index + 2),
+            counter: row.uint64(index), seen: row.uint64(index + 1), gapBytes: row.bytes(index + 2),
             digestBytes: row.bytes(index + 4), usedAt: row.uint64(index + 3))
     }
 }

@@ -14,21 +14,20 @@ struct PostgresStoreTests {
     private let alice = AccountName("alice")
     private let bob = AccountName("bob")
 
-    init() throws {
-        server = try PostgresServer.shared.get()
-        uri = try server.database()
+    init() async throws {
+        server = try await PostgresServer.common()
+        uri = try await server.database()
     }
 
     private func store(
         _ retention: PostgresRetention = PostgresRetention(), at now: UInt64 = 1000
     ) async throws -> PostgresStore {
-        var configuration = PostgresStore.Configuration()
-        configuration.retention = retention
-        configuration.wallClock = { now }
-        return try await PostgresStore(uri, configuration: configuration)
+        try await .patient(uri, retention: retention, at: now)
     }
 
-    private func sql(_ statement: String) throws -> String { try server.sql("SET search_path = martlet; " + statement, in: uri) }
+    private func sql(_ statement: String) async throws -> String {
+        try await server.sql("SET search_path = martlet; " + statement, in: uri)
+    }
 
     // MARK: Compare and set
 
@@ -47,7 +46,8 @@ struct PostgresStoreTests {
             #expect(history.entries.map(\.sender) == [alice, alice, alice])
         }
         #expect(try await second.append(entries(4...4, of: "bob"), to: .lobby) == 1)
-        #expect(try await first.read(.all, of: .lobby).entries.map(\.sender.text) == ["alice", "alice", "alice", "bob"])
+        #expect(
+            try await first.read(.all, of: .lobby).entries.map(\.sender.text) == ["alice", "alice", "alice", "bob"])
         for store in [first, second] { await store.close() }
     }
 
@@ -88,7 +88,7 @@ struct PostgresStoreTests {
         _ = try await store.load(.lobby)
         _ = try await store.load(.attic)
         _ = try await store.append(entries(1...1), to: .lobby)
-        _ = try sql("DELETE FROM rooms WHERE name = 'attic'; SELECT renew_logs()")
+        _ = try await sql("DELETE FROM rooms WHERE name = 'attic'; SELECT renew_logs()")
         for (room, offset) in [(RoomName.lobby, 2), (.attic, 1)] as [(RoomName, UInt64)] {
             await #expect { try await store.append(entries(offset...offset), to: room) } throws: {
                 "\($0)" == "logLost"
@@ -126,8 +126,8 @@ struct PostgresStoreTests {
                 })
         }
         #expect(offsets.count == 1000 && offsets.allSatisfy { $0 == 1 })
-        #expect(try sql("SELECT count(DISTINCT xmin::text) FROM batches") == "1")
-        #expect(try sql("SELECT count(*), sum(count) FROM batches") == "1001|2000")
+        #expect(try await sql("SELECT count(DISTINCT xmin::text) FROM batches") == "1")
+        #expect(try await sql("SELECT count(*), sum(count) FROM batches") == "1001|2000")
         #expect(try await store.read(.all, of: rooms[500]).entries.map(\.body.byteCount) == [100_000, 100_000])
         await store.close()
     }
@@ -135,7 +135,9 @@ struct PostgresStoreTests {
     // MARK: Restart
 
     // R-16, R-65
-    @Test func `a restart → the snapshot has the counters of messages that no row of a device contains`() async throws {
+    @Test func `a restart → the snapshot has the counters of messages that no row of a device contains`()
+        async throws
+    {
         let first = try await store()
         let log = try await first.load(.lobby).log
         _ = try await first.append(entries(1...2, counter: 9), to: .lobby)  // 10, 11
@@ -152,7 +154,8 @@ struct PostgresStoreTests {
     }
 
     // R-65, R-150
-    @Test func `more messages than may be unfolded → rows of devices, and the same snapshot as in memory`() async throws {
+    @Test func `more messages than may be unfolded → rows of devices, and the snapshot is that in memory`() async throws
+    {
         let (store, memory) = (try await store(), InMemoryStore())
         _ = (try await store.load(.lobby), try await memory.call { .load(.lobby, $0) })
         for start in stride(from: UInt64(1), to: 2400, by: 150) {
@@ -160,10 +163,10 @@ struct PostgresStoreTests {
             _ = try await store.append(batch, to: .lobby)
             _ = try await memory.append(batch, to: .lobby)
         }
-        while try sql("SELECT folded_offset >= 1024 FROM rooms") != "t" { await Task.yield() }
+        while try await sql("SELECT folded_offset >= 1024 FROM rooms") != "t" { await Task.yield() }
         let expected: RoomSnapshot = try await memory.call { .load(.lobby, $0) }
         #expect(try await store.load(.lobby).devices == expected.devices)
-        #expect(try sql("SELECT count(*) FROM devices") != "0")
+        #expect(try await sql("SELECT count(*) FROM devices") != "0")
         await store.close()
     }
 
@@ -172,7 +175,7 @@ struct PostgresStoreTests {
         let store = try await store()
         let log = try #require(try await store.load(.lobby).log)
         _ = try await store.append(entries(1...3), to: .lobby)
-        #expect(try sql("SELECT renew_logs()") == "1")
+        #expect(try await sql("SELECT renew_logs()") == "1")
         let renewed = try await store.load(.lobby)
         #expect(renewed.log != log && renewed.branches == [log: 3] && renewed.lastOffset == 3)
         #expect(try await store.append(entries(4...4), to: .lobby) == 1)
@@ -201,7 +204,9 @@ struct PostgresStoreTests {
     }
 
     // R-173, R-174
-    @Test func `erasures of several batches and of edits → those messages only, and the digests remain`() async throws {
+    @Test func `erasures of several batches and of edits → those messages only, and the digests remain`()
+        async throws
+    {
         let store = try await store()
         _ = try await store.load(.lobby)
         for start in stride(from: UInt64(1), through: 25, by: 5) {
@@ -209,21 +214,22 @@ struct PostgresStoreTests {
         }
         _ = try await store.append([try edit(26, of: 23), try edit(27, of: 3)], to: .lobby)
         let devices = try await store.load(.lobby).devices
-        let erasures = [2, 23, 3, 99, 12].map(erasure) + [
-            MessageErasure(offset: 4, id: MessageID(sender: bob, device: DeviceID(rawValue: 1), counter: 4))
-        ]
+        let erasures =
+            [2, 23, 3, 99, 12].map(erasure) + [
+                MessageErasure(offset: 4, id: MessageID(sender: bob, device: DeviceID(rawValue: 1), counter: 4))
+            ]
         #expect(try await store.append([message(28, "last")], erasing: erasures, to: .lobby) == 1)
         let found = try await texts(of: .lobby, store)
         #expect(found.indices.filter { found[$0] == nil } == [1, 2, 11, 22, 25, 26])
-        #expect(try sql("SELECT count(*) FROM edits") == "0")
+        #expect(try await sql("SELECT count(*) FROM edits") == "0")
         let after = try #require(try await store.load(.lobby).devices[device()])
         let before = try #require(devices[device()])
         #expect(after.watermark == 28 && (1...27).allSatisfy { after.digests[$0] == before.digests[$0] })
-        #expect(try sql("SELECT byte_count = (SELECT sum(byte_count) FROM batches) FROM rooms") == "t")
+        #expect(try await sql("SELECT byte_count = (SELECT sum(byte_count) FROM batches) FROM rooms") == "t")
         await store.close()
     }
 
-    @Test func `an append that erases after another one → a conflict, and nothing is erased`() async throws {
+    @Test func `an append that erases, after that of another store → a conflict, and nothing is erased`() async throws {
         let (first, second) = (try await store(), try await store())
         _ = (try await first.load(.lobby), try await second.load(.lobby))
         _ = try await first.append([message(1, "a"), message(2, "b")], to: .lobby)
@@ -264,11 +270,11 @@ struct PostgresStoreTests {
     }
 
     // R-122
-    @Test func `an account with the maximum of records → a new record is refused, a change of one is not`() async throws {
+    @Test func `an account with the maximum of records → a new one is refused, a change is not`() async throws {
         let store = try await store()
         let joined = MembershipRecord(isJoined: true, changedAt: 1)
         _ = try await store.saveMemberships([alice: joined], of: .attic)
-        _ = try sql(
+        _ = try await sql(
             """
             INSERT INTO memberships SELECT 'alice', convert_to('room ' || n, 'UTF8'), 1, NULL, 1
             FROM generate_series(2, \(MembershipBounds.maxCountPerAccount)) AS n
@@ -293,7 +299,9 @@ struct PostgresStoreTests {
             for start in stride(from: UInt64(1), to: 40, by: 4) {
                 _ = try await store.append(entries(start...start + 3), to: room)
             }
-            while try sql("SELECT first_offset FROM rooms WHERE name = '\(room.text)'") != "29" { await Task.yield() }
+            while try await sql("SELECT first_offset FROM rooms WHERE name = '\(room.text)'") != "29" {
+                await Task.yield()
+            }
             #expect(try await store.read(.all, of: room).offsets == Array(29...40))
             #expect(try await store.append(entries(41...41), to: room) >= 29)
             #expect(try await store.load(room).devices[device()]?.watermark == 41)
@@ -312,10 +320,10 @@ struct PostgresStoreTests {
             _ = try await first.append(entries(offset...offset, at: day - 100_000 + offset * 20_000), to: .lobby)
         }
         await first.removeOld(steady: .now)
-        while try sql("SELECT first_offset FROM rooms") != "3" { await Task.yield() }
-        _ = try sql("UPDATE rooms SET used_at = 0, first_offset = 5; DELETE FROM batches")
+        while try await sql("SELECT first_offset FROM rooms") != "3" { await Task.yield() }
+        _ = try await sql("UPDATE rooms SET used_at = 0, first_offset = 5; DELETE FROM batches")
         await second.removeOld(steady: .now)
-        #expect(try sql("SELECT count(*) FROM rooms") == "1")
+        #expect(try await sql("SELECT count(*) FROM rooms") == "1")
         for store in [first, second] { await store.close() }
     }
 
@@ -332,24 +340,24 @@ struct PostgresStoreTests {
         try await late.call { .touch([.lobby], $0) }
         // The clock of ages continues from its stored time.
         await late.removeOld(steady: .now + .seconds(2 * 24 * 3600))
-        #expect(try sql("SELECT count(*), min(convert_from(name, 'UTF8')) FROM rooms") == "1|lobby")
-        #expect(try sql("SELECT count(*) FROM progress") == "0")
+        #expect(try await sql("SELECT count(*), min(convert_from(name, 'UTF8')) FROM rooms") == "1|lobby")
+        #expect(try await sql("SELECT count(*) FROM progress") == "0")
         await late.close()
     }
 
     // MARK: The database
 
     @Test func `a database that does not fit → typed errors with the remedy`() async throws {
-        let latin = try server.database(encoding: "SQL_ASCII")
+        let latin = try await server.database(encoding: "SQL_ASCII")
         await #expect(throws: PostgresError.wrongEncoding("SQL_ASCII")) { try await PostgresStore(latin) }
         await #expect(throws: PostgresError.wrongEncoding("SQL_ASCII")) { try await PostgresStore.check(latin) }
         await #expect(throws: PostgresError.invalidSchema("a,b")) {
             try await PostgresStore(uri + "&options=-csearch_path%3Da,b")
         }
         try await PostgresStore.check(uri)
-        #expect(try server.sql("SELECT to_regnamespace('martlet') IS NULL", in: uri) == "t")
+        #expect(try await server.sql("SELECT to_regnamespace('martlet') IS NULL", in: uri) == "t")
         await (try await store()).close()
-        _ = try sql("INSERT INTO version VALUES (9)")
+        _ = try await sql("INSERT INTO version VALUES (9)")
         await #expect(throws: PostgresError.laterSchema(version: 9)) { try await PostgresStore(uri) }
         await #expect {
             try await PostgresStore("postgres://nobody@/none?host=/nowhere")
@@ -362,16 +370,16 @@ struct PostgresStoreTests {
         let store = try await PostgresStore(uri + "&options=-csearch_path%3Dchat")
         _ = try await store.load(.lobby)
         await store.close()
-        #expect(try server.sql("SELECT count(*) FROM chat.rooms", in: uri) == "1")
+        #expect(try await server.sql("SELECT count(*) FROM chat.rooms", in: uri) == "1")
     }
 
     @Test func `stores that begin together → one of them creates the tables`() async throws {
         let stores = try await withThrowingTaskGroup(of: PostgresStore.self) { group in
-            for _ in 0..<6 { group.addTask { [uri] in try await PostgresStore(uri) } }
+            for _ in 0..<6 { group.addTask { [uri] in try await PostgresStore.patient(uri) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         for store in stores { #expect(try await store.load(.lobby).lastOffset == 0) }
-        #expect(try sql("SELECT count(*) FROM rooms") == "1")
+        #expect(try await sql("SELECT count(*) FROM rooms") == "1")
         for store in stores { await store.close() }
     }
 

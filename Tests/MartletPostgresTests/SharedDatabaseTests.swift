@@ -13,19 +13,17 @@ struct SharedDatabaseTests {
     private let uri: String
     private let server: PostgresServer
 
-    init() throws {
-        server = try PostgresServer.shared.get()
-        uri = try server.database()
+    init() async throws {
+        server = try await PostgresServer.common()
+        uri = try await server.database()
     }
 
     private func store(isShared: Bool = true) async throws -> PostgresStore {
-        var configuration = PostgresStore.Configuration()
-        configuration.isShared = isShared
-        return try await PostgresStore(uri, configuration: configuration)
+        try await .patient(uri, isShared: isShared)
     }
 
-    private func sql(_ statement: String) throws -> String {
-        try server.sql("SET search_path = martlet; " + statement, in: uri)
+    private func sql(_ statement: String) async throws -> String {
+        try await server.sql("SET search_path = martlet; " + statement, in: uri)
     }
 
     private func isRolesChanged(_ error: any Error) -> Bool {
@@ -42,7 +40,9 @@ struct SharedDatabaseTests {
     }
 
     //
-    @Test func `changes → the positions that differ, and a room without a log if the database has none`() async throws {
+    @Test func `changes → the positions that differ, and a room without a log if the database has none`()
+        async throws
+    {
         let (first, second) = (try await store(), try await store())
         let log = try await first.load(.lobby).log
         _ = try await first.load(.attic)
@@ -52,7 +52,7 @@ struct SharedDatabaseTests {
         _ = try await first.append(entries(1...3), to: .lobby)
         #expect(
             try await second.changes(since: known) == [RoomPosition(room: .lobby, log: log, lastOffset: 3)])
-        _ = try sql("DELETE FROM rooms WHERE name = 'attic'")
+        _ = try await sql("DELETE FROM rooms WHERE name = 'attic'")
         #expect(try await second.changes(since: [attic]) == [RoomPosition(room: .attic, log: nil, lastOffset: 0)])
         #expect(try await second.changes(since: []).isEmpty)
         for store in [first, second] { await store.close() }
@@ -90,7 +90,7 @@ struct SharedDatabaseTests {
         let store = try await store()
         _ = try await store.load(.lobby)
         try await store.saveRoles([1], of: .lobby, creation: nil)
-        _ = try sql("DELETE FROM rooms")
+        _ = try await sql("DELETE FROM rooms")
         #expect(try await store.load(.lobby).rolesVersion == 1)
         #expect(try await store.append(entries(1...1), to: .lobby, rolesVersion: 1) == 1)
         await store.close()
@@ -104,7 +104,7 @@ struct SharedDatabaseTests {
         second.observe { for position in $0 { continuation.yield(position) } }
         // The session may begin to listen after the store has opened.
         let listening = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-        while try server.sql(listening + " AND query = 'LISTEN martlet'", in: uri) != "2" {
+        while try await server.sql(listening + " AND query = 'LISTEN martlet'", in: uri) != "2" {
             try await Task.sleep(for: .milliseconds(10))
         }
         var iterator = reports.makeAsyncIterator()
@@ -124,7 +124,9 @@ struct SharedDatabaseTests {
         }
     }
 
-    @Test func `more reports than a statement or the bound → the newest of each room, and no more than the bound`() throws {
+    @Test func `more reports than a statement or the bound → the newest of each room, and no more than the bound`()
+        throws
+    {
         var reports = PositionReports()
         for number in 0...PositionReports.maxCount {
             for end in 1...2 as ClosedRange<UInt64> {

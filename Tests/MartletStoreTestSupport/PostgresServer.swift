@@ -20,10 +20,12 @@ package final class PostgresServer: Sendable {
     /// Whether tests can start a server.
     package static var isInstalled: Bool { programs != nil }
 
-    /// The server that tests share which do not stop it. It does not sync.
-    package static let shared = Result {
-        try PostgresServer(settings: ["fsync=off", "full_page_writes=off"], isTemporary: true)
+    private static let shared = Task {
+        try await PostgresServer(settings: ["fsync=off", "full_page_writes=off"], isTemporary: true)
     }
+
+    /// The server that tests share which do not stop it. It does not sync.
+    package static func common() async throws -> PostgresServer { try await shared.value }
 
     private struct Failed: Error { var text: String }
 
@@ -36,22 +38,22 @@ package final class PostgresServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameter isTemporary: Whether the folder ends with the server, which cannot be started again then.
-    package init(settings: [String] = [], isTemporary: Bool = false) throws {
+    package init(settings: [String] = [], isTemporary: Bool = false) async throws {
         // The path of a socket has at most 107 bytes.
         folder = "/tmp/martlet-pg-\(UUID().uuidString.prefix(8))"
         arguments = (isTemporary ? ["--temporary"] : []) + [folder] + settings
-        try start()
+        try await start()
     }
 
     deinit {
-        stop()
+        end()
         try? FileManager.default.removeItem(atPath: folder)
     }
 
     /// The URI of a new, empty database.
-    package func database(encoding: String = "UTF8") throws -> String {
+    package func database(encoding: String = "UTF8") async throws -> String {
         let name = "test\(lastDatabase.add(1, ordering: .relaxed).newValue)"
-        _ = try sql("CREATE DATABASE \(name) ENCODING '\(encoding)' TEMPLATE template0")
+        _ = try await sql("CREATE DATABASE \(name) ENCODING '\(encoding)' TEMPLATE template0")
         return uri(of: name)
     }
 
@@ -62,15 +64,24 @@ package final class PostgresServer: Sendable {
 
     /// The output of a statement, one row a line, by psql.
     @discardableResult
-    package func sql(_ statement: String, in uri: String? = nil) throws -> String {
-        let psql = (Self.programs ?? "") + "/psql"
-        return try Self.output(
-            of: psql, ["-XAtqv", "ON_ERROR_STOP=1", "-d", uri ?? self.uri(of: "postgres"), "-c", statement]
-        ).trimmingCharacters(in: .newlines)
+    package func sql(_ statement: String, in uri: String? = nil) async throws -> String {
+        let uri = uri ?? self.uri(of: "postgres")
+        return try await Self.apart {
+            try Self.output(
+                of: (Self.programs ?? "") + "/psql", ["-XAtqv", "ON_ERROR_STOP=1", "-d", uri, "-c", statement]
+            ).trimmingCharacters(in: .newlines)
+        }
+    }
+
+    /// Performs what blocks on a thread that is not one of tasks, which the stores and other tests need.
+    private static func apart<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Result { try body() }) }
+        }.get()
     }
 
     /// Starts the server again after `stop`, and waits until it accepts connections.
-    package func start() throws {
+    package func start() async throws {
         let started = Process()
         let input = Pipe()
         started.executableURL = URL(fileURLWithPath: Self.script)
@@ -78,14 +89,18 @@ package final class PostgresServer: Sendable {
         started.standardInput = input
         try started.run()
         process.withLock { $0 = (started, input) }
-        while (try? sql("SELECT 1")) != "1" {
+        while (try? await sql("SELECT 1")) != "1" {
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/server.log") }
-            Thread.sleep(forTimeInterval: 0.02)
+            await Task.yield()
         }
     }
 
     /// Ends the server, without its clients' consent.
-    package func stop() {
+    package func stop() async throws {
+        try await Self.apart { self.end() }
+    }
+
+    private func end() {
         let running = process.withLock { held in
             defer { held = nil }
             return held

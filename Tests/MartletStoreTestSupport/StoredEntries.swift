@@ -21,7 +21,9 @@ package func entries(
 }
 
 /// An edit by alice's device 1 of its message with the counter `target`. Its own counter is its offset by default.
-package func edit(_ offset: UInt64, of target: UInt64, _ text: String = "new", counter: UInt64? = nil) throws -> LogEntry {
+package func edit(_ offset: UInt64, of target: UInt64, _ text: String = "new", counter: UInt64? = nil) throws
+    -> LogEntry
+{
     let (alice, counter) = (device(), counter ?? offset)
     let id = MessageID(sender: alice.account, device: alice.device, counter: target)
     let client = Message(counter: counter, content: try MessageBody.edit(of: MessageReference(id), text: text).content)

@@ -3,11 +3,11 @@ import MartletLink
 /// The stored form of a device's record (Specs/storage.md §3). Bytes from a file give nil, and never trap.
 extension DeviceRecord {
     /// Creates a record from stored values; nil if one is not valid.
-    package init?(watermark: UInt64, seen: UInt64, gapBytes: [UInt8], digestBytes: [UInt8], usedAt: UInt64) {
+    package init?(counter: UInt64, seen: UInt64, gapBytes: [UInt8], digestBytes: [UInt8], usedAt: UInt64) {
         guard let gaps = Self.gaps(gapBytes), let digests = Self.digests(digestBytes),
-            gaps.last.map({ $0.upperBound < watermark }) ?? true, usedAt < UInt64(Int64.max)
+            gaps.last.map({ $0.upperBound < counter }) ?? true, usedAt < UInt64(Int64.max)
         else { return nil }
-        self.init(watermark: watermark, seen: seen, gaps: gaps, digests: digests, usedAt: usedAt)
+        self.init(watermark: counter, seen: seen, gaps: gaps, digests: digests, usedAt: usedAt)
     }
 
     /// Each gap is two numbers of eight bytes.

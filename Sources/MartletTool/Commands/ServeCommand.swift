@@ -19,7 +19,8 @@ enum ServeCommand {
     private static let historyAge = Option.count(
         "history-age", in: 1...100_000, help: "with --store: maximum age of a message, in days [any]")
     private static let store = Option.text(
-        "store", "DIR", help: "keep rooms in the directory DIR, which is created, or in a database of PostgreSQL, if DIR "
+        "store", "DIR",
+        help: "keep rooms in the directory DIR, which is created, or in a database of PostgreSQL, if DIR "
             + "is its URI postgres://USER@HOST/NAME [in memory]")
     private static let shared = Option.flag(
         "shared", help: "with a database: other relays use its rooms, too, each with this option")

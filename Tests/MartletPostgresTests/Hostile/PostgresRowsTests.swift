@@ -17,8 +17,9 @@ struct PostgresRowsTests {
         "UPDATE rooms SET byte_count = -5", "UPDATE rooms SET folded_offset = 77", "UPDATE rooms SET used_at = -1",
         "UPDATE rooms SET last_offset = 3", "UPDATE rooms SET last_offset = 99", "DELETE FROM batches",
         "UPDATE batches SET messages = ''", "UPDATE batches SET messages = set_byte(messages, 9, 77)",
-        "UPDATE batches SET count = 1", "UPDATE batches SET count = -7", "UPDATE batches SET first_offset = 5",
-        "UPDATE batches SET first_offset = -9223372036854775808",
+        "UPDATE batches SET count = 1", "UPDATE batches SET count = -7",
+        "UPDATE batches SET first_offset = first_offset + 4",
+        "UPDATE batches SET first_offset = -9223372036854775808 WHERE first_offset = 1",
         "INSERT INTO devices SELECT id, '\\xff', 1, 1, 1, '', '', 1, 1 FROM rooms",
         "INSERT INTO devices SELECT id, 'x', 1, 1, 1, '\\x01', '', 1, 1 FROM rooms",
         "INSERT INTO devices SELECT id, 'x', 1, 1, 1, '', '\\x01', 1, 1 FROM rooms",
@@ -35,13 +36,13 @@ struct PostgresRowsTests {
     @Test(arguments: changes) func `a changed row → typed errors of its room, and other rooms are served`(
         change: String
     ) async throws {
-        let server = try PostgresServer.shared.get()
-        let uri = try server.database()
-        let store = try await PostgresStore(uri)
+        let server = try await PostgresServer.common()
+        let uri = try await server.database()
+        let store = try await PostgresStore.patient(uri)
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...2), to: .lobby)
         _ = try await store.append(entries(3...4, of: "bob"), to: .lobby)
-        try server.sql("SET search_path = martlet; " + change, in: uri)
+        try await server.sql("SET search_path = martlet; " + change, in: uri)
         await #expect {
             _ = try await store.load(.lobby)
         } throws: { if case .damaged? = ($0 as? RoomStoreError)?.cause as? PostgresError { true } else { false } }
@@ -63,11 +64,11 @@ struct PostgresRowsTests {
     @Test func `a row in the place of a new batch → the append is refused, and others of the transaction are stored`()
         async throws
     {
-        let server = try PostgresServer.shared.get()
-        let uri = try server.database()
-        let store = try await PostgresStore(uri)
+        let server = try await PostgresServer.common()
+        let uri = try await server.database()
+        let store = try await PostgresStore.patient(uri)
         _ = (try await store.load(.lobby), try await store.load(.attic))
-        try server.sql(
+        try await server.sql(
             "INSERT INTO martlet.batches SELECT id, 1, 1, 1, 1, '', 1, '' FROM martlet.rooms WHERE name = 'lobby'",
             in: uri)
         let refused = Task { try await store.append(entries(1...1), to: .lobby) }
@@ -75,7 +76,11 @@ struct PostgresRowsTests {
         await #expect {
             try await refused.value
         } throws: {
-            if case .refused(code: "23505", _)? = ($0 as? RoomStoreError)?.cause as? PostgresError { true } else { false }
+            if case .refused(code: "23505", _)? = ($0 as? RoomStoreError)?.cause as? PostgresError {
+                true
+            } else {
+                false
+            }
         }
         await store.close()
     }

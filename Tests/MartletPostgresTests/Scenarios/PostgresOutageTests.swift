@@ -14,30 +14,31 @@ struct PostgresOutageTests {
     private let alice = AccountName("alice")
 
     /// The number of connections of stores whose statements wait, for a reason.
-    private func waiting(_ server: PostgresServer, _ event: String) throws -> Int {
+    private func waiting(_ server: PostgresServer, _ event: String) async throws -> Int {
         let statement = """
             SELECT count(*) FROM pg_stat_activity WHERE application_name = 'martlet' AND wait_event = '\(event)'
             """
-        return Int(try server.sql(statement)) ?? 0
+        return Int(try await server.sql(statement)) ?? 0
     }
 
-    private func terminate(_ server: PostgresServer) throws {
-        try server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'martlet'")
+    private func terminate(_ server: PostgresServer) async throws {
+        try await server.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'martlet'")
     }
 
     @Test func `the answer to a committed append is lost → success, and the messages are stored once`() async throws {
-        let server = try PostgresServer(settings: ["fsync=off"])
-        let store = try await PostgresStore(server.database())
+        let server = try await PostgresServer(settings: ["fsync=off"])
+        let store = try await PostgresStore.patient(server.database())
         _ = (try await store.load(.lobby), try await store.load(.attic))
         // A commit waits for a standby that does not exist, after it has become durable.
-        try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try server.sql("SELECT pg_reload_conf()")
+        try await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try await server.sql("SELECT pg_reload_conf()")
         async let first = store.append(entries(1...2), to: .lobby)
         async let second = store.append(entries(1...3), to: .attic)
-        while try waiting(server, "SyncRep") == 0 { await Task.yield() }
-        try terminate(server)
-        try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
-        try server.sql("SELECT pg_reload_conf()")
+        while try await waiting(server, "SyncRep") == 0 { await Task.yield() }
+        try await terminate(server)
+        try await server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        try await server.sql("SELECT pg_reload_conf()")
         #expect(try await (first, second) == (1, 1))
         #expect(try await store.append(entries(3...3), to: .lobby) == 1)
         #expect(try await store.read(.all, of: .lobby).offsets == [1, 2, 3])
@@ -47,16 +48,16 @@ struct PostgresOutageTests {
 
     // R-74
     @Test func `the answer to a created room is lost → success`() async throws {
-        let server = try PostgresServer(settings: ["fsync=off"])
-        let store = try await PostgresStore(server.database())
-        try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try server.sql("SELECT pg_reload_conf()")
+        let server = try await PostgresServer(settings: ["fsync=off"])
+        let store = try await PostgresStore.patient(server.database())
+        try await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try await server.sql("SELECT pg_reload_conf()")
         let creation = RoomCreation(account: alice, maxRoomCount: 1)
         async let saved: Void = store.saveRoles([1], of: .lobby, creation: creation)
-        while try waiting(server, "SyncRep") == 0 { await Task.yield() }
-        try terminate(server)
-        try server.sql("ALTER SYSTEM RESET synchronous_standby_names")
-        try server.sql("SELECT pg_reload_conf()")
+        while try await waiting(server, "SyncRep") == 0 { await Task.yield() }
+        try await terminate(server)
+        try await server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        try await server.sql("SELECT pg_reload_conf()")
         try await saved
         await #expect { try await store.saveRoles([1], of: .lobby, creation: creation) } throws: {
             "\($0)" == "roomHasRoles"
@@ -67,9 +68,9 @@ struct PostgresOutageTests {
     @Test func `connections that are ended again and again during appends → each message once, and none refused`()
         async throws
     {
-        let server = try PostgresServer.shared.get()
-        let uri = try server.database()
-        let store = try await PostgresStore(uri)
+        let server = try await PostgresServer.common()
+        let uri = try await server.database()
+        let store = try await PostgresStore.patient(uri)
         let count: UInt64 = 150
         try await withThrowingTaskGroup(of: Void.self) { group in
             for room in [RoomName.lobby, .attic] {
@@ -80,7 +81,7 @@ struct PostgresOutageTests {
             }
             group.addTask {
                 for _ in 0..<15 {
-                    try server.sql(
+                    try await server.sql(
                         """
                         SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                         WHERE application_name = 'martlet' AND datname = current_database()
@@ -98,9 +99,9 @@ struct PostgresOutageTests {
     @Test func `a restart of the database during appends and reads → calls wait, and the events name the outage`()
         async throws
     {
-        let server = try PostgresServer(settings: ["fsync=off"])
+        let server = try await PostgresServer(settings: ["fsync=off"])
         let events = Guarded<[String]>([])
-        let store = try await PostgresStore(server.database()) { event in
+        let store = try await PostgresStore.patient(server.database()) { event in
             let name: String? =
                 switch event {
                 case .lost: "lost"
@@ -111,12 +112,12 @@ struct PostgresOutageTests {
         }
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...1), to: .lobby)
-        server.stop()
+        try await server.stop()
         async let appended = store.append(entries(2...2), to: .lobby)
         async let history = store.read(.all, of: .lobby)
         async let loaded = store.load(.attic)
         while events.withLock({ $0.isEmpty }) { await Task.yield() }
-        try server.start()
+        try await server.start()
         #expect(try await appended == 1)
         #expect(try await history.offsets.first == 1)
         #expect(try await loaded.lastOffset == 0)
@@ -126,13 +127,13 @@ struct PostgresOutageTests {
     }
 
     @Test func `a database that stays away → calls fail when the relay ends, and close returns`() async throws {
-        let server = try PostgresServer(settings: ["fsync=off"])
+        let server = try await PostgresServer(settings: ["fsync=off"])
         let isLost = Guarded(false)
-        let store = try await PostgresStore(server.database()) { event in
+        let store = try await PostgresStore.patient(server.database()) { event in
             if case .lost = event { isLost.withLock { $0 = true } }
         }
         _ = try await store.load(.lobby)
-        server.stop()
+        try await server.stop()
         let appended = Task { try await store.append(entries(1...1), to: .lobby) }
         while !isLost.withLock({ $0 }) { await Task.yield() }
         await store.endWaiting()
@@ -144,21 +145,21 @@ struct PostgresOutageTests {
     }
 
     @Test func `a statement that the server cancels → it is sent again, and later it succeeds`() async throws {
-        let server = try PostgresServer.shared.get()
-        let uri = try server.database()
-        let store = try await PostgresStore(uri)
+        let server = try await PostgresServer.common()
+        let uri = try await server.database()
+        let store = try await PostgresStore.patient(uri)
         _ = try await store.load(.lobby)
         // A row that another session has locked.
         async let locked = server.sql(
             "BEGIN; SELECT id FROM martlet.rooms FOR UPDATE; SELECT pg_sleep(1.5); COMMIT", in: uri)
-        while try server.sql(
+        while try await server.sql(
             """
             SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock'
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             """, in: uri) == "0"
         { await Task.yield() }
         async let appended = store.append(entries(1...1), to: .lobby)
-        while try server.sql(
+        while try await server.sql(
             """
             SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE application_name = 'martlet'
             AND datname = current_database() AND wait_event_type = 'Lock'
@@ -174,8 +175,8 @@ struct PostgresOutageTests {
     @Test func `a relay whose database restarts while clients send → nothing is refused, each message arrives once`()
         async throws
     {
-        let server = try PostgresServer(settings: ["fsync=off"])
-        let store = try await PostgresStore(server.database())
+        let server = try await PostgresServer(settings: ["fsync=off"])
+        let store = try await PostgresStore.patient(server.database())
         var configuration = try Relay.Configuration(port: 0)
         configuration.limits = .unlimited
         let refusals = Guarded(0)
@@ -197,8 +198,8 @@ struct PostgresOutageTests {
                 for part in 0..<3 {
                     for number in 0..<20 { handles.append(try await sender.send("\(part * 20 + number)")) }
                     if part < 2 {
-                        server.stop()
-                        try server.start()
+                        try await server.stop()
+                        try await server.start()
                     }
                 }
                 #expect(try await received == (0..<60).map { "\($0)" })

@@ -21,7 +21,7 @@ enum StoreKind: CaseIterable {
         case .sqlite:
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
             return try await SQLiteStore(at: folder.path)
-        case .postgres: return try await PostgresStore(PostgresServer.shared.get().database())
+        case .postgres: return try await PostgresStore.patient(PostgresServer.common().database())
         }
     }
 }
@@ -88,12 +88,13 @@ enum StoreKind: CaseIterable {
 
     //
     @Test(arguments: StoreKind.installed)
-    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: StoreKind) async throws {
+    func `saved roles -> in each snapshot; a room beyond the account's maximum is refused`(kind: StoreKind) async throws
+    {
         let store = try await kind.make()
         #expect(try await store.load(.lobby).roles == nil)
         let creation = RoomCreation(account: AccountName("alice"), maxRoomCount: 1)
         try await store.saveRoles([1, 2], of: .lobby, creation: creation)
-        try await store.saveRoles([3], of: .lobby, creation: nil)
+        try await store.saveRoles([3], of: .lobby, replacing: 1, creation: nil)
         #expect(try await store.load(.lobby).roles == [3])
         await #expect { try await store.saveRoles([4], of: .attic, creation: creation) } throws: {
             "\($0)" == "tooManyRooms"
@@ -129,13 +130,13 @@ enum StoreKind: CaseIterable {
         let alice = RoomCreation(account: AccountName("alice"), maxRoomCount: 9)
         try await store.saveRoles(half, of: .lobby, creation: alice)
         try await store.saveRoles(half, of: .attic, creation: alice)
-        await #expect { try await store.saveRoles(half + [1], of: .attic, creation: nil) } throws: {
+        await #expect { try await store.saveRoles(half + [1], of: .attic, replacing: 1, creation: nil) } throws: {
             "\($0)" == "rolesFull"
         }
         await #expect {
             try await store.saveRoles([1], of: RoomName("third"), creation: alice)
         } throws: { "\($0)" == "rolesFull" }
-        try await store.saveRoles(Array(half.dropLast()), of: .attic, creation: nil)
+        try await store.saveRoles(Array(half.dropLast()), of: .attic, replacing: 1, creation: nil)
         try await store.saveRoles([1], of: RoomName("third"), creation: alice)
         #expect(try await store.load(.attic).roles?.count == half.count - 1)
     }

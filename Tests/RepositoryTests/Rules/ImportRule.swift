@@ -18,6 +18,7 @@ struct ImportRule {
         "MartletWebhook": ["Dispatch"],
         "MartletDatabase": cLibraries.union(["Dispatch", "Synchronization"]),
         "MartletRelaySQLite": cLibraries.union(["Synchronization"]),
+        "MartletPostgres": cLibraries,
         "MartletTimeline": cLibraries,
         "MartletObservation": ["Observation"],
         "MartletDecode": cLibraries,
