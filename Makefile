@@ -32,6 +32,8 @@ HOSTILE ?=
 OPERATIONS ?=
 # Options of `make kill9`, such as `--bots 50`; see Scripts/kill9 --help.
 KILL9 ?= --clients 1000 --relays 1000 --bots 200
+# Options of `make cluster`; see Scripts/cluster --help.
+CLUSTER ?= --rounds 200
 # The sanitizer of `make sanitize`: thread, or address with leaks.
 SANITIZER ?= thread
 # How long `make soak` takes.
@@ -154,6 +156,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
+	@Scripts/cluster --rooms 1 --rounds 6 .build/debug
 	@Scripts/operations --quick .build/debug
 	@Scripts/test-completions .build/debug
 	@Specs/model/check authentication >/dev/null
@@ -208,6 +211,11 @@ kill9: deps ## kill clients, relays and bots, and check that nothing is lost or 
 	@Scripts/install-dependencies python3
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@Scripts/kill9 $(KILL9)
+
+cluster: deps ## disturb three relays of one database, and compare what clients saw: make cluster CLUSTER="--relays 5"
+	@Scripts/install-dependencies python3 postgresql
+	@$(SWIFT) build $(release) --quiet --product martlet
+	@Scripts/cluster --max-recovery 3 $(CLUSTER)
 
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3
