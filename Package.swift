@@ -196,7 +196,8 @@ let package = Package(
             name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
             swiftSettings: settings),
         .target(
-            name: "MartletStoreTestSupport", dependencies: ["MartletRelay", "MartletLink", "MartletWire"],
+            name: "MartletStoreTestSupport",
+            dependencies: ["MartletRelay", "MartletLink", "MartletWire", "MartletTestSupport"],
             path: "Tests/MartletStoreTestSupport", swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletStoreTestSupport"],

@@ -1,9 +1,10 @@
 package import MartletLink
 package import MartletRelay
+// The names of the messages' accounts and rooms.
+@_exported public import MartletTestSupport
 package import MartletWire
 
 extension RoomName {
-    package static let lobby = RoomName("lobby")
     package static let attic = RoomName("attic")
 }
 
