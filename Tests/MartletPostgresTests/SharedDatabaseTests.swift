@@ -64,7 +64,7 @@ struct SharedDatabaseTests {
     {
         let (first, second) = (try await store(), try await store())
         _ = try await first.load(.lobby)
-        let creation = RoomCreation(account: AccountName("alice")!, maxRoomCount: 5)
+        let creation = RoomCreation(account: AccountName("alice"), maxRoomCount: 5)
         try await first.saveRoles([1], of: .lobby, creation: creation)
         let snapshot = try await second.load(.lobby)
         #expect(snapshot.roles == [1] && snapshot.rolesVersion == 1)
@@ -116,7 +116,7 @@ struct SharedDatabaseTests {
     }
 
     @Test func `a report as a text → the same position, and any other text is ignored`() throws {
-        let room = try #require(RoomName("a room with spaces"))
+        let room = RoomName("a room with spaces")
         let position = RoomPosition(room: room, log: LogID(rawValue: .max), lastOffset: 7, rolesVersion: 3)
         #expect(PositionReports.position(in: PositionReports.text(of: position)) == position)
         for text in ["", "1 2 3", "1 2 3 ", "x 2 3 lobby", "1 -2 3 lobby", "1 \(UInt64.max) 3 lobby"] {
