@@ -32,6 +32,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     private nonisolated let loop: EventLoop
     private let uri: String
     private let prepareSession: PostgresPreparation
+    private let onReady: @Sendable () -> Void
     private let onFailure: @Sendable (PostgresError) -> Void
     private var machine: PostgresMachine
     private var timer: LoopTimer?
@@ -50,15 +51,17 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
 
     /// - Parameters:
     ///   - prepareSession: Performs the first exchanges of each connection.
+    ///   - onReady: Is called on the loop for each connection that was prepared.
     ///   - onFailure: Is called on the loop for each attempt that fails, and for each connection that ends.
     init(
         to uri: String, on loop: EventLoop, _ deadlines: PostgresMachine.Deadlines,
-        prepareSession: @escaping PostgresPreparation,
+        prepareSession: @escaping PostgresPreparation, onReady: @escaping @Sendable () -> Void = {},
         onFailure: @escaping @Sendable (PostgresError) -> Void
     ) {
         self.loop = loop
         self.uri = uri
         self.prepareSession = prepareSession
+        self.onReady = onReady
         self.onFailure = onFailure
         machine = PostgresMachine(deadlines, now: Instant(nanoseconds: EventLoop.clock))
     }
@@ -232,6 +235,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         guard isCurrent(number) else { return }
         machine.connected()
         arm()
+        onReady()
         resumeWaiters()
     }
 

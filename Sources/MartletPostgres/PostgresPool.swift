@@ -90,6 +90,7 @@ actor PostgresPool {
     private func connection(to uri: String) -> PostgresConnection {
         PostgresConnection(
             to: uri, on: loop, configuration.deadlines, prepareSession: PostgresSchema.prepare,
+            onReady: { [weak self] in self?.assumeIsolated { $0.connected() } },
             onFailure: { [weak self] error in self?.assumeIsolated { $0.failed(error) } })
     }
 
@@ -127,6 +128,11 @@ actor PostgresPool {
             case .recovered: break
             }
         }
+    }
+
+    /// A connection is the answer of the database if no call waits for a better one.
+    private func connected() {
+        if writes.isEmpty, reads.isEmpty { answered() }
     }
 
     private func answered() {
