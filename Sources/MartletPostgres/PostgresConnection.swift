@@ -32,6 +32,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     private nonisolated let loop: EventLoop
     private let uri: String
     private let prepareSession: PostgresPreparation
+    private let onReady: @Sendable () -> Void
     private let onFailure: @Sendable (PostgresError) -> Void
     private let onNotification: @Sendable (String) -> Void
     private var machine: PostgresMachine
@@ -51,11 +52,12 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
 
     /// - Parameters:
     ///   - prepareSession: Performs the first exchanges of each connection.
+    ///   - onReady: Is called on the loop for each connection that was prepared.
     ///   - onFailure: Is called on the loop for each attempt that fails, and for each connection that ends.
     ///   - onNotification: Is called on the loop with the text of each notification that the session listens for.
     init(
         to uri: String, on loop: EventLoop, _ deadlines: PostgresMachine.Deadlines,
-        prepareSession: @escaping PostgresPreparation,
+        prepareSession: @escaping PostgresPreparation, onReady: @escaping @Sendable () -> Void = {},
         onFailure: @escaping @Sendable (PostgresError) -> Void,
         onNotification: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -63,6 +65,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         self.loop = loop
         self.uri = uri
         self.prepareSession = prepareSession
+        self.onReady = onReady
         self.onFailure = onFailure
         machine = PostgresMachine(deadlines, now: Instant(nanoseconds: EventLoop.clock))
     }
@@ -237,6 +240,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         guard isCurrent(number) else { return }
         machine.connected()
         arm()
+        onReady()
         resumeWaiters()
     }
 

@@ -102,6 +102,7 @@ actor PostgresPool {
     ) -> PostgresConnection {
         PostgresConnection(
             to: uri, on: loop, configuration.deadlines, prepareSession: prepareSession,
+            onReady: { [weak self] in self?.assumeIsolated { $0.connected() } },
             onFailure: { [weak self] error in self?.assumeIsolated { $0.failed(error) } })
     }
 
@@ -142,6 +143,11 @@ actor PostgresPool {
             case .recovered: break
             }
         }
+    }
+
+    /// A connection is the answer of the database if no call waits for a better one.
+    private func connected() {
+        if writes.isEmpty, reads.isEmpty { answered() }
     }
 
     private func answered() {

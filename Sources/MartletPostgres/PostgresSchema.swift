@@ -9,9 +9,9 @@ enum PostgresSchema {
     /// The key of the advisory lock of migrations: the bytes "MRLS".
     private static let lockKey = 0x4D52_4C53
 
-    /// Plans do not depend on the statistics of tables: each statement finds its rows by an index. A commit is
-    /// synced, also if the server does not do so by default. A process that is stopped within a transaction releases its
-    /// locks.
+    /// Plans do not depend on the statistics of tables: each statement finds its rows by an index. A commit is synced,
+    /// also if the server does not do so by default. A process that is stopped within a transaction releases its locks
+    /// after ten seconds.
     private static let settings = PostgresStatement(
         "settings",
         """

@@ -101,15 +101,7 @@ struct PostgresOutageTests {
     {
         let server = try await PostgresServer(settings: ["fsync=off"])
         let events = Guarded<[String]>([])
-        let store = try await PostgresStore.patient(server.database()) { event in
-            let name: String? =
-                switch event {
-                case .lost: "lost"
-                case .recovered: "recovered"
-                default: nil
-                }
-            if let name { events.withLock { $0.append(name) } }
-        }
+        let store = try await PostgresStore.patient(server.database()) { note($0, events) }
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...1), to: .lobby)
         try await server.stop()
@@ -123,6 +115,17 @@ struct PostgresOutageTests {
         #expect(try await loaded.lastOffset == 0)
         #expect(try await store.append(entries(3...3), to: .lobby) == 1)
         #expect(events.withLock { $0 } == ["lost", "recovered"])
+        await store.close()
+    }
+
+    @Test func `an idle store whose database restarts → the events name it without a call`() async throws {
+        let server = try await PostgresServer(settings: ["fsync=off"])
+        let events = Guarded<[String]>([])
+        let store = try await PostgresStore.patient(server.database()) { note($0, events) }
+        try await server.stop()
+        while events.withLock({ $0 }) != ["lost"] { await Task.yield() }
+        try await server.start()
+        while events.withLock({ $0 }) != ["lost", "recovered"] { await Task.yield() }
         await store.close()
     }
 
@@ -221,5 +224,14 @@ struct PostgresOutageTests {
             if texts.count == count { break }
         }
         return texts
+    }
+}
+
+/// Adds the name of an event.
+private func note(_ event: PostgresEvent, _ events: borrowing Guarded<[String]>) {
+    switch event {
+    case .lost: events.withLock { $0.append("lost") }
+    case .recovered: events.withLock { $0.append("recovered") }
+    default: break
     }
 }

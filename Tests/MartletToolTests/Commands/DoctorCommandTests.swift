@@ -17,4 +17,14 @@ import Testing
         await #expect(throws: UsageError.self) { try await DoctorCommand.check(arguments) { lines.append($0) } }
         #expect(lines.isEmpty)
     }
+
+    @Test func `the URI of a database that does not answer → a failure of the check of the database`() async throws {
+        var parser = ArgumentParser(for: DoctorCommand.spec)
+        let uri = "postgresql://martlet@/rooms?host=/nonexistent"
+        guard case .run(let arguments) = try parser.parse([uri]) else { throw UsageError(message: "help") }
+        var lines: [DoctorLine] = []
+        #expect(try await DoctorCommand.check(arguments) { lines.append($0) } == .unavailable)
+        #expect(lines.map(\.check) == [.database] && lines.map(\.mark) == [.fail])
+        #expect(lines[0].found.contains("/nonexistent"))
+    }
 }

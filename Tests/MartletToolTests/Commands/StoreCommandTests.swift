@@ -54,7 +54,10 @@ import Testing
         try StoreCommand.add(to: directory, path(directory)) { rest.popFirst() }
     }
 
-    @Test(arguments: [[], ["check"], ["drop", "d"], ["check", "d", "e"], ["backup", "d"], ["restore", "d"]])
+    @Test(arguments: [
+        [], ["check"], ["drop", "d"], ["check", "d", "e"], ["backup", "d"], ["restore", "d"],
+        ["check", "postgres://h/d"],
+    ])
     func `a missing or invalid operand -> a usage error`(words: [String]) throws {
         #expect(throws: UsageError.self) { try StoreCommand.run(arguments(words)) }
     }
