@@ -23,7 +23,7 @@ export type ConnectionState = 'offline' | 'connecting' | 'online' | 'stopped'
 export type EngineEvent =
     | { type: 'state', state: ConnectionState, code: number, reason: string }
     | { type: 'opened', room: string, head: bigint, first: bigint, log: bigint, cursor: bigint, members: string[],
-        isReset: boolean }
+        isReset: boolean, /** The highest offset of the earlier log that is valid in this one. */ keeps: bigint }
     | { type: 'message', room: string, message: StoredMessage }
     | { type: 'gap', room: string, first: bigint, last: bigint }
     | { type: 'accepted', room: string, counter: bigint, offset: bigint }

@@ -279,7 +279,7 @@ export class RoomMachine {
             each.firstPublishedAt === undefined)) this.reuse(now)
         this.emit({
             type: 'opened', room: this.name, head, first, log: log ?? 0n, cursor: this.cursor,
-            members: opened.member, isReset,
+            members: opened.member, isReset, keeps: bound,
         })
     }
 

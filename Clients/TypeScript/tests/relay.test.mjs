@@ -1,0 +1,146 @@
+// Clients against a relay over TCP.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Client } from '../build/index.js'
+import { tcp } from '../build/carriers/tcp.js'
+import { binary, Relay, sleep, until } from './support/relay.mjs'
+
+const skip = binary === undefined ? 'MARTLET names no relay' : false
+let relay
+const clients = []
+
+function client(account, options = {}) {
+    const made = new Client({ url: `martlet://127.0.0.1:${relay.port}`, account, connect: tcp(), ...options })
+    clients.push(made)
+    return made
+}
+
+before(async () => {
+    if (!skip) relay = await Relay.start()
+})
+
+after(async () => {
+    for (const each of clients) await each.close()
+    await relay?.stop()
+})
+
+/** Collects messages until there are so many. */
+async function collect(room, count, into = []) {
+    for await (const message of room.messages) {
+        into.push(message)
+        if (into.length >= count) break
+    }
+    return into
+}
+
+test('two clients, receipts, typing and presence', { skip }, async () => {
+    const ada = client('ada').room('lobby', { offset: 0n })
+    const bobClient = client('bob')
+    const bob = bobClient.room('lobby', { offset: 0n })
+    const sent = await ada.send('hello')
+    assert.equal(await sent.accepted, 1n)
+    const [message] = await collect(bob, 1)
+    assert.deepEqual([message.text, message.sender, message.offset], ['hello', 'ada', 1n])
+    await until(() => ada.members.has('bob'))
+    bob.setTyping(true)
+    await until(() => ada.typing.has('bob'), 5_000, 'typing')
+    bob.setTyping(false)
+    await until(() => !ada.typing.has('bob'), 5_000, 'end of typing')
+    const next = bob.messages[Symbol.asyncIterator]().next()
+    bob.markRead(1n)
+    await until(() => ada.delivered.get('bob') === 1n || ada.read.get('bob') === 1n, 5_000, 'receipt')
+    await until(() => ada.read.get('bob') === 1n, 5_000, 'read receipt')
+    const reply = await ada.reply(message, 'again')
+    await reply.accepted
+    assert.equal((await next).value.text, 'again')
+    await bobClient.close()
+    await until(() => !ada.members.has('bob'), 5_000, 'absence')
+})
+
+test('history by pages, and a start in the tail', { skip }, async () => {
+    const ada = client('ada history').room('history', { offset: 0n })
+    const all = await Promise.all(Array.from({ length: 300 }, (_, index) => ada.send(`message ${index}`)))
+    await Promise.all(all.map(({ accepted }) => accepted))
+    const late = client('bob history').room('history', { tail: 10 })
+    const tail = await collect(late, 10)
+    assert.deepEqual(tail.map(({ text }) => text), Array.from({ length: 10 }, (_, index) => `message ${290 + index}`))
+    const before = []
+    for (let from = tail[0].offset; from > 1n;) {
+        const page = await late.history({ before: from }, 100)
+        assert(page.length > 0)
+        before.unshift(...page)
+        from = page[0].offset
+    }
+    assert.deepEqual(before.map(({ text }) => text), Array.from({ length: 290 }, (_, index) => `message ${index}`))
+    const all2 = await collect(client('eve').room('history', { offset: 0n }), 300)
+    assert.deepEqual(all2.map(({ offset }) => offset), Array.from({ length: 300 }, (_, index) => BigInt(index + 1)))
+})
+
+test('1,000 messages while the relay is killed five times: each once, in order', { skip }, async () => {
+    const publisher = client('publisher').room('kill', { offset: 0n })
+    const reader = client('reader').room('kill', { offset: 0n })
+    const received = []
+    const reading = collect(reader, 1_000, received)
+    const outcomes = []
+    const killing = (async () => {
+        for (let kill = 1; kill <= 5; kill++) {
+            await until(() => received.length >= kill * 160, 60_000, `message ${kill * 160}`)
+            await relay.kill()
+            await sleep(100)
+            await relay.run()
+        }
+    })()
+    for (let index = 0; index < 1_000; index++) {
+        outcomes.push((await publisher.send(`message ${index}`)).accepted)
+        if (index % 5 === 0) await sleep(5)
+    }
+    const offsets = await Promise.all(outcomes)
+    await killing
+    await reading
+    await sleep(200)
+    assert.deepEqual(received.map(({ text }) => text), Array.from({ length: 1_000 }, (_, index) => `message ${index}`))
+    assert.equal(received.length, 1_000)
+    assert.deepEqual(offsets.map((offset, index) => offset === 0n ? BigInt(index + 1) : offset),
+        received.map(({ offset }) => offset))
+})
+
+test('a file is uploaded and downloaded', { skip }, async () => {
+    const room = client('ada files').room('files', { offset: 0n })
+    const bytes = new Uint8Array(200_000).map((_, index) => index * 7 + (index >> 8))
+    const steps = []
+    const sent = await room.sendFile(new Blob([bytes]), { name: 'a.bin', mediaType: 'application/octet-stream' },
+        (count) => steps.push(count))
+    await sent.accepted
+    assert.equal(steps.at(-1), 200_000)
+    const [message] = await collect(room, 1)
+    const { parseContent } = await import('../build/index.js')
+    const { digest, byteCount } = parseContent(message.content, 'digest byteCount')
+    assert.equal(byteCount, 200_000n)
+    assert.deepEqual(await room.download(digest), bytes)
+    await assert.rejects(room.download(new Uint8Array(32)), { code: 'unknownAttachment' })
+})
+
+test('the rooms of an account', { skip }, async () => {
+    const ada = client('ada rooms')
+    await ada.setMembership('join', 'kitchen')
+    await ada.setMembership('join', 'attic')
+    await (await ada.room('attic').send('dust')).accepted
+    const rooms = await ada.rooms()
+    assert.deepEqual(rooms.map(({ room, membership }) => [room, membership]),
+        [['attic', 'joined'], ['kitchen', 'joined']])
+    const changed = new Promise((resolve) => ada.on('rooms', (entry) => entry?.room === 'cellar' && resolve(entry)))
+    await ada.setMembership('join', 'cellar')
+    assert.equal((await changed).membership, 'joined')
+    await assert.rejects(ada.setMembership('join', 'x'.repeat(129)), { code: 'invalidValue' })
+})
+
+test('a message whose time to live ends without a relay fails', { skip }, async () => {
+    const other = new Client({ url: 'martlet://127.0.0.1:1', account: 'ada', connect: tcp() })
+    clients.push(other)
+    const sent = await other.room('nowhere').send('late', { timeToLive: 300 })
+    await assert.rejects(sent.accepted, { code: 'expired' })
+    const kept = await other.room('nowhere').outgoing()
+    assert.equal(kept[0].state, 'failed')
+    const withTime = await client('ada time').room('time').send('in time', { timeToLive: 60_000 })
+    assert.equal(await withTime.accepted, 1n)
+})
