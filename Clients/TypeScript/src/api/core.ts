@@ -6,7 +6,7 @@ import { Driver } from '../client/driver.js'
 import type { Engine } from '../client/engine.js'
 import type { ConnectionState, EngineEvent } from '../client/events.js'
 import type { Mode } from '../client/heartbeat.js'
-import type { Accepted, Outbox } from '../outbox/outbox.js'
+import type { Accepted, Outbox, OutboxMessage } from '../outbox/outbox.js'
 
 /** Where a request is sent: a room, its attachments, or the account's session. */
 export type Place = { room: string } | { files: string } | 'account'
@@ -14,7 +14,7 @@ export type Place = { room: string } | { files: string } | 'account'
 export type Command =
     | { op: 'open', room: string, cursor: bigint, log: bigint | undefined, tail: number | undefined }
     | { op: 'close', room: string }
-    | { op: 'publish' }
+    | { op: 'publish', messages: OutboxMessage[] }
     | { op: 'acknowledge', room: string, delivered: bigint, read: bigint }
     | { op: 'typing', room: string, isTyping: boolean }
     | { op: 'request', place: Place, method: string, content: Uint8Array, duration: number }
@@ -60,9 +60,13 @@ export class LocalCore implements Core {
     private readonly keys = new Map<bigint, { key: string, room: string }>()
     private state: { state: ConnectionState, code: number, reason: string } = { state: 'offline', code: 0, reason: '' }
     private readonly failed = new Set<bigint>()
-    private accepted: (Accepted & { room: string })[] = []
+    private accepted: Accepted[] = []
     private loading: Promise<void> = Promise.resolve()
+    private isLoaded = false
     private isStopped = false
+    private highest = 0n
+    /** Counters whose outcome is known and not stored yet. */
+    private readonly settling = new Set<bigint>()
 
     /**
      * @param engine an engine that was made for the device of the outbox
@@ -107,7 +111,7 @@ export class LocalCore implements Core {
                 this.driver.run((engine, now) => engine.closeRoom(command.room, now))
                 this.rooms.delete(command.room)
                 return undefined
-            case 'publish': return this.load()
+            case 'publish': return this.publish(command.messages)
             case 'acknowledge':
                 this.driver.run((engine, now) => {
                     engine.room(command.room)?.acknowledge(command.delivered, command.read, now)
@@ -139,25 +143,37 @@ export class LocalCore implements Core {
         return structuredClone(snapshot)
     }
 
+    /** New messages of a tab. They are published in the order of their counters. */
+    private async publish(messages: OutboxMessage[]): Promise<void> {
+        const isNext = messages.every(({ counter }, index) => counter === this.highest + BigInt(index) + 1n)
+        if (!isNext || !this.isLoaded) return this.load()
+        for (const message of messages) this.give(message, false)
+    }
+
     /** Gives the messages of the outbox to the engine, in the order of their counters. */
     private load(): Promise<void> {
         return this.loading = this.loading.catch(() => undefined).then(async () => {
+            const isFirst = !this.isLoaded
             const messages = await this.outbox.messages()
-            for (const message of messages) {
-                const { counter, kind, content, key, room, expiresAt, timeToLive = Infinity } = message
-                if (message.status === 'failed') this.failed.add(counter)
-                if (message.status === 'failed' || this.keys.has(counter)) continue
-                if (this.isStopped) return
-                if (this.engine.room(room) === undefined) this.openForOutbox(room)
-                this.keys.set(counter, { key, room })
-                // The remaining time never exceeds the duration (C-75).
-                const left = expiresAt === undefined ? undefined : Math.min(expiresAt - Date.now(), timeToLive)
-                this.driver.run((engine, now) => engine.publish(room, {
-                    counter, kind, content, isMarked: message.status === 'marked',
-                    ...(left === undefined ? {} : { expiresAt: now + left }),
-                }, now))
-            }
+            this.isLoaded = true
+            for (const message of messages) this.give(message, isFirst)
         })
+    }
+
+    private give(message: OutboxMessage, isOfEarlierProcess: boolean): void {
+        const { counter, kind, content, key, room, expiresAt, timeToLive = Infinity } = message
+        if (counter > this.highest) this.highest = counter
+        if (message.status === 'failed') this.failed.add(counter)
+        if (message.status === 'failed' || this.keys.has(counter) || this.settling.has(counter)) return
+        if (this.isStopped) return
+        if (this.engine.room(room) === undefined) this.openForOutbox(room)
+        this.keys.set(counter, { key, room })
+        // The remaining time never exceeds the duration (C-75).
+        const left = expiresAt === undefined ? undefined : Math.min(expiresAt - Date.now(), timeToLive)
+        this.driver.run((engine, now) => engine.publish(room, {
+            counter, kind, content, isOfEarlierProcess, isMarked: message.status === 'marked',
+            ...(left === undefined ? {} : { expiresAt: now + left }),
+        }, now))
     }
 
     /** A room with messages to publish is open, although no tab reads it: its delivery begins at the end. */
@@ -210,22 +226,21 @@ export class LocalCore implements Core {
         this.onEvent(event)
     }
 
-    private accept(accepted: Accepted & { room: string }): void {
-        this.accepted.push(accepted)
-        if (this.accepted.length === 1) void Promise.resolve().then(() => this.settle())
+    /** Reports an outcome, and stores it with the others of the turn: an outcome that is lost is harmless (C-74). */
+    private accept({ counter, offset, room }: Accepted & { room: string }): void {
+        if (this.settling.has(counter)) return
+        const isFailed = this.failed.delete(counter)
+        this.settling.add(counter)
+        this.accepted.push({ counter, offset })
+        if (!isFailed) this.report(counter, room, 'accepted', offset)
+        if (this.accepted.length === 1) setTimeout(() => void this.settle(), 0)
     }
 
-    /** Stores the outcomes of a turn together, then reports them. */
     private async settle(): Promise<void> {
         const list = this.accepted
         this.accepted = []
-        if (list.length === 0) return
-        const keys = await this.outbox.accept(list)
-        for (const [index, { counter, offset, room }] of list.entries()) {
-            const key = keys[index]
-            if (key !== undefined) this.keys.set(counter, { key, room })
-            if (key !== undefined) this.report(counter, room, 'accepted', offset)
-        }
+        if (list.length > 0) await this.outbox.accept(list).catch(() => undefined)
+        for (const { counter } of list) this.settling.delete(counter)
     }
 
     private report(counter: bigint, room: string, state: 'sent' | 'accepted' | 'failed', offset = 0n, code = 0,

@@ -16,7 +16,7 @@ import type { Core, CoreEvent, RoomSnapshot } from './core.js'
 import { Emitter } from './emitter.js'
 import type { Fields } from '../wire/values.js'
 import { CodeError } from './errors.js'
-import type { Outbox } from '../outbox/outbox.js'
+import type { Outbox, OutboxMessage } from '../outbox/outbox.js'
 import { Outgoing } from './outgoing.js'
 
 /** A message of a room. */
@@ -55,6 +55,8 @@ export interface RoomEvents {
 export interface SendOptions {
     /** Milliseconds after which the message fails with `expired` if it was not handed over (R-27). */
     timeToLive?: number
+    /** Identifies the message, for example after a reload: one whose key is known is not published again. */
+    key?: string
 }
 
 const requestDuration = 30_000
@@ -128,16 +130,18 @@ export class Room extends Emitter<RoomEvents> {
 
     /** Publishes a content of a kind of wire.md section 13.3, as `send`. */
     async publish(kind: number, content: Uint8Array, options: SendOptions = {}): Promise<Outgoing> {
-        const key = crypto.randomUUID()
-        const outgoing = new Outgoing(key, kind, content)
+        const key = options.key ?? crypto.randomUUID()
+        const outgoing = this.sending.get(key) ?? new Outgoing(key, kind, content)
         this.sending.set(key, outgoing)
+        let messages: OutboxMessage[]
         try {
-            await this.outbox.add([{ key, room: this.name, kind, content, timeToLive: options.timeToLive }])
+            messages = await this.outbox.add([{ key, room: this.name, kind, content, timeToLive: options.timeToLive }])
         } catch (error) {
             this.sending.delete(key)
             throw error
         }
-        void this.core.command({ op: 'publish' }).catch(() => undefined)
+        void this.core.command({ op: 'publish', messages }).catch(() => undefined)
+        if (options.key !== undefined) void this.checkOutcomes()
         return outgoing
     }
 
@@ -186,7 +190,7 @@ export class Room extends Emitter<RoomEvents> {
         if (message === undefined) return undefined
         const outgoing = new Outgoing(message.key, message.kind, message.content)
         this.sending.set(message.key, outgoing)
-        await this.core.command({ op: 'publish' })
+        await this.core.command({ op: 'publish', messages: [message] })
         return outgoing
     }
 

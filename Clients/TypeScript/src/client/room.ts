@@ -25,6 +25,8 @@ export interface Outgoing {
     expiresAt?: number | undefined
     /** Whether it was marked durably as handed over, by this process or an earlier one (C-75, C-76). */
     isMarked: boolean
+    /** Whether an earlier process may have published it. */
+    isOfEarlierProcess?: boolean
 }
 
 interface Pending extends Outgoing {
@@ -83,7 +85,8 @@ export class RoomMachine {
     publish(message: Outgoing): void {
         if (this.pending.some(({ counter }) => counter === message.counter)) return
         this.pending.push({
-            ...message, isMarkRequested: message.isMarked, session: undefined, firstSession: undefined,
+            ...message, isMarkRequested: message.isMarked, session: undefined,
+            firstSession: message.isOfEarlierProcess === true ? -1 : undefined,
             firstPublishedAt: undefined,
         })
         this.pending.sort((a, b) => a.counter < b.counter ? -1 : 1)
@@ -275,8 +278,8 @@ export class RoomMachine {
         if (this.delivered > 0n) this.receiptAt = now
         const { counter } = opened
         const isUnknown = counter !== undefined && !this.pending.some((each) => each.counter === counter)
-        if (isUnknown && this.pending.some((each) => counter > each.counter + 63n && !each.isMarked &&
-            each.firstPublishedAt === undefined)) this.reuse(now)
+        if (isUnknown && this.pending.some((each) => counter > each.counter + 63n &&
+            each.firstSession === undefined)) this.reuse(now)
         this.emit({
             type: 'opened', room: this.name, head, first, log: log ?? 0n, cursor: this.cursor,
             members: opened.member, isReset, keeps: bound,
@@ -310,7 +313,7 @@ export class RoomMachine {
                 const offset = at === 0n ? 0n : at + (message.counter - from)
                 // Another message has this counter if this one was never published before.
                 const isOfThisSession = message.firstSession !== undefined && message.firstSession === message.session
-                if (isOfThisSession && !message.isMarked && offset <= this.head) {
+                if (isOfThisSession && offset <= this.head) {
                     message.session = undefined
                     this.reuse(now)
                     continue

@@ -153,6 +153,7 @@ export class IndexedDBOutbox implements Outbox {
                 result.push(fromRow(known))
                 continue
             }
+            if (await done(s.outcomes.get(draft.key)) !== undefined) continue
             checkBounds(identity.count + 1, identity.bytes + draft.content.length)
             const row: Row = { ...stored(draft, 0n), counter: identity.nextCounter++ }
             identity.count++

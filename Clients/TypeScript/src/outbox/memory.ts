@@ -20,7 +20,7 @@ export class MemoryOutbox implements Outbox {
     }
 
     async add(drafts: Draft[]): Promise<OutboxMessage[]> {
-        return drafts.map((draft) => {
+        return drafts.filter(({ key }) => !this.accepted.has(key)).map((draft) => {
             const known = this.rows.find(({ key }) => key === draft.key)
             if (known !== undefined) return known
             const waiting = this.rows.filter(({ status }) => status !== 'failed')
