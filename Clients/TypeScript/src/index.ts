@@ -11,3 +11,5 @@ export { bytesOfTLVs, encodeContent, parseContent, textContent } from './message
 export type { Outbox } from './outbox/outbox.js'
 export { codeName, WireError } from './wire/errors.js'
 export { Code, Kind, Tag } from './wire/registry.generated.js'
+export { type Changed, Changes } from './messages/changes.js'
+export { type AppValue, type Content, parseMessage, type Target } from './messages/contents.js'
