@@ -578,7 +578,9 @@ export class Engine {
     private fault(connection: Connection, error: WireError, now: number): void {
         if (error.code === 'idleTimeout') return this.lose(connection, 'other', now, true)
         const isEstablished = connection.phase === 'established'
-        this.write(connection, Type.goaway, { code: Code[error.code], reason: 'the client refuses a frame' }, now)
+        // The first frame of a client is hello (W-32).
+        const hasBegun = connection.phase !== 'connecting' && connection.phase !== 'authenticating'
+        if (hasBegun) this.write(connection, Type.goaway, { code: Code[error.code] }, now)
         this.drop(connection, now)
         if (!isEstablished && error.code === 'protocolViolation') this.endLink()
         this.policy.failed('other', now)
