@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Writes src/wire/registry.generated.ts and src/wire/dictionary.generated.ts of Specs/registry.json and Specs/dictionary.
+// Writes the files *.generated.ts in src/wire of Specs/registry.json and Specs/dictionary.
 // usage: generate-registry.mjs [--check]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -94,8 +94,8 @@ const source = [
     object('Code', registry.codes.filter((c) => c.number), 'The error codes (wire.md section 13.5).'),
     object('Kind', registry.kinds.map((k) => k.name === 'delete' ? { ...k, name: 'delete_' } : k),
         'The kinds of contents (wire.md section 13.3).'),
-    object('Feature', registry.features.filter((f) => f.name).map((f) => ({ name: f.name, number: `${1 << f.number}n` })),
-        'The features as bits (wire.md section 13.4).'),
+    object('Feature', registry.features.filter((f) => f.name)
+        .map((f) => ({ name: f.name, number: `${1 << f.number}n` })), 'The features as bits (wire.md section 13.4).'),
     object('Flag', registry.flags.map((f) => ({ name: f.name, number: f.number ?? f.bits })),
         'The flags of a header (wire.md section 3.7).'),
     ...[...choices].filter(([tag]) => ['sessionKind', 'receiptKind', 'presence', 'membership', 'role', 'access']

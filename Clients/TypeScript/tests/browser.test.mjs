@@ -18,7 +18,9 @@ const clients = []
 before(async () => {
     if (skip) return
     relay = await Relay.start()
-    bridge = await Bridge.start(relay.port, { tests: folder('pages'), bundle: folder('../bundle') })
+    bridge = await Bridge.start(relay.port, {
+        tests: folder('pages'), bundle: folder('../bundle'), chat: folder('../../../Examples/WebChat'),
+    })
     browser = await Browser.start()
 })
 
@@ -38,7 +40,8 @@ async function open() {
 
 /** A client in Node that collects the messages of a room. */
 function reader(room) {
-    const client = new Client({ url: `martlet://127.0.0.1:${relay.port}`, account: `reader of ${room}`, connect: tcp() })
+    const url = `martlet://127.0.0.1:${relay.port}`
+    const client = new Client({ url, account: `reader of ${room}`, connect: tcp() })
     clients.push(client)
     const opened = client.room(room, { offset: 0n })
     const received = []
@@ -161,6 +164,40 @@ test('sleep: a frozen page receives everything when it wakes', { skip }, async (
     assert.deepEqual((await page.evaluate('texts()')).slice(1),
         Array.from({ length: 50 }, (_, index) => `asleep ${index}`))
     await page.evaluate(`room.send('woken').then((m) => m.accepted).then(String)`)
+    assert.deepEqual(page.errors, [])
+    await page.close()
+})
+
+test('the page of Examples/WebChat', { skip }, async () => {
+    const page = await browser.page(`http://127.0.0.1:${bridge.port}/chat/index.html`)
+    const { received, room } = reader('chat room')
+    await page.until(`!document.querySelector('#sign-in').hidden`)
+    await page.evaluate(`(() => {
+        const form = document.querySelector('#sign-in-form')
+        form.elements.account.value = 'ada chat'
+        form.elements.room.value = 'chat room'
+        form.requestSubmit()
+    })()`)
+    const send = (text) => page.evaluate(`(() => {
+        document.querySelector('#text').value = ${JSON.stringify(text)}
+        document.querySelector('#composer').requestSubmit()
+    })()`)
+    const count = (selector) => `document.querySelectorAll(${JSON.stringify(selector)}).length`
+    await send('first')
+    await page.until(`${count('#messages .message')} === 1 && ${count('#pending li')} === 0`)
+    await until(() => received.length === 1)
+    room.markRead(1n)
+    await page.until(`${count('.meta [aria-label=Read]')} === 1`)
+    bridge.down()
+    await send('offline')
+    await page.until(`${count('#pending [aria-label=Sending]')} === 1`)
+    await page.until(`!document.querySelector('#notice').hidden`)
+    await page.reload()
+    await page.until(`${count('#pending [aria-label=Sending]')} === 1`)
+    bridge.up()
+    await page.until(`${count('#messages .message')} === 2 && ${count('#pending li')} === 0`)
+    await room.react(received[0], '👍')
+    await page.until(`${count('.reactions button')} === 1`)
     assert.deepEqual(page.errors, [])
     await page.close()
 })

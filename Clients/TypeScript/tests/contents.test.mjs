@@ -45,7 +45,8 @@ test('vectors contents.json', () => {
             assert(error instanceof WireError, error)
             result = { error: error.code }
         }
-        assert.deepEqual(result, vector.error ? { error: vector.error } : { fields: expand(vector.fields) }, vector.name)
+        const expected = vector.error ? { error: vector.error } : { fields: expand(vector.fields) }
+        assert.deepEqual(result, expected, vector.name)
     }
 })
 
@@ -64,8 +65,8 @@ test('vectors changes.json', () => {
                 const target = targetOf(identity(fields.target))
                 const content = encodeContent('target text? reaction? removed?', { ...fields, target })
                 const number = kind === 'delete' ? Kind.delete_ : Kind[kind]
-                changes.apply({ offset: BigInt(offset), sender, kind: number, content, device: 9n, counter: BigInt(offset),
-                    acceptedAt: 0 })
+                const place = { offset: BigInt(offset), acceptedAt: 0, device: 9n, counter: BigInt(offset) }
+                changes.apply({ ...place, sender, kind: number, content })
             }
             const { text, isDeleted, reactions } = changes.of(identity(vector.target))
             const result = { ...(text !== undefined && { text }), ...(isDeleted && { isDeleted }),

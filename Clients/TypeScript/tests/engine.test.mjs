@@ -30,8 +30,8 @@ test('an ack is sent within 25 ms, with the credit and an echo (S-20, S-24, S-37
     assert.equal(s.count('ack'), before + 1)
     const { fields } = s.last('ack')
     assert.equal(fields.sessionAck[0].cumulative, 2n)
-    assert.equal(fields.sessionAck[0].credit, 262_144n + BigInt(s.bytes('data', s.message(1), { session: 1, sequence: 9 })
-        .length - 28))
+    const length = s.bytes('data', s.message(1), { session: 1, sequence: 9 }).length - 28
+    assert.equal(fields.sessionAck[0].credit, 262_144n + BigInt(length))
     assert.deepEqual([fields.echo.timestamp, fields.echo.held], [77, 25_000])
 })
 
@@ -387,10 +387,10 @@ test('floods of pings and unknown frames end the connection (W-71, W-73)', () =>
     for (let index = 0; index < 110 && cutOf(s) === undefined; index++) s.serve('ping', { nonce: 1n })
     assert.equal(cutOf(s), Code.controlFlood)
     s = new Scenario().online()
-    const ping = s.bytes('ping', { nonce: 1n })
-    for (let index = 0; index < 1_300 && cutOf(s) === undefined; index++) s.serve('ack', { linkCredit: 0n, sessionAck: [] })
+    for (let index = 0; index < 1_300 && cutOf(s) === undefined; index++) {
+        s.serve('ack', { linkCredit: 0n, sessionAck: [] })
+    }
     assert.equal(cutOf(s), Code.controlFlood)
-    assert(ping.length > 0)
 })
 
 test('typing ends after 10 s, and with absence (R-39)', () => {
@@ -410,8 +410,8 @@ test('receipts are collected, and sent again with each opened (R-33)', () => {
         s.engine.room('lobby').acknowledge(BigInt(offset), 0n, s.now)
     }
     s.pass(25)
-    assert.deepEqual(s.frames.filter(({ name }) => name === 'receipt').map(({ fields }) => [fields.receiptKind, fields.upTo]),
-        [[1, 3n]])
+    const receipts = s.frames.filter(({ name }) => name === 'receipt')
+    assert.deepEqual(receipts.map(({ fields }) => [fields.receiptKind, fields.upTo]), [[1, 3n]])
     s.engine.room('lobby').acknowledge(3n, 2n, s.now)
     s.pass(25)
     assert.deepEqual([s.last('receipt').fields.receiptKind, s.last('receipt').fields.upTo], [2, 2n])

@@ -1,5 +1,8 @@
 // Clients against a relay over TCP.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Client } from '../build/index.js'
 import { tcp } from '../build/carriers/tcp.js'
@@ -143,4 +146,31 @@ test('a message whose time to live ends without a relay fails', { skip }, async 
     assert.equal(kept[0].state, 'failed')
     const withTime = await client('ada time').room('time').send('in time', { timeToLive: 60_000 })
     assert.equal(await withTime.accepted, 1n)
+})
+
+test('tokens and passwords', { skip }, async () => {
+    const state = (made, wanted) => new Promise((resolve) => made.on('state', (event) =>
+        wanted.includes(event.state) && resolve(event)))
+    const folder = new Relay(0, []).folder
+    const tokens = join(folder, 'tokens')
+    writeFileSync(tokens, 'ada right\n')
+    const passwords = join(folder, 'passwords')
+    spawnSync(binary, ['user', '--file', passwords, 'add', 'ada'], { input: 'open sesame\n' })
+    for (const [options, right, wrong] of [
+        [['--tokens', tokens], { token: async () => 'right' }, { token: 'wrong' }],
+        [['--passwords', passwords, '--plaintext'], { password: 'open sesame', permitPasswordWithoutTLS: true },
+            { password: 'open', permitPasswordWithoutTLS: true }],
+    ]) {
+        const guarded = await Relay.start(options)
+        const url = `martlet://127.0.0.1:${guarded.port}`
+        const good = new Client({ url, account: 'ada', connect: tcp(), ...right })
+        assert.equal(await (await good.room('vault').send('in')).accepted, 1n)
+        await good.close()
+        const bad = new Client({ url, account: 'ada', connect: tcp(), ...wrong })
+        assert.equal((await state(bad, ['stopped'])).code, 'unauthenticated')
+        await bad.close()
+        await guarded.stop()
+    }
+    assert.throws(() => new Client({ url: 'wss://relay', account: 'ada', password: 'x' }),
+        { code: 'passwordNotPermitted' })
 })

@@ -17,6 +17,7 @@ import { utf8 } from '../wire/bytes.js'
 import { isName } from '../wire/names.js'
 import { Membership, Type, type UpdateBody } from '../wire/registry.generated.js'
 import { types } from '../wire/tables.js'
+import type { Fields } from '../wire/values.js'
 import type { Core, CoreEvent } from './core.js'
 import { LocalCore } from './core.js'
 import { Emitter } from './emitter.js'
@@ -98,7 +99,8 @@ export class Client extends Emitter<ClientEvents> {
             new SharedCore(name, lead, (event) => this.handle(event)) :
             new SingleCore(lead((event) => this.handle(event)))
         this.listen()
-        void this.core.command({ op: 'state' }).then((state) => this.setState(state as ClientEvents['state']), () => undefined)
+        void this.core.command({ op: 'state' })
+            .then((state) => this.setState(state as ClientEvents['state']), () => undefined)
     }
 
     /** The state of the connection: of the leading tab, if several share it. */
@@ -135,7 +137,8 @@ export class Client extends Emitter<ClientEvents> {
         await this.core.command({ op: 'watch' })
         const result: RoomEntry[] = []
         for (let after: string | undefined; ;) {
-            const content = encodeContent('room? limit', { limit: pageLimit, ...(after === undefined ? {} : { room: after }) })
+            const behind = after === undefined ? {} : { room: after }
+            const content = encodeContent('room? limit', { limit: pageLimit, ...behind } as Fields)
             const answer = await this.request('rooms.list', content)
             const { entry, hasMore } = parseContent(answer, 'entry* hasMore?')
             for (const body of entry as Uint8Array[]) {
@@ -157,7 +160,7 @@ export class Client extends Emitter<ClientEvents> {
 
     /** Connects at once, for example after the user has pressed a button, or after `stopped` (C-44). */
     connect(): void {
-        this.local?.connect()
+        void this.core.command({ op: 'connect' }).catch(() => undefined)
     }
 
     /** Leaves in good order. Messages without an outcome stay stored. */

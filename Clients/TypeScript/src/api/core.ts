@@ -20,6 +20,7 @@ export type Command =
     | { op: 'request', place: Place, method: string, content: Uint8Array, duration: number }
     | { op: 'cancel', key: string }
     | { op: 'state' }
+    | { op: 'connect' }
     | { op: 'watch' }
 
 /** What is known of a room that is open. */
@@ -92,10 +93,6 @@ export class LocalCore implements Core {
         this.driver.run((engine, now) => engine.disconnect(now))
     }
 
-    connect(): void {
-        this.driver.run((engine, now) => engine.connect(now))
-    }
-
     setMode(mode: Mode): void {
         this.driver.run((engine, now) => engine.setMode(mode, now))
     }
@@ -126,6 +123,9 @@ export class LocalCore implements Core {
                     engine.request(command.place, command.method, command.content, command.duration, now, resolve)))
             case 'cancel': return this.cancel(command.key)
             case 'state': return this.state
+            case 'connect':
+                this.driver.run((engine, now) => engine.connect(now))
+                return undefined
             case 'watch':
                 this.driver.run((engine, now) => engine.openAccount(now))
                 return undefined

@@ -11,6 +11,8 @@ export class Outgoing {
     state: 'queued' | 'sent' | 'accepted' | 'failed' = 'queued'
     /** Resolves with the offset (0 if it is no longer known, W-64), or rejects with a CodeError. */
     readonly accepted: Promise<bigint>
+    /** The counter of the message, once it is stored: with account and device its identity (W-60). */
+    counter: bigint | undefined
     /** The offset, once it was accepted. */
     offset: bigint | undefined
     private resolve!: (offset: bigint) => void

@@ -140,6 +140,7 @@ export class Room extends Emitter<RoomEvents> {
             this.sending.delete(key)
             throw error
         }
+        outgoing.counter = messages[0]?.counter
         void this.core.command({ op: 'publish', messages }).catch(() => undefined)
         if (options.key !== undefined) void this.checkOutcomes()
         return outgoing
@@ -171,6 +172,7 @@ export class Room extends Emitter<RoomEvents> {
         const messages = await this.outbox.messages()
         return messages.filter(({ room }) => room === this.name).map((message) => {
             const known = this.sending.get(message.key) ?? new Outgoing(message.key, message.kind, message.content)
+            known.counter = message.counter
             if (message.status === 'failed') known.settle('failed', 0n, message.code ?? 0, message.reason ?? '')
             else this.sending.set(message.key, known)
             return known
@@ -189,6 +191,7 @@ export class Room extends Emitter<RoomEvents> {
         const message = await this.outbox.retry(key, crypto.randomUUID())
         if (message === undefined) return undefined
         const outgoing = new Outgoing(message.key, message.kind, message.content)
+        outgoing.counter = message.counter
         this.sending.set(message.key, outgoing)
         await this.core.command({ op: 'publish', messages: [message] })
         return outgoing
@@ -439,7 +442,8 @@ export class Room extends Emitter<RoomEvents> {
             last = offset
             const { acceptedAt, sender, device, counter, kind, content: inner } = fields
             messages.push(this.toMessage({
-                offset, acceptedAt: Number(acceptedAt!), sender: sender!, device: device!, counter, kind, content: inner,
+                offset, acceptedAt: Number(acceptedAt!), sender: sender!, device: device!, counter, kind,
+                content: inner,
             }))
         }
         return messages

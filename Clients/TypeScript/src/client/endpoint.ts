@@ -21,7 +21,8 @@ export function parseEndpoint(text: string, isSecure = true): Endpoint | undefin
     if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return undefined
     const secure = scheme === 'martlets' || scheme === 'wss'
     if (scheme.startsWith('ws')) {
-        return { url: `${scheme}://${host}${port === undefined ? '' : `:${port}`}${path ?? '/martlet'}`, isSecure: secure }
+        const suffix = port === undefined ? '' : `:${port}`
+        return { url: `${scheme}://${host}${suffix}${path ?? '/martlet'}`, isSecure: secure }
     }
     if (path !== undefined && path !== '/') return undefined
     return { url: `${scheme}://${host}:${port ?? defaultPort}`, isSecure: secure }

@@ -446,8 +446,10 @@ export class Engine {
     /** Writes a frame of the handshake, or one that is not the link's (C-14). */
     private write(connection: Connection, type: number, fields: Fields, now: number): void {
         const body = encodeBody(types.get(type)!, fields)
-        const timestamp = type === Type.goaway && connection.phase === 'established' ? this.link?.timestamp(now) ?? 0 : 0
-        const bytes = encodeFrame({ type, sequence: 0, timestamp, flags: Flag.checksummed, compression: 0, session: 0, body })
+        const isOfLink = type === Type.goaway && connection.phase === 'established'
+        const timestamp = isOfLink ? this.link?.timestamp(now) ?? 0 : 0
+        const flags = Flag.checksummed
+        const bytes = encodeFrame({ type, sequence: 0, timestamp, flags, compression: 0, session: 0, body })
         this.outputs.push({ type: 'send', connection: connection.id, bytes })
     }
 
@@ -484,13 +486,10 @@ export class Engine {
         }
         const isCompact = welcome.spokenVersion >= 0x0101
         const known = isCompact ? features : features & 15n
-        const own = this.link?.limits ?? limits
-        const effective: WelcomeBody = {
-            ...welcome, features: welcome.features & known,
-            limits: Object.fromEntries(Object.entries(welcome.limits).map(([name, value]) =>
-                [name, Math.min(value as number, Math.max(limits[name as keyof Limits], own[name as keyof Limits]))])) as
-                unknown as Limits,
-        }
+        // No limit above its own, whatever welcome has (C-20).
+        const least = Object.fromEntries(Object.entries(welcome.limits).map(([name, value]) =>
+            [name, Math.min(value as number, limits[name as keyof Limits])])) as unknown as Limits
+        const effective: WelcomeBody = { ...welcome, features: welcome.features & known, limits: least }
         if (this.link === undefined || !connection.isResume) {
             this.linkOrigin = now
             this.link = new Link(this.linkOrigin, effective)

@@ -29,7 +29,8 @@ export class Bucket {
 
     private refill(now: number): void {
         if (now > this.at) {
-            if (this.at !== -Infinity) this.level = Math.min(this.burst, this.level + (now - this.at) / 1_000 * this.rate)
+            const gained = this.at === -Infinity ? 0 : (now - this.at) / 1_000 * this.rate
+            this.level = Math.min(this.burst, this.level + gained)
             this.at = now
         }
     }

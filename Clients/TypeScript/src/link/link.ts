@@ -246,7 +246,8 @@ export class Link {
         const unreliable: Uint8Array[] = []
         for (const { nonce, timestamp, at } of this.pongs) {
             const held = Math.min(Math.round((now - at) * 1_000), 0xffffffff)
-            unreliable.push(this.frame(Type.pong, encodeBody(info(Type.pong), { nonce, echo: { timestamp, held } }), now))
+            const body = encodeBody(info(Type.pong), { nonce, echo: { timestamp, held } })
+            unreliable.push(this.frame(Type.pong, body, now))
         }
         for (let index = 0; index < this.pings.length; index += 2) {
             unreliable.push(this.frame(Type.ping, this.pings[index + 1]!, now, this.pings[index]![0]))
@@ -311,7 +312,8 @@ export class Link {
         return true
     }
 
-    private frame(type: number, body: Uint8Array, now: number, flags: number = Flag.checksummed, session = 0): Uint8Array {
+    private frame(type: number, body: Uint8Array, now: number, flags: number = Flag.checksummed, session = 0):
+        Uint8Array {
         return encodeFrame({ type, sequence: 0, timestamp: this.timestamp(now), flags, compression: 0, session, body })
     }
 
@@ -574,7 +576,8 @@ export class Link {
         const tlvs = readTLVs(body)
         if (type.number === Type.data) {
             const offset = firstU64(body, tlvs, Tag.offset)
-            if (offset !== undefined && offset > 0n) this.events.push({ kind: 'unreadable', session: session.id, offset })
+            if (offset === undefined || offset === 0n) return
+            this.events.push({ kind: 'unreadable', session: session.id, offset })
         } else {
             const correlation = firstU64(body, tlvs, Tag.correlation)!
             this.send(session.id, Type.response, { correlation, status: Code[code] })

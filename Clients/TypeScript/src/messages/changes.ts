@@ -20,6 +20,7 @@ interface State {
     reactions: Map<string, { account: string, reaction: string, offset: bigint, isRemoved: boolean }>
 }
 
+const kinds: readonly number[] = [Kind.edit, Kind.delete_, Kind.reaction]
 /** Bounds of M-12 and M-13. */
 const most = { reactions: 1_024, targets: 4_096 }
 const identity = ({ sender, device, counter }: Pick<Target, 'sender' | 'device' | 'counter'>): string =>
@@ -34,7 +35,7 @@ export class Changes {
 
     /** Applies a message if it is a change. Returns its target, or undefined if it is no change that counts. */
     apply(message: StoredMessage): Target | undefined {
-        if (message.kind !== Kind.edit && message.kind !== Kind.delete_ && message.kind !== Kind.reaction) return undefined
+        if (!kinds.includes(message.kind)) return undefined
         let content: Content | undefined
         try {
             content = parseMessage(message.kind, message.content)

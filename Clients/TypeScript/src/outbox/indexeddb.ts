@@ -1,8 +1,8 @@
 // An outbox in IndexedDB, which all tabs of an origin share. Each method is one transaction.
 
 import {
-    type Accepted, bounds, checkBounds, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf, randomDevice,
-    type StoredCursor, stored,
+    type Accepted, bounds, checkBounds, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf,
+    randomDevice, type StoredCursor, stored,
 } from './outbox.js'
 
 /** A message as it is stored: keys of IndexedDB are not integers of 64 bits. */

@@ -1,7 +1,8 @@
 // An outbox in memory: its messages end with the process.
 
 import {
-    type Accepted, checkBounds, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf, randomDevice, type StoredCursor, stored,
+    type Accepted, checkBounds, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf, randomDevice,
+    type StoredCursor, stored,
 } from './outbox.js'
 
 export class MemoryOutbox implements Outbox {

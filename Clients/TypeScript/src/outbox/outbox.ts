@@ -58,7 +58,7 @@ export interface Outbox {
     messages(): Promise<OutboxMessage[]>
     /** Marks a message durably as handed over (C-75). */
     mark(counter: bigint): Promise<void>
-    /** Removes messages with their contents, and keeps their offsets (C-74, C-77). Returns the key of each known one. */
+    /** Removes messages with their contents, and keeps their offsets (C-74, C-77). Returns the keys of known ones. */
     accept(accepted: Accepted[]): Promise<(string | undefined)[]>
     fail(counter: bigint, code: number, reason: string): Promise<string | undefined>
     /** Removes a queued or failed message, and returns whether there was one. */

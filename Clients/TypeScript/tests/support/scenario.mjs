@@ -22,7 +22,8 @@ export class Scenario {
     pings = []
 
     constructor({ random = () => 0.5, endpoint = 'martlet://relay:1' } = {}) {
-        this.engine = new Engine({ endpoint: parseEndpoint(endpoint), account: 'ada', device: 7n, agent: 'test' }, random)
+        const identity = { endpoint: parseEndpoint(endpoint), account: 'ada', device: 7n, agent: 'test' }
+        this.engine = new Engine(identity, random)
         this.sequences = new Map()
     }
 
@@ -119,8 +120,8 @@ export class Scenario {
     welcome(fields = {}) {
         this.receiver.establish(0x0100, 0n, { maxBody: 65_536 })
         this.serve('welcome', {
-            spokenVersion: 0x0100, features: 14n, account: 'ada', link: 5n, resumeToken: new Uint8Array(32).fill(this.now),
-            epoch: 1, resumeLifetime: 300,
+            spokenVersion: 0x0100, features: 14n, account: 'ada', link: 5n,
+            resumeToken: new Uint8Array(32).fill(this.now), epoch: 1, resumeLifetime: 300,
             limits: { maxBody: 65_536, maxMessage: 1_048_576, linkWindow: 1_048_576, sessionWindow: 262_144,
                 maxSessions: 255 },
             ...fields,
@@ -150,7 +151,8 @@ export class Scenario {
     }
 
     message(offset, text = `text ${offset}`) {
-        return { offset: BigInt(offset), acceptedAt: 1n, device: 8n, sender: 'bob', counter: BigInt(offset), kind: 0x1001,
+        const counter = BigInt(offset)
+        return { offset: counter, acceptedAt: 1n, device: 8n, sender: 'bob', counter, kind: 0x1001,
             content: textContent(text) }
     }
 
